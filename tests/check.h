@@ -9,7 +9,7 @@
  * A CHECK that fails ends its fact and prints it; the other facts still run, unless
  * $RDT_TEST_STOP is set. Given names as arguments, only facts that have one of them in their name
  * run. A fact that goes over numbered kernels says which one failed, and how to try that alone.
- * Exit 0 all held, 1 some did not, 77 all were skipped. */
+ * Exit 0 all held, 1 some did not, 2 there is no such fact, 77 all were skipped. */
 #pragma once
 
 #include <stdarg.h>
@@ -133,6 +133,7 @@ __attribute__((unused)) static int check_run(const check_fact *facts, size_t cou
         if (failed && getenv("RDT_TEST_STOP")) break;
     }
     printf("%zu held, %zu failed, %zu skipped\n", held, failed, skipped);
-    if (failed || held + skipped == 0) return 1;
+    if (failed) return 1;
+    if (held + skipped == 0) return 2;
     return held ? 0 : 77;
 }

@@ -1,13 +1,18 @@
 # Puts each mutant of the table into a copy of the templates, and runs the tests on the simulated
 # GPU until one fails. Prints a line per mutant: killed, and by which fact, or survived.
 #
-# usage: mutants.sh TABLE TEMPLATES SWEEP [-o NAME]... [-p PART/PARTS] [-j JOBS] [-t] [-- PROGRAM...]
+# usage: mutants.sh TABLE TEMPLATES SWEEP [-o NAME]... [-p PART/PARTS] [-j JOBS] [-k FILE] [-w FILE]
+#                   [-a] [-s] [-t] [-- PROGRAM...]
 #   SWEEP    the program of tests/sweep, which tries the kernels that a mutant changes
 #   -o NAME  this mutant only
 #   -p I/N   part I, from 1 on, of N parts of the table
 #   -j N     so many at a time
-#   -t       the templates as they are have passed SWEEP and every PROGRAM, under the limits below;
-#            SWEEP goes over the smaller set of kernels
+#   -a       those that survive are put to all programs, and not only to SWEEP and their own test
+#   -k FILE  what killed each mutant last: NAME PROGRAM [FACT or --whole] [KERNEL/PARTS]. That is tried
+#            first, and all else where it does not fail
+#   -w FILE  writes such lines: those of the file of -k that still hold, and new ones
+#   -s       SWEEP goes over the smaller set of kernels
+#   -t       the templates as they are have passed SWEEP and every PROGRAM, under the limits below
 #   PROGRAM  further tests, which those are put to that SWEEP lets pass
 #
 # The templates as they are must pass, and every text to replace must stand in its file once. Exit
@@ -16,25 +21,23 @@ set -u
 export LC_ALL=C
 table=$(realpath "$1") templates=$(realpath "$2") sweep=$(realpath "$3")
 shift 3
-only=" " part=1 parts=1 jobs=1 tested=
+only=" " part=1 parts=1 jobs=1 tested= all= killers= written= set=--whole
 while [ $# -gt 0 ]; do
     case $1 in
     -o) only+="$2 " ;;
     -p) part=${2%/*} parts=${2#*/} ;;
     -j) jobs=$2 ;;
-    -t)
-        tested=1
-        shift
-        continue
-        ;;
+    -k) killers=$2 ;;
+    -w) written=$2 ;;
+    -a) all=1 ;;
+    -s) set= ;;
+    -t) tested=1 ;;
     *) break ;;
     esac
-    shift 2
+    if [[ $1 = -[ast] ]]; then shift; else shift 2; fi
 done
 [ "${1:-}" != -- ] || shift
 programs=("$@")
-set=--whole
-[ -z "$tested" ] || set=
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/redtune-mutants.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
@@ -57,7 +60,7 @@ die() {
 # ---- reading the table ---------------------------------------------------------------------------
 
 names=()
-declare -A file why by survives old new
+declare -A file why by survives old new killer
 
 read_table() {
     local line name=
@@ -81,40 +84,100 @@ read_table() {
     done <"$table"
 }
 
+read_killers() {
+    local name rest
+    [ -z "$killers" ] || while read -r name rest; do
+        [ -z "$name" ] || [[ $name == "#"* ]] || killer[$name]=$rest
+    done <"$killers"
+}
+
+# put FILE NAME: prints the file with the mutant's text in the place of the original's, which stands in
+# it once; exit 1: it does not stand there, 2: more than once. (bash searches a text a hundred times
+# slower.)
+put() {
+    RDT_OLD=${old[$2]} RDT_NEW=${new[$2]} awk '
+        { text = text $0 "\n" }
+        END {
+            old = ENVIRON["RDT_OLD"]
+            at = index(text, old)
+            if (!at) exit 1
+            rest = substr(text, at + length(old))
+            if (index(rest, old)) exit 2
+            printf "%s%s%s", substr(text, 1, at - 1), ENVIRON["RDT_NEW"], rest
+        }' "$1"
+}
+
 # check_entry NAME: the text to replace stands in its file once.
 check_entry() {
-    local text rest from="$templates/${file[$1]}"
+    local from="$templates/${file[$1]}"
     [ -f "$from" ] && [ -n "${why[$1]}" ] && [ -n "${old[$1]}" ] ||
         complain "$1: its file, its 'why' or its text is missing"
-    text=$(cat "$from")
-    rest=${text#*"${old[$1]}"}
-    if [ "$rest" = "$text" ]; then
-        complain "$1: ${file[$1]} has no text '${old[$1]}'; bring it up to date"
-    elif [ "${rest#*"${old[$1]}"}" != "$rest" ]; then
-        complain "$1: ${file[$1]} has '${old[$1]}' more than once"
-    fi
+    put "$from" "$1" >/dev/null
+    case $? in
+    1) complain "$1: ${file[$1]} has no text '${old[$1]}'; bring it up to date" ;;
+    2) complain "$1: ${file[$1]} has '${old[$1]}' more than once" ;;
+    esac
 }
 
 # ---- running -------------------------------------------------------------------------------------
 
-# tests FOLDER LOG [OPTION FIRST]: runs the tests on the templates there, that of this name first, until
-# one fails, whose status it returns.
-tests() {
-    local program status=0 own=() others=()
-    for program in "${programs[@]}"; do
-        if [ "${program##*_}" = "${4:-}" ]; then own+=("$program"); else others+=("$program"); fi
-    done
-    for program in "${own[@]}" "$sweep" "${others[@]}"; do
-        if [ "$program" = "$sweep" ]; then
-            REDTUNE_TEMPLATES=$1 timeout $seconds_max "$sweep" $set ${3:-} >"$2" 2>&1
+# name_of PROGRAM: sweep, or the module that a test of tests/gpu is of.
+name_of() {
+    local name=${1##*/}
+    printf '%s' "${name#test_gpu_}"
+}
+
+# run FOLDER LOG PROGRAM [ARGUMENT]...: puts the templates there to a program. Of a test's arguments I/N
+# is the part of its kernels. Skipping is no failure, except by the sweep.
+run() {
+    local templates=$1 log=$2 program=$3 argument kernels=() status
+    local -a arguments=()
+    shift 3
+    for argument in "$@"; do
+        if [ "$program" = "$sweep" ] || [[ $argument != */* ]]; then
+            arguments+=("$argument")
         else
-            REDTUNE_TEMPLATES=$1 timeout $seconds_max "$program" >"$2" 2>&1
+            kernels=("RDT_TEST_PART=$argument")
         fi
+    done
+    env REDTUNE_TEMPLATES="$templates" "${kernels[@]}" timeout $seconds_max "$program" \
+        "${arguments[@]}" >"$log" 2>&1
+    status=$?
+    [ $status != 77 ] || [ "$program" = "$sweep" ] || status=0
+    return $status
+}
+
+# tests FOLDER LOG [OPTION FIRST [BRIEFLY]]: runs the tests on the templates there, that of this name
+# first, until one fails, whose status it returns; `failed` is its name then. BRIEFLY leaves out those
+# of other names.
+tests() {
+    local program status=0 own=() others=() option=()
+    for program in "${programs[@]}"; do
+        if [ "$(name_of "$program")" = "${4:-}" ]; then own+=("$program"); else others+=("$program"); fi
+    done
+    [ -z "${5:-}" ] || others=()
+    for program in "${own[@]}" "$sweep" "${others[@]}"; do
+        option=()
+        [ "$program" != "$sweep" ] || option=($set ${3:-})
+        run "$1" "$2" "$program" "${option[@]}"
         status=$?
-        [ $status != 77 ] || [ "$program" = "$sweep" ] || status=0
+        failed=$(name_of "$program")
         [ $status = 0 ] || break
     done
     return $status
+}
+
+# falls_alone FOLDER LOG PROGRAM [ARGUMENT]...: whether the program of that name finds the fault there.
+# Exit 2 is about the arguments: a fact that has another name by now.
+falls_alone() {
+    local folder=$1 log=$2 name=$3 program status=0
+    shift 3
+    for program in "$sweep" "${programs[@]}"; do
+        [ "$(name_of "$program")" = "$name" ] || continue
+        run "$folder" "$log" "$program" "$@"
+        status=$?
+    done
+    [ $status != 0 ] && [ $status != 2 ] && [ $status != 77 ]
 }
 
 # The fact that a log ends with: the first failure in it.
@@ -124,17 +187,46 @@ fact_of() {
     printf '%s' "${fact:0:200}"
 }
 
-# try NAME: writes the verdict to a file of that name.
+# find_killer FOLDER LOG NAME: prints the least of the named program's run that finds the fault there,
+# after one that left this log: one kernel of a fact, the fact, or all.
+find_killer() {
+    local log=$2 name=$3 fact= part whole=()
+    part=$(sed -n 's/^alone: .*[ =]\([0-9/]*\)$/\1/p' "$log" | head -n 1)
+    if [ "$name" = sweep ]; then
+        whole=($set)
+        [ -z "$part" ] || part="--part $part"
+    else
+        fact=$(sed -n 's/^FAILED \([a-z0-9_]*\) (.*/\1/p' "$log" | head -n 1)
+        whole=($fact)
+    fi
+    if [ -n "$part" ] && falls_alone "$1" "$log.alone" "$name" "${whole[@]}" $part; then
+        echo "$name" "${whole[@]}" "$part"
+    elif [ -n "$fact" ] && falls_alone "$1" "$log.alone" "$name" "$fact"; then
+        echo "$name" "$fact"
+    else
+        echo "$name" "${whole[@]}"
+    fi
+}
+
+# try NAME: writes the verdict to a file of that name, and what killed it to another.
 try() {
-    local name=$1 copy=$folder/$1 text start=$SECONDS status verdict
+    local name=$1 copy=$folder/$1 log=$folder/$1.log start=$SECONDS status=1 failed= briefly= verdict
     cp -R "$templates" "$copy"
-    text=$(cat "$templates/${file[$name]}")
-    printf '%s\n' "${text%%"${old[$name]}"*}${new[$name]}${text#*"${old[$name]}"}" \
-        >"$copy/${file[$name]}"
-    tests "$copy" "$folder/$name.log" --changed "${by[$name]:-${file[$name]%%/*}}"
-    status=$?
-    verdict="killed $((SECONDS - start)) s  $(fact_of "$folder/$name.log")"
-    [ $status != 0 ] || verdict="SURVIVED: ${why[$name]}"
+    put "$templates/${file[$name]}" "$name" >"$copy/${file[$name]}"
+    if [ -n "${killer[$name]:-}" ] && falls_alone "$copy" "$log" ${killer[$name]}; then
+        failed=${killer[$name]}
+    else
+        [ -n "$all" ] || briefly=${survives[$name]}
+        tests "$copy" "$log" --changed "${by[$name]:-${file[$name]%%/*}}" "$briefly"
+        status=$?
+        [ $status = 0 ] || [ -z "$written" ] || failed=$(find_killer "$copy" "$log" "$failed")
+    fi
+    verdict="killed $((SECONDS - start)) s  $(fact_of "$log")"
+    if [ $status = 0 ]; then
+        verdict="SURVIVED: ${why[$name]}"
+    else
+        printf '%s %s\n' "$name" "$failed" >"$folder/$name.killer"
+    fi
     printf '%s\n' "$verdict" >"$folder/$name.verdict"
     rm -rf "$copy"
 }
@@ -190,8 +282,14 @@ report() {
     [ $wrong = 0 ]
 }
 
+write_killers() {
+    local name
+    for name in "${wanted[@]}"; do cat "$folder/$name.killer" 2>/dev/null; done >"$written"
+}
+
 wanted=()
 read_table
+read_killers
 for name in "${names[@]}"; do check_entry "$name"; done
 [ $complaints = 0 ] || exit 1
 if [ -z "$tested" ]; then
@@ -205,4 +303,5 @@ fi
 # Kernels of mutants are worth nothing later.
 export XDG_CACHE_HOME=$folder/cache
 try_all
+[ -z "$written" ] || write_killers
 report
