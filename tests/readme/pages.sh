@@ -63,6 +63,8 @@ lines() {
     { inside = 0; inline_spans($0) }' "$1"
 }
 
+briefly="--effort quick --budget 3s"
+
 # adapt LINE: what is run in its place; nothing: the line is left out.
 adapt() {
     local line=$1
@@ -84,7 +86,8 @@ adapt() {
     line=${line//--size 1K..1M --effort/--size 512 --effort} # minutes
     line=${line//--count 256M/--count 64K}                  # hours on the simulated GPU
     line=${line//--rows 4K..64K --cols 64..1K/--rows 4,8 --cols 64}   # likewise
-    line=${line//65536x1000,1000000x103:3:100000000/4x8,6x10:3:20} # likewise
+    line=${line//65536x1000,1000000x103:3:100000000/4x8,6x10:3:20 $briefly} # likewise
+    line=${line//--list sizes.txt/--list sizes.txt $briefly} # kernels of lists take NVRTC long
     # A team has two GPUs at least; the stand-in for NCCL belongs to the simulated driver beside it.
     [[ $line != "redtune explain "*"--device all"* ]] ||
         line="REDTUNE_SIM_DEVICES=2 REDTUNE_NCCL=${RDT_TEST_NCCL:-} $on_its_driver $line"
@@ -97,7 +100,7 @@ adapt() {
 prepare() {
     local database=$HOME/.local/share/redtune/tuning.db file=${1##* }
     [[ $1 != "redtune import "[^-]* ]] || {
-        redtune --device 0 --db other.db --dtype u8 --size $((count + 1)) -q
+        redtune --device 0 --db other.db --dtype u8 --size $((count + 1)) --effort quick --budget 1s -q
         redtune export --db other.db -o "$file"
     } >/dev/null 2>&1
     case $1 in
