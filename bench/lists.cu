@@ -9,36 +9,15 @@
  * Sizes: 5434 arrays, of which every other one has 1536 to 4536 elements, as norms and biases, and
  * the others 64 to 664 rows of 1536, both drawn evenly by the generator below: 1.54 G elements, as
  * in a model of 1.5 B parameters. --sizes prints them, one a line, as redtune --list and
- * lists_torch.py read them. Times are the median of 5 rounds of 10 calls one after the other on one
+ * lists_torch.py read them. Times are the median of 5 rounds of 12 calls one after the other on one
  * stream. Exits with 1 where the norm is wrong: all elements are 1. */
-#include <algorithm>
-#include <chrono>
+#include "calls.cuh"
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
-#include <redtune/list.h>
-#include <vector>
 
 namespace {
 
-enum { ARRAYS = 5434, COLUMNS = 1536, ROUNDS = 5, CALLS = 10 };
-
-redtune_error err;
-cudaStream_t stream;
-
-void try_cuda(cudaError_t rc) {
-    if (rc == cudaSuccess) return;
-    std::fprintf(stderr, "lists: %s\n", cudaGetErrorString(rc));
-    std::exit(2);
-}
-
-void try_redtune(redtune_status status) {
-    if (!status) return;
-    std::fprintf(stderr, "lists: %s\n", err.message);
-    std::exit(2);
-}
+enum { ARRAYS = 5434, COLUMNS = 1536 };
 
 unsigned long long draw(unsigned long long below) {
     static unsigned long long state = 1;
@@ -53,36 +32,6 @@ std::vector<uint64_t> draw_sizes() {
     return sizes;
 }
 
-// Microseconds of a call, on the GPU and of the host.
-struct times {
-    double gpu_us, host_us;
-};
-
-template <class Call> times time_calls(Call call) {
-    cudaEvent_t begin, end;
-    std::vector<double> gpu(ROUNDS), host(ROUNDS);
-    try_cuda(cudaEventCreate(&begin));
-    try_cuda(cudaEventCreate(&end));
-    for (int i = 0; i < 3; i++) call();
-    for (int round = 0; round < ROUNDS; round++) {
-        float ms = 0;
-        try_cuda(cudaStreamSynchronize(stream));
-        const auto from = std::chrono::steady_clock::now();
-        try_cuda(cudaEventRecord(begin, stream));
-        for (int i = 0; i < CALLS; i++) call();
-        const std::chrono::duration<double, std::micro> queued =
-            std::chrono::steady_clock::now() - from;
-        try_cuda(cudaEventRecord(end, stream));
-        try_cuda(cudaEventSynchronize(end));
-        try_cuda(cudaEventElapsedTime(&ms, begin, end));
-        gpu[round] = 1000 * (double)ms / CALLS;
-        host[round] = queued.count() / CALLS;
-    }
-    std::sort(gpu.begin(), gpu.end());
-    std::sort(host.begin(), host.end());
-    return {gpu[ROUNDS / 2], host[ROUNDS / 2]};
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -93,11 +42,9 @@ int main(int argc, char **argv) {
         for (uint64_t size : sizes) std::printf("%llu\n", (unsigned long long)size);
         return 0;
     }
-    redtune *rt;
+    redtune *const rt = open_first_gpu();
     unsigned short *elements;
     float *norm, got = 0;
-    try_cuda(cudaSetDevice(0));
-    try_cuda(cudaStreamCreate(&stream));
     try_cuda(cudaMalloc(&elements, all * sizeof *elements));
     try_cuda(cudaMalloc(&norm, sizeof *norm));
     const std::vector<unsigned short> ones(1 << 20, 0x3f80);
@@ -105,7 +52,6 @@ int main(int argc, char **argv) {
         try_cuda(cudaMemcpy(elements + at, ones.data(),
                             std::min<uint64_t>(ones.size(), all - at) * sizeof *elements,
                             cudaMemcpyHostToDevice));
-    try_redtune(redtune_open(nullptr, &rt, &err));
 
     std::vector<const void *> places;
     for (uint64_t at = 0, i = 0; i < sizes.size(); at += sizes[i++])
@@ -127,12 +73,10 @@ int main(int argc, char **argv) {
     try_redtune(redtune_plan_create(rt, &problem, &plan, &err));
     segments.list = list;
     segments.d_out[0] = norm;
-    const times read = time_calls([&] {
-        try_redtune(redtune_plan_reduce(whole, elements, all, norm, (CUstream_st *)stream, &err));
-    });
-    const times listed = time_calls([&] {
-        try_redtune(redtune_plan_run_segments(plan, &segments, (CUstream_st *)stream, &err));
-    });
+    const call_times read = time_calls(
+        [&](int) { try_redtune(redtune_plan_reduce(whole, elements, all, norm, stream, &err)); });
+    const call_times listed = time_calls(
+        [&](int) { try_redtune(redtune_plan_run_segments(plan, &segments, stream, &err)); });
     try_cuda(cudaMemcpy(&got, norm, sizeof got, cudaMemcpyDeviceToHost));
     const bool right = std::fabs(got / std::sqrt((double)all) - 1) < 1e-5;
     std::printf(

@@ -1,42 +1,23 @@
 /* Segments: redtune's sums of segments and lists beside CUB's DeviceSegmentedReduce, and beside
  * redtune's sum of all their elements as one array, which is the time of reading them.
  *
- *     nvcc -std=c++17 -O2 -arch=native -Iinclude -o segments bench/segments.cu -Lbuild/release
- * -lredtune segments [CONFIG]
+ *     nvcc -std=c++17 -O2 -arch=native -Iinclude -o segments bench/segments.cu \
+ *         -Lbuild/release -lredtune
+ *     segments [CONFIG]
  *
  * Prints a row per table: microseconds of a call, the median of 5 times 12 calls one after the
  * other on one stream. Inputs below 160 MB have copies, so that no call finds its own in L2. "all"
  * is the time of reading elements and offsets and of writing results at the rate of "read".
  * Results are held against sums on the host; exits with 1 where one is wrong. */
-#include <algorithm>
+#include "calls.cuh"
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <cub/device/device_segmented_reduce.cuh>
-#include <cuda_runtime.h>
-#include <redtune/list.h>
 #include <string>
-#include <vector>
 
 namespace {
 
 constexpr long long MI = 1 << 20;
-redtune_error err;
 redtune *rt;
-cudaStream_t stream;
-CUstream_st *queue;
-
-void try_cuda(cudaError_t rc) {
-    if (rc == cudaSuccess) return;
-    std::fprintf(stderr, "segments: %s\n", cudaGetErrorString(rc));
-    std::exit(2);
-}
-
-void try_redtune(redtune_status status) {
-    if (!status) return;
-    std::fprintf(stderr, "segments: %s\n", err.message);
-    std::exit(2);
-}
 
 double draw() {
     static unsigned long long state = 1;
@@ -88,26 +69,7 @@ table half_empty(long long length, long long all) {
 
 // ---- times ----------------------------------------------------------------------------------
 
-template <class Call> double time_us(Call call) {
-    constexpr int ROUNDS = 5, CALLS = 12;
-    cudaEvent_t begin, end;
-    std::vector<float> ms(ROUNDS);
-    try_cuda(cudaEventCreate(&begin));
-    try_cuda(cudaEventCreate(&end));
-    for (int i = 0; i < 3; i++) call(i);
-    for (float &each : ms) {
-        try_cuda(cudaStreamSynchronize(stream));
-        try_cuda(cudaEventRecord(begin, stream));
-        for (int i = 0; i < CALLS; i++) call(i);
-        try_cuda(cudaEventRecord(end, stream));
-        try_cuda(cudaEventSynchronize(end));
-        try_cuda(cudaEventElapsedTime(&each, begin, end));
-    }
-    std::sort(ms.begin(), ms.end());
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    return 1000 * ms[ROUNDS / 2] / CALLS;
-}
+template <class Call> double time_us(Call call) { return time_calls(call).gpu_us; }
 
 struct arrays {
     std::vector<float> host;
@@ -171,7 +133,7 @@ double time_read(const table &t, const arrays &a) {
     try_redtune(redtune_plan_create(rt, &problem, &plan, &err));
     const double us = time_us([&](int i) {
         try_redtune(
-            redtune_plan_reduce(plan, a.in[i % a.in.size()], t.elements(), a.out, queue, &err));
+            redtune_plan_reduce(plan, a.in[i % a.in.size()], t.elements(), a.out, stream, &err));
     });
     redtune_plan_destroy(plan);
     return us;
@@ -195,7 +157,7 @@ double time_segments(const table &t, const arrays &a, const char *config, bool t
     try_redtune(redtune_plan_create(rt, &problem, &plan, &err));
     const double us = time_us([&](int i) {
         segments.d_in = a.in[i % a.in.size()];
-        try_redtune(redtune_plan_run_segments(plan, &segments, queue, &err));
+        try_redtune(redtune_plan_run_segments(plan, &segments, stream, &err));
     });
     redtune_plan_destroy(plan);
     return us;
@@ -216,10 +178,7 @@ int main(int argc, char **argv) {
     tables.push_back(giant(1000000, 3, 100000000));
     tables.push_back(half_empty(64, 64 * MI));
     tables.push_back(half_empty(5, 16 * MI));
-    try_cuda(cudaSetDevice(0));
-    try_cuda(cudaStreamCreate(&stream));
-    queue = (CUstream_st *)stream;
-    try_redtune(redtune_open(nullptr, &rt, &err));
+    rt = open_first_gpu();
     std::printf("%-34s %9s %9s %9s %9s %9s\n", "us of a call", "read", "all", "offsets", "ends",
                 "cub");
     for (const table &t : tables) {

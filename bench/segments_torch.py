@@ -4,10 +4,9 @@ Prints a row per table: microseconds of a call, the median of 3 rounds of 10 cal
 below 160 MB have copies, so that no call finds its own in L2.
 """
 
-import statistics
-
 import numpy
 import torch
+from torch_events import median_us, time_us
 
 MI = 1 << 20
 random = numpy.random.default_rng(1)
@@ -39,16 +38,6 @@ def half_empty(length, elements):
     return f"{length}, half of them empty", chain(lengths)
 
 
-def time_us(call, calls):
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    begin.record()
-    for i in range(calls):
-        call(i)
-    end.record()
-    end.synchronize()
-    return 1000 * begin.elapsed_time(end) / calls
-
-
 def race(name, table):
     elements = int(table[-1])
     copies = [torch.ones(elements, device="cuda") for _ in range(1 + 160 * MI // (4 * elements))]
@@ -59,7 +48,7 @@ def race(name, table):
 
     call(0)
     calls = 10 if time_us(call, 1) < 20000 else 1
-    print(f"{name:34} {statistics.median(time_us(call, calls) for _ in range(3)):9.1f}", flush=True)
+    print(f"{name:34} {median_us(call, calls, rounds=3):9.1f}", flush=True)
 
 
 for length in 4, 16, 32, 100, 256, 1000, 4096, 65536, 1048576:
