@@ -112,8 +112,9 @@ step own_ops bash "$here/../cli/own_ops.sh" "$redtune"
 # The covering sets of all families, and results that blocks share, under the tools that watch every
 # access. Kernels are compiled before a tool looks on: it slows that down, too.
 sanitizers() {
-    local families=(kernels rows columns skewed thin short staged order order_segments accuracy random_segments)
-    # few_... and blocks_share_... of the first seven, the covering sets of the others
+    local families=(kernels rows columns skewed thin short staged segments order order_segments
+        accuracy random_segments)
+    # few_... and blocks_share_... of the first eight, the covering sets of the others
     local covering=(few blocks_share kernels_have rows_ columns_ short_rows exact_sums_of_rows random
         long_segments)
     local parts=8 family tool

@@ -40,6 +40,39 @@ static void tables_of_every_kind_are_right(void) {
     }
 }
 
+/* Every pair of the parameters' values, and each op with each dtype, by a few tables: little enough
+ * for a tool that checks every access. On a simulated device, one kernel of 64. */
+static void few_tables_of_the_covering_set_are_right(void) {
+    enum { FEW = 2, FEW_ELEMENTS = 3000, SIMULATED = 64 };
+    if (!gpu.context) SKIP("there is no GPU");
+    const bool simulated = device_is_simulated(&gpu);
+    size_t done = 0, of = 0;
+    for (int all = 0; all < 2; all++) {
+        const redtune_problem like = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all);
+        redtune_problem resolved;
+        rdt_point point;
+        CHECK_OK(rdt_problem_resolve(&like, &resolved, &err), err);
+        const rdt_case at = {&resolved, &gpu.context->facts};
+        CHECK_OK(rdt_codegen_default(shop.codegen, at, &point, &err), err);
+        const cover_set set = {.like = like,
+                               .family = point.family,
+                               .scope = simulated ? COVER_KERNELS : COVER_PROBLEMS};
+        cover_point *points = NULL;
+        size_t count = 0;
+        CHECK_OK(cover_pairs(shop.codegen, &gpu.context->facts, &set, &points, &count, &err), err);
+        const size_t wanted = simulated ? count / SIMULATED + 1 : count;
+        for (size_t i = 0; i < wanted && !check_state.failed && !subject_is_late(); i++) {
+            const cover_point *kernel = &points[subject_turn(i, count)];
+            if (!subject_is_of_part(i)) continue;
+            check_kernel(&kernel->problem, &kernel->point, FEW, FEW_ELEMENTS);
+            done++;
+        }
+        of += count;
+        free(points);
+    }
+    printf("%s: %zu of %zu kernels\n", check_state.fact, done, of);
+}
+
 /* Few that several warps take together, and many, with an offset that decreases between those that
  * blocks look at. */
 static void segments_of_one_length_are_right(void) {
@@ -66,6 +99,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(segments_of_one_length_are_right),
         FACT(tables_of_every_kind_are_right),
+        FACT(few_tables_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),
     };
     redtune_status status = device_open(&gpu, &err);
