@@ -8,6 +8,7 @@
 #include "cache/tuning.h"
 #include "api/runtime/plan.h"
 #include "model/problem.h"
+#include "redtune/list.h"
 #include "redtune/tools.h"
 #include "redtune/tune.h"
 
@@ -130,6 +131,35 @@ static void ten_shapes_are_recorded_and_read_back(void) {
 
 /* Most share the keys of the plan table: each is served by its own measurement all the same, in the
  * next process, too, which finds the plans in the cache. */
+static void segments_and_lists_are_recorded(void) {
+    enum { SEGMENTS = 60, LENGTH = 64 }; /* plans go by powers of two of lengths */
+    int64_t offset[SEGMENTS + 1];
+    rdt_buffer table = {0};
+    redtune_problem problem = of(SEGMENTS, LENGTH, 0, 0);
+    for (int i = 0; i <= SEGMENTS; i++) offset[i] = (int64_t)i * LENGTH;
+    CHECK_OK(rdt_buffer_create(with.gpu.driver, sizeof offset, &table, &err), err);
+    CHECK_OK(rdt_buffer_write(with.gpu.driver, table.address, offset, sizeof offset,
+                              with.gpu.stream, &err),
+             err);
+    const redtune_segments segments = {.d_in = (void *)(uintptr_t)with.input.address,
+                                       .count = SEGMENTS,
+                                       .d_begin = (void *)(uintptr_t)table.address,
+                                       .offset_bytes = sizeof *offset,
+                                       .d_out = {(void *)(uintptr_t)results.address}};
+    CHECK(begin());
+    for (int call = 0; call < 5; call++) {
+        problem.segmented = call < 3 ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_ALL;
+        CHECK_OK(redtune_run_segments(rt, &problem, &segments, with.gpu.stream, &err), err);
+    }
+    CHECK_OK(end(), err);
+    CHECK_INT(found_count, 2);
+    problem.segmented = REDTUNE_SEGMENTED_EACH;
+    CHECK(find(&problem) && find(&problem)->calls == 3);
+    problem.segmented = REDTUNE_SEGMENTED_ALL;
+    CHECK(find(&problem) && find(&problem)->calls == 2);
+    rdt_buffer_destroy(&table);
+}
+
 static void once_they_are_measured_none_is_recorded(void) {
     for (int i = 0; i < SHAPES; i++) CHECK_OK(put_measurement(&shapes[i], 1000 + i), err);
     for (int process = 0; process < 2; process++) {
@@ -277,6 +307,7 @@ static void a_file_of_something_else_is_refused(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(ten_shapes_are_recorded_and_read_back),
+        FACT(segments_and_lists_are_recorded),
         FACT(once_they_are_measured_none_is_recorded),
         FACT(extents_beyond_a_plans_tally_count_for_its_own),
         FACT(calls_of_several_threads_are_all_counted),

@@ -7,6 +7,7 @@
 #include "gpu/stream.h"
 #include "ones.h"
 #include "redtune/list.h"
+#include "simulator.h"
 
 enum { SEGMENTS = 200, VERSIONS = 6, THREADS = 4, CALLS = 20, POISON = 0xa5 };
 
@@ -386,6 +387,25 @@ static void pointers_are_checked_before_the_launch(void) {
     end();
 }
 
+/* The simulated GPU finds what the caller has to avoid. The last fact: its context is lost then. */
+static void offsets_beyond_the_buffer_are_found(void) {
+    NEED_GPU();
+    simulator sim;
+    if (!simulator_find(&sim)) SKIP("a real GPU reads what is there");
+    const int64_t beyond = INT64_C(1) << 40;
+    begin();
+    CHECK_OK(rdt_buffer_write(gpu.driver, tables.address + TABLE_BYTES - sizeof beyond, &beyond,
+                              sizeof beyond, gpu.stream, &err),
+             err);
+    const redtune_segments segments = usual(table(0), false, 0);
+    redtune_status status = redtune_plan_run_segments(plan, &segments, gpu.stream, &err);
+    if (!status) status = rdt_stream_wait(gpu.driver, gpu.stream, &err);
+    CHECK_INT(status, REDTUNE_DEVICE);
+    CHECK(sim.findings() > 0);
+    sim.clear_findings();
+    end();
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(a_call_reads_the_tables_that_the_call_before_wrote),
@@ -399,6 +419,7 @@ int main(int argc, char **argv) {
         FACT(what_segments_do_not_have_is_refused),
         FACT(configurations_of_segments_are_theirs_alone),
         FACT(pointers_are_checked_before_the_launch),
+        FACT(offsets_beyond_the_buffer_are_found),
     };
     ones_open();
     int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
