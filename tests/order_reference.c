@@ -9,13 +9,15 @@
 #include "model/scalar.h"
 
 typedef struct number {
-    double v[4]; /* of var: a number near their mean, what that is off, squares, how many */
+    /* Of var: a number near their mean, what that is off, squares, how many. Of a compensated sum:
+     * as it was rounded, and what was lost. */
+    double v[4];
 } number;
 
 typedef struct reduction {
     redtune_op op;
     redtune_dtype dtype;
-    bool narrow; /* accumulates in f32 */
+    bool narrow, compensated; /* narrow: accumulates in f32 */
     const void *x, *y;
     uint64_t count;
 } reduction;
@@ -29,18 +31,39 @@ static double multiply(const reduction *of, double a, double b) {
 }
 
 bool rdt_order_reference_has(redtune_op op) {
-    return op == REDTUNE_SUM || op == REDTUNE_PROD || op == REDTUNE_SUMSQ || op == REDTUNE_MEAN ||
-           op == REDTUNE_NORM2 || op == REDTUNE_SUM_SUMSQ || op == REDTUNE_DOT || op == REDTUNE_VAR;
+    return op == REDTUNE_SUMABS || op == REDTUNE_SUM || op == REDTUNE_PROD || op == REDTUNE_SUMSQ ||
+           op == REDTUNE_MEAN || op == REDTUNE_NORM2 || op == REDTUNE_SUM_SUMSQ ||
+           op == REDTUNE_DOT || op == REDTUNE_VAR;
 }
 
 static number identity_of(const reduction *of) {
     return (number){{of->op == REDTUNE_PROD ? 1 : 0}};
 }
 
+/* The sum of a and b and, beside it, what it loses: TwoSum, by the operations that docs/accuracy.md
+ * names. */
+static number add_exactly(const reduction *of, double a, double b) {
+    const double sum = add(of, a, b), part = add(of, sum, -a);
+    const double lost = add(of, add(of, a, -add(of, sum, -part)), add(of, b, -part));
+    return (number){{sum, lost}};
+}
+
+/* The product of x and y and, beside it, what it loses, which is a number of the dtype. */
+static number multiply_exactly(const reduction *of, double x, double y) {
+    const double product = multiply(of, x, y);
+    return (number){{product, of->narrow ? x * y - product : fma(x, y, -product)}};
+}
+
 static number map(const reduction *of, uint64_t i) {
     const double x = rdt_scalar_real(of->dtype, of->x, i);
     const double square = multiply(of, x, x);
+    const bool multiplies =
+        of->op == REDTUNE_SUMSQ || of->op == REDTUNE_NORM2 || of->op == REDTUNE_DOT;
+    if (of->compensated && multiplies)
+        return multiply_exactly(of, x,
+                                of->op == REDTUNE_DOT ? rdt_scalar_real(of->dtype, of->y, i) : x);
     switch (of->op) {
+    case REDTUNE_SUMABS: return (number){{fabs(x)}};
     case REDTUNE_SUMSQ:
     case REDTUNE_NORM2: return (number){{square}};
     case REDTUNE_SUM_SUMSQ: return (number){{x, square}};
@@ -61,6 +84,10 @@ static number join_moments(number a, number b) {
 static number combine(const reduction *of, number a, number b) {
     if (of->op == REDTUNE_VAR) return join_moments(a, b);
     if (of->op == REDTUNE_PROD) return (number){{multiply(of, a.v[0], b.v[0])}};
+    if (of->compensated) {
+        const number both = add_exactly(of, a.v[0], b.v[0]);
+        return (number){{both.v[0], add(of, add(of, a.v[1], both.v[1]), b.v[1])}};
+    }
     return (number){{add(of, a.v[0], b.v[0]), add(of, a.v[1], b.v[1])}};
 }
 
@@ -103,12 +130,19 @@ static double finish(const reduction *of, double value) {
 
 void rdt_order_reference_reduce(const redtune_problem *problem, const void *x, const void *y,
                                 uint64_t count, redtune_value results[2]) {
-    const reduction of = {
-        problem->op, problem->dtype, rdt_problem_accumulator(problem) == REDTUNE_F32, x, y, count};
+    const reduction of = {problem->op,
+                          problem->dtype,
+                          rdt_problem_accumulator(problem) == REDTUNE_F32,
+                          problem->accuracy == REDTUNE_ACCURACY_COMPENSATED,
+                          x,
+                          y,
+                          count};
     const redtune_dtype second = rdt_problem_second(problem);
     int top = 0;
     while (count >> top) top++;
-    const number all = combine(&of, identity_of(&of), node(&of, top, 0));
+    number all = combine(&of, identity_of(&of), node(&of, top, 0));
+    if (of.compensated && !isnan(add(&of, all.v[0], all.v[1])))
+        all.v[0] = add(&of, all.v[0], all.v[1]);
     const double first = of.op == REDTUNE_VAR ? all.v[2] / (double)count : finish(&of, all.v[0]);
     results[0] = rdt_scalar_from_real(problem->result, first);
     if (second) results[1] = rdt_scalar_from_real(second, all.v[1]);

@@ -32,7 +32,8 @@
     X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_PLAIN, "free")                                          \
     X(REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN, "fixed")                                        \
     X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_COMPENSATED, "compensated")                             \
-    X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_EXACT, "exact")
+    X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_EXACT, "exact")                                         \
+    X(REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_COMPENSATED, "fixed_compensated")
 
 /* A kernel of one layout is right for those before it, too, except one of segments. */
 typedef enum rdt_layout {

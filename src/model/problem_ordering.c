@@ -86,11 +86,6 @@ static redtune_status check_accuracy(const redtune_problem *problem, redtune_err
                         "cannot have the %s of %s %s: there are kernels of it for whole arrays and "
                         "rows; leave out the accuracy",
                         op->name, problem->segmented ? "segments" : "columns", name);
-    if (!rdt_problem_ordering_name(problem))
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot have the %s %s in %s order: there are no kernels of both; leave "
-                        "out one",
-                        op->name, name, rdt_problem_order_name((int)problem->order));
     return REDTUNE_OK;
 }
 

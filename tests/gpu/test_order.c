@@ -198,6 +198,9 @@ static const redtune_problem problems[] = {
     {.op = REDTUNE_VAR, .dtype = REDTUNE_F32},
     {.op = REDTUNE_VAR, .dtype = REDTUNE_F64},
     {.op = REDTUNE_VAR, .dtype = REDTUNE_I8},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED},
+    {.op = REDTUNE_NORM2, .dtype = REDTUNE_F16, .accuracy = REDTUNE_ACCURACY_COMPENSATED},
+    {.op = REDTUNE_DOT, .dtype = REDTUNE_F64, .accuracy = REDTUNE_ACCURACY_COMPENSATED},
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 

@@ -8,7 +8,9 @@ static void segments_in_fixed_order_have_its_bits(void) {
     static const struct {
         redtune_op op;
         redtune_dtype dtype, result;
+        redtune_accuracy accuracy;
     } classes[] = {
+        {REDTUNE_SUM, REDTUNE_F32, 0, REDTUNE_ACCURACY_COMPENSATED},
         {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE},
         {REDTUNE_SUM, REDTUNE_F16, REDTUNE_F16},
         {REDTUNE_VAR, REDTUNE_F64, REDTUNE_DTYPE_NONE},
@@ -22,11 +24,12 @@ static void segments_in_fixed_order_have_its_bits(void) {
     };
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
-    for (size_t i = 0; i < (simulated ? 10 : 240) && !check_state.failed; i++) {
+    for (size_t i = 0; i < (simulated ? 11 : 242) && !check_state.failed; i++) {
         const size_t k = i % (sizeof classes / sizeof *classes);
         redtune_problem problem =
             segments_of(classes[k].op, classes[k].dtype, classes[k].result, false);
         problem.order = REDTUNE_ORDER_FIXED;
+        problem.accuracy = classes[k].accuracy;
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
         const rdt_point point = draw_point(&problem);
