@@ -2,8 +2,8 @@
 // current.
 #include "library.h"
 
+#include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace {
 
@@ -83,6 +83,20 @@ nb::object strided_arguments(const array_wanted &wanted, nb::handle dtype) {
                           tuple_of(strides, wanted.dimensions), dtype);
 }
 
+// What programs do again and again has the same results: making the tuples takes as long as half of
+// making the array.
+nb::object kept_arguments(array_library *library, const array_wanted &wanted, nb::handle dtype) {
+    std::vector<int64_t> &shape = library->last_shape;
+    const int64_t *end = wanted.shape + wanted.dimensions;
+    if (library->last_dtype == dtype.ptr() &&
+        std::equal(wanted.shape, end, shape.begin(), shape.end()))
+        return library->last_arguments;
+    library->last_arguments = strided_arguments(wanted, dtype);
+    library->last_dtype = dtype.ptr();
+    shape.assign(wanted.shape, end);
+    return library->last_arguments;
+}
+
 } // namespace
 
 array_library *library_of(nb::handle object) {
@@ -119,7 +133,7 @@ nb::object library_empty_quick(array_library *library, bool on_host, const array
         if (!kept.is_valid()) kept = strided_arguments(wanted, dtype);
         made = nb::steal(PyObject_Call(quick.ptr(), kept.ptr(), nullptr));
     } else {
-        nb::object arguments = strided_arguments(wanted, dtype);
+        nb::object arguments = kept_arguments(library, wanted, dtype);
         made = nb::steal(PyObject_Call(quick.ptr(), arguments.ptr(), nullptr));
     }
     if (!made.is_valid()) throw nb::python_error();

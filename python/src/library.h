@@ -5,6 +5,8 @@
 // stream it works on, in Python; torch, whose calls count most, is asked from here.
 #pragma once
 
+#include <vector>
+
 #include "dlpack.h"
 #include "errors.h"
 
@@ -27,6 +29,10 @@ struct array_library {
     // Of torch: called with (shape, strides, dtype), on the host and on the current GPU; or None.
     nb::object quick_host, quick_gpu;
     nb::object no_axes[REDTUNE_F64 + 1]; // their arguments for results without axes, by dtype
+    // Those of the last result that had axes, and what it was.
+    nb::object last_arguments;
+    std::vector<int64_t> last_shape;
+    PyObject *last_dtype = nullptr;
 };
 
 // What is known of the object's type. Lives as long as the process.

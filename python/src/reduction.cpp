@@ -1,6 +1,7 @@
 // Reduction: a call's arguments as a problem, and the shape and dtype of its results.
 #include "reduction.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -168,18 +169,26 @@ void match(const array &x, const array &y) {
 
 // Without axes everything is reduced; an empty tuple reduces nothing, as in NumPy.
 void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepdims) {
-    axis_list axes = {};
-    bool reduced[DIMENSIONS_MAX] = {};
     if (y) match(x, *y);
-    if (!axis.is_none()) read_axes(axis, &axes);
-    const bool nothing = !axis.is_none() && !axes.count;
+    is_empty = false;
     if (axis.is_none() && x.is_packed()) {
         problem.count = x.count();
-    } else if (nothing && x.dimensions) {
+        dimensions = keepdims ? x.dimensions : 0;
+        std::fill_n(shape, dimensions, 1);
+        return;
+    }
+    fold_axes(x, axis, keepdims);
+}
+
+void reduction::fold_axes(const array &x, nb::handle axis, bool keepdims) {
+    axis_list axes;
+    axes.count = 0;
+    if (!axis.is_none()) read_axes(axis, &axes);
+    const bool nothing = !axis.is_none() && !axes.count;
+    if (nothing && x.dimensions)
         fail(PyExc_ValueError,
              "cannot reduce along no axis: axis is (); None reduces the whole array");
-    }
-    bool in_range = true;
+    bool reduced[DIMENSIONS_MAX] = {}, in_range = true;
     for (size_t i = 0; i < axes.count; i++) {
         const int place = axes.axis[i] + (axes.axis[i] < 0 ? x.dimensions : 0);
         if (place < 0 || place >= x.dimensions)
@@ -188,13 +197,12 @@ void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepd
             reduced[place] = true;
     }
     dimensions = 0;
-    is_empty = false;
     for (int i = 0; i < x.dimensions; i++) {
         const bool kept = !axis.is_none() && !reduced[i];
         if (kept || keepdims) shape[dimensions++] = kept ? x.shape[i] : 1;
         if (kept && !x.shape[i]) is_empty = in_range;
     }
-    if ((axis.is_none() && x.is_packed()) || is_empty) return;
+    if (is_empty) return;
     redtune_error err;
     if (redtune_problem_fold(&problem, x.shape, x.strides, static_cast<size_t>(x.dimensions),
                              axes.axis, axes.count, &err))

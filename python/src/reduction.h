@@ -27,6 +27,9 @@ struct reduction {
     void choose(int op, const array &x, redtune_dtype dtype);
     // A tuple of numbers, or None.
     void take_parameters(nb::handle values);
+
+  private:
+    void fold_axes(const array &x, nb::handle axis, bool keepdims);
 };
 
 // What an op is; lives as long as the process.
