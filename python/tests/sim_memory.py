@@ -12,7 +12,10 @@ import numpy
 
 import redtune._bundle
 
-_driver = ctypes.CDLL(os.environ.get("REDTUNE_CUDA_DRIVER") or redtune._bundle.simulator())
+# Of redtune as well, also where there is a GPU: that does not reach this memory.
+_driver = ctypes.CDLL(
+    os.environ.setdefault("REDTUNE_CUDA_DRIVER", redtune._bundle.simulator())
+)
 _contexts = {}  # by device
 
 CPU, CUDA = 1, 2

@@ -4,6 +4,7 @@ They are on the host, and go to the simulated GPU in pieces; on a GPU where ther
 """
 
 import doctest
+import os
 import threading
 import unittest
 
@@ -14,7 +15,8 @@ try:
 except ImportError:
     torch = None
 
-GPU = torch is not None and torch.cuda.is_available()
+SIMULATED = "sim" in os.environ.get("REDTUNE_CUDA_DRIVER", "")
+GPU = torch is not None and torch.cuda.is_available() and not SIMULATED
 DEVICE = "cuda" if GPU else "cpu"
 DIMS = (None, 0, 1, -1, (0, 1), (1, 2), (0, 1, 2))
 
