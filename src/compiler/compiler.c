@@ -161,7 +161,7 @@ static int make_options(target target, option_text options[OPTION_COUNT]) {
 
 redtune_status rdt_compiler_options(const rdt_compiler *compiler, int major, int minor, bool ptx,
                                     rdt_text *out, redtune_error *err) {
-    target target;
+    target target = {0};
     redtune_status status = choose_target(compiler, major, minor, ptx, &target, err);
     if (status) return status;
     option_text options[OPTION_COUNT];
@@ -243,7 +243,7 @@ static redtune_status take_image(const rdt_compiler *compiler, nvrtcProgram prog
 redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, const char *name,
                                     int major, int minor, bool ptx, rdt_image *out,
                                     redtune_error *err) {
-    target target;
+    target target = {0};
     redtune_status status = choose_target(compiler, major, minor, ptx, &target, err);
     if (status) return status;
     option_text texts[OPTION_COUNT];
