@@ -1,10 +1,11 @@
 /* Axis_peers: CUB's reductions of each row and of each column of a matrix, and a kernel that reads
- * its bytes and reduces nothing, for against_axis.py, which compiles this file with the headers of
- * one CCCL after the other.
+ * its bytes and reduces nothing, for against_axis.py, with the headers of one CCCL after the other;
+ * and sums of whole arrays, for against_nvbench.py.
  *
  * Rows are CUB's segments: of a fixed size, which CCCL 3.1 was the first to have, or between
  * offsets. Columns are segments of a fixed size of an iterator that goes down the matrix. */
 #include <cstdint>
+#include <cub/device/device_reduce.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
 #include <cub/version.cuh>
 #include <cuda/functional>
@@ -92,6 +93,17 @@ extern "C" int axis_peers_read(const void *in, uint64_t bytes, void *out, int un
     kernel<<<blocks ? blocks : 1, 256, 0, stream>>>(static_cast<const uint4 *>(in), count,
                                                     static_cast<unsigned *>(out));
     return cudaGetLastError();
+}
+
+/* The sum of a whole array of fewer than 2^32 elements, by DeviceReduce; otherwise as below. */
+extern "C" int axis_peers_whole(int half, const void *in, uint64_t count, void *out, void *scratch,
+                                size_t *scratch_bytes, cudaStream_t stream) {
+    const auto sum = [&](auto elements) {
+        return cub::DeviceReduce::Reduce(scratch, *scratch_bytes, elements,
+                                         static_cast<float *>(out), static_cast<uint32_t>(count),
+                                         cuda::std::plus<float>{}, 0.0f, stream);
+    };
+    return half ? sum(static_cast<const __half *>(in)) : sum(static_cast<const float *>(in));
 }
 
 /* Elements are f16, if half is not 0, else f32; f32 results, except those of min and max. With
