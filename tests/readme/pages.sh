@@ -83,6 +83,8 @@ adapt() {
         return
     fi
     line=${line//-lcuda /-lredtune-sim }                    # as README says for machines without a GPU
+    line=${line//--device 0 --db measured.db/--device 0 --dtype f32 --size 512 --db measured.db}       # minutes
+    line=${line//--op min,max,argmin,argmax --dtype f16,f32,i32/--op min --dtype f32 --size 512}      # likewise
     line=${line//--size 1K..1M --effort/--size 512 --effort} # minutes
     line=${line//--count 256M/--count 64K}                  # hours on the simulated GPU
     line=${line//--rows 4K..64K --cols 64..1K/--rows 4,8 --cols 64}   # likewise
