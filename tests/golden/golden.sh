@@ -31,6 +31,7 @@ done <<'LIST'
 sum_f32_poll       sum    f32  block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll
 sum_i32_ticket     sum    i32  block=128,vec=1,unroll=1,load=plain,tail=shared,finish=ticket
 sum_f64_two_pass   sum    f64  block=64,vec=2,unroll=2,load=streaming,tail=shuffle,finish=two_pass
+sum_f32_single     sum    f32  block=256,vec=4,unroll=4,tail=shuffle,finish=single,per_sm=1
 sum_i8_single      sum    i8   block=32,vec=16,unroll=1,tail=shuffle,finish=single,per_sm=1
 argmax_f16_poll    argmax f16  block=256,vec=8,unroll=2,tail=shared,finish=poll
 mean_bf16_two_pass mean   bf16 block=512,vec=2,unroll=1,tail=shuffle,finish=two_pass

@@ -102,6 +102,39 @@ __device__ __forceinline__ accumulator reduce_block(accumulator a)
     return reduce_warp(a);
 }
 
+// Each thread returns its share of an input that is whole loads and at most a tile: without the loop
+// and without the edges. Their instructions would have to be fetched, which takes a small reduction
+// a tenth of its time.
+__device__ __forceinline__ accumulator reduce_tile(u64 tile, u64 stop)
+{
+    vector v[UNROLL];
+    load_tile(v, tile, stop);
+
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = 0ll;
+    const accumulator edge = 0ll;
+    {
+        narrow sum[LANES];
+#pragma unroll
+        for (u32 j = 0; j < LANES; j++) sum[j] = 0;
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(sum, v[i]);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(sum, v[i]);
+        }
+#pragma unroll
+        for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], (i64)sum[j]);
+    }
+    part[0] = combine(part[0], part[2]);
+    part[1] = combine(part[1], part[3]);
+    part[0] = combine(part[0], part[1]);
+    return combine(part[0], edge);
+}
+
 // Each thread returns its share of the input: tiles of STEP loads are dealt round-robin to blocks.
 __device__ __forceinline__ accumulator reduce_share(const element *input, u64 count)
 {
@@ -109,6 +142,8 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     // computed that they do not need.
     const u32 thread = threadIdx.x;
     const u64 begin = (u64)input, end = begin + count * sizeof(element);
+    if (((u32)begin % LOAD_BYTES | (u32)count % VEC) == 0 && count <= TILE_BYTES / sizeof(element))
+        return reduce_tile(begin, end);
     const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
     const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
     u64 tile = body + (u64)blockIdx.x * TILE_BYTES;

@@ -1,0 +1,199 @@
+// redtune: the sum of f32 into f32, by the template "block" with
+// block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=single
+//
+// output[0] = x[0] + ... + x[n-1]
+// for any n = count and any element-aligned input. Start it with 256 threads per block.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float element;  // in memory
+typedef float value;  // in registers
+typedef float accumulator;
+
+constexpr u32 BLOCK = 256;  // threads per block
+constexpr u32 VEC = 4;  // elements per load
+constexpr u32 UNROLL = 4;  // independent loads in flight per thread
+constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
+constexpr u32 LANES = 4;  // accumulators per thread
+
+constexpr u64 LOAD_BYTES = VEC * 4;
+constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
+
+static_assert(sizeof(element) == 4 && sizeof(accumulator) <= 16, "");
+static_assert(LOAD_BYTES <= 16 && 2 * VEC <= BLOCK, "");
+
+struct vector {
+    float word[4];
+};
+
+__device__ __forceinline__ vector load_vector(u64 from)
+{
+    vector v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.word[0]), "=f"(v.word[1]), "=f"(v.word[2]), "=f"(v.word[3])
+                 : "l"(from));
+    return v;
+}
+
+// Where this thread's load i of the tile at that address is.
+__device__ __forceinline__ u64 place_of(u64 tile, u32 i)
+{
+    return tile + (threadIdx.x + i * BLOCK) * LOAD_BYTES;
+}
+
+// All loads of the tile before the first use; those from stop on are left out.
+__device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop)
+{
+    if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i));
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i));
+    }
+}
+
+__device__ __forceinline__ value load_element(const element *from)
+{
+    float word[1];
+    asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(from));
+    return word[0];
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return a + b;
+}
+
+__device__ __forceinline__ accumulator map(value x)
+{
+    return x;
+}
+
+__device__ __forceinline__ void take(accumulator (&part)[LANES], const vector &v)
+{
+    part[0] = combine(part[0], map(v.word[0]));
+    part[1] = combine(part[1], map(v.word[1]));
+    part[2] = combine(part[2], map(v.word[2]));
+    part[3] = combine(part[3], map(v.word[3]));
+}
+
+// Lane 0 returns the combination of the warp's values.
+__device__ __forceinline__ accumulator reduce_warp(accumulator a)
+{
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    return a;
+}
+
+// Thread 0 returns the combination of the block's values. All threads call it; between two calls
+// stands a barrier. Thread 0 combines the warps' values itself, in the order in which shuffles would:
+// it reads them by a few loads at once, where each shuffle waits for the one before.
+__device__ __forceinline__ accumulator reduce_block(accumulator a)
+{
+    __shared__ accumulator warp_value[8];
+    a = reduce_warp(a);
+    if (threadIdx.x % 32 == 0) warp_value[threadIdx.x / 32] = a;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        accumulator value[8];
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) value[i] = warp_value[i];
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) value[i] = combine(value[i], value[i + 4]);
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) value[i] = combine(value[i], value[i + 2]);
+#pragma unroll
+        for (u32 i = 0; i < 1; i++) value[i] = combine(value[i], value[i + 1]);
+        a = value[0];
+    }
+    return a;
+}
+
+// Each thread returns its share of an input that is whole loads and at most a tile: without the loop
+// and without the edges. Their instructions would have to be fetched, which takes a small reduction
+// a tenth of its time.
+__device__ __forceinline__ accumulator reduce_tile(u64 tile, u64 stop)
+{
+    vector v[UNROLL];
+    load_tile(v, tile, stop);
+
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = 0.0f;
+    const accumulator edge = 0.0f;
+    {
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(part, v[i]);
+        }
+    }
+    part[0] = combine(part[0], part[2]);
+    part[1] = combine(part[1], part[3]);
+    part[0] = combine(part[0], part[1]);
+    return combine(part[0], edge);
+}
+
+// Each thread returns its share of the input: tiles of STEP loads are dealt round-robin to blocks.
+__device__ __forceinline__ accumulator reduce_share(const element *input, u64 count)
+{
+    // Loads are aligned: from body up to stop. The first ones are on their way before anything is
+    // computed that they do not need.
+    const u32 thread = threadIdx.x;
+    const u64 begin = (u64)input, end = begin + count * sizeof(element);
+    if (((u32)begin % LOAD_BYTES | (u32)count % VEC) == 0 && count <= TILE_BYTES / sizeof(element))
+        return reduce_tile(begin, end);
+    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
+    u64 tile = body + (u64)blockIdx.x * TILE_BYTES;
+    vector v[UNROLL];
+    load_tile(v, tile, stop);
+
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = 0.0f;
+    accumulator edge = 0.0f;
+    // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
+    // thread.
+    if (blockIdx.x == gridDim.x - 1) {
+        const u64 head = (u32)(body - begin) / sizeof(element);
+        const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
+        const u64 at = thread < head ? thread : thread + behind;
+        if (at < count) edge = map(load_element(input + at));
+    }
+
+    while (tile < stop) {
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(part, v[i]);
+        }
+        tile += (u64)gridDim.x * TILE_BYTES;
+        load_tile(v, tile, stop);
+    }
+    part[0] = combine(part[0], part[2]);
+    part[1] = combine(part[1], part[3]);
+    part[0] = combine(part[0], part[1]);
+    return combine(part[0], edge);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+redtune_reduce(const element *input, u64 count, float *output, void *scratch, u32 overlaps)
+{
+    accumulator a = reduce_block(reduce_share(input, count));
+    if (threadIdx.x == 0) *output = a;
+}
