@@ -104,7 +104,7 @@ static bool same_origin(const rdt_origin *a, const rdt_origin *b) {
 redtune_status rdt_tuning_put_keys(rdt_sqlite *file, const rdt_row *row, const rdt_row *last,
                                    int64_t *gpu, int64_t *origin, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    if (!last || memcmp(&last->gpu, &row->gpu, sizeof row->gpu))
+    if (!last || !rdt_facts_same(&last->gpu, &row->gpu))
         status = put_key(file, ADD_GPU, row, rdt_row_bind_gpu, gpu, err);
     if (!status && (!last || !same_origin(&last->origin, &row->origin)))
         status = put_key(file, ADD_ORIGIN, row, rdt_row_bind_origin, origin, err);

@@ -51,7 +51,7 @@ int main(void) {
         download(out, d_out, sizeof out, stream);
         printf("ddof %g: x . y = %g, mean of y %g, variance %.10g\n", ddof, out[0], out[1], out[2]);
         const double squares = 1.25 * COUNT, off = out[2] - squares / (COUNT - ddof);
-        expect(out[0] == COUNT / 2, "the dot product");
+        expect(out[0] == COUNT / 2.0, "the dot product");
         expect(out[1] == 1.5, "the mean");
         expect(off < 1e-12 && off > -1e-12, "the variance");
     }

@@ -36,7 +36,8 @@ double sim_machine_time_ns(const sim_machine *machine, const struct redtune_sim_
     if (!c->blocks || !resident_blocks) return 0;
     double blocks = (double)c->blocks, sms = machine->sm_count;
     double busy_sms = blocks < sms ? blocks : sms;
-    double waves = (double)((c->blocks + resident_blocks - 1) / resident_blocks);
+    uint64_t rounds = (c->blocks + resident_blocks - 1) / resident_blocks;
+    double waves = (double)rounds;
     double resident_warps = (double)c->warps / blocks * resident_blocks;
 
     /* The times of the parts if each worked alone. */

@@ -111,7 +111,7 @@ static const rdt_points *find_kept(const rdt_codegen *codegen, rdt_case at, rdt_
     for (int i = 0; i < RDT_POINTS_KEPT; i++) {
         const rdt_points *each = &codegen->kept[i];
         if (each->point && each->scope == scope && rdt_problem_same(&each->problem, at.problem) &&
-            !memcmp(&each->facts, at.facts, sizeof each->facts))
+            rdt_facts_same(&each->facts, at.facts))
             return each;
     }
     return NULL;

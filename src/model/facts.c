@@ -30,6 +30,15 @@ bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b) {
            a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->bus_bits == b->bus_bits;
 }
 
+/* By members: what fills up the struct behind them may be anything. */
+bool rdt_facts_same(const rdt_facts *a, const rdt_facts *b) {
+    return rdt_facts_same_model(a, b) && a->threads_per_sm == b->threads_per_sm &&
+           a->threads_per_block == b->threads_per_block &&
+           a->shared_bytes_per_block == b->shared_bytes_per_block &&
+           a->memory_bytes == b->memory_bytes && a->memory_khz == b->memory_khz &&
+           a->driver_version == b->driver_version;
+}
+
 bool rdt_facts_is_simulated(const rdt_facts *facts) {
     return strstr(facts->name, "simulated") != NULL;
 }

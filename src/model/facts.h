@@ -21,6 +21,8 @@ double rdt_facts_peak_gbps(const rdt_facts *facts);
 uint64_t rdt_facts_warm_bytes(const rdt_facts *facts);
 /* Whether both are the same GPU model, by everything but the serial number. */
 bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b);
+/* Whether all of it is the same. */
+bool rdt_facts_same(const rdt_facts *a, const rdt_facts *b);
 /* Whether it is the one of libredtune-sim.so, which says nothing about a real one. */
 bool rdt_facts_is_simulated(const rdt_facts *facts);
 /* A middling GPU to render for where there is no other: compute capability 8.0, 108 SMs. */

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 # What git, an editor or a service reads by the file's name alone.
-KNOWN = {".clang-format", ".gitignore", ".gitattributes", ".editorconfig", "CMakeLists.txt",
+KNOWN = {".clang-format", ".clang-tidy", ".gitignore", ".gitattributes", ".editorconfig", "CMakeLists.txt",
          "CMakePresets.json", "LICENSE", "README.md", ".codespellrc", "REUSE.toml", "SECURITY.md"}
 # What is taken whole: by reuse, cmake/layers.cmake, git's host, python/pyproject.toml and unittest.
 WHOLE = ("LICENSES/", "templates/", ".github/", "python/redtune/", "python/tests/test_")
