@@ -5,8 +5,7 @@ function(redtune_sim_test_of name)
     add_test(NAME sim.${name} COMMAND ${ARGN})
     redtune_test_properties(sim.${name})
     redtune_on_sim(sim.${name})
-    # The longest first, so that none is left over at the end.
-    set_tests_properties(sim.${name} PROPERTIES COST 100 TIMEOUT 900)
+    set_tests_properties(sim.${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
 # The simulated GPU has none of the graphs that graph_uses is about.
