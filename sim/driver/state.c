@@ -13,9 +13,15 @@ void sim_state_handle_put(sim_handle *handle, sim_handle_kind kind) {
     sim_state.handles = handle;
 }
 
+/* One that is found becomes the first: it is asked for again and again, among thousands. */
 bool sim_state_handle_is(const void *handle, sim_handle_kind kind) {
-    for (const sim_handle *known = sim_state.handles; known; known = known->next) {
-        if (known == handle) return known->kind == kind;
+    for (sim_handle **link = &sim_state.handles; *link; link = &(*link)->next) {
+        sim_handle *known = *link;
+        if (known != handle) continue;
+        *link = known->next;
+        known->next = sim_state.handles;
+        sim_state.handles = known;
+        return known->kind == kind;
     }
     return false;
 }

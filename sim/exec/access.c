@@ -8,6 +8,7 @@
 #include "exec/order.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { BANKS = 32, BANK_BYTES = 4, WAVE_BYTES = BANKS * BANK_BYTES };
 
@@ -130,6 +131,28 @@ static bool reach_global(sim_run *x, const sim_inst *in, uint32_t lanes, sim_acc
     return true;
 }
 
+/* Words that a pass over the banks takes, each once. Most banks have one. */
+typedef struct bank_words {
+    uint32_t first[BANKS], others[SIM_LANES], other_count;
+    uint8_t load[BANKS]; /* words of each bank */
+} bank_words;
+
+static bool has_word(const bank_words *words, uint32_t word) {
+    if (!words->load[word % BANKS]) return false;
+    if (words->first[word % BANKS] == word) return true;
+    for (uint32_t i = 0; i < words->other_count; i++) {
+        if (words->others[i] == word) return true;
+    }
+    return false;
+}
+
+static void add_word(bank_words *words, uint32_t word) {
+    if (words->load[word % BANKS]++)
+        words->others[words->other_count++] = word;
+    else
+        words->first[word % BANKS] = word;
+}
+
 /* Passes over the banks: lanes that want different words of one bank take turns. Accesses of 8
  * and 16 bytes go in halves and quarters of a warp, as hardware does. */
 static uint32_t count_wavefronts(uint32_t lanes, const sim_access *access,
@@ -138,17 +161,17 @@ static uint32_t count_wavefronts(uint32_t lanes, const sim_access *access,
     uint32_t words_each = access->bytes <= BANK_BYTES ? 1 : access->bytes / BANK_BYTES;
     uint32_t total = 0;
     for (uint32_t first = 0; first < SIM_LANES; first += per_wave) {
-        uint32_t words[SIM_LANES], count = 0, most = 0;
-        uint8_t load[BANKS] = {0};
+        bank_words words;
+        uint32_t most = 0;
+        words.other_count = 0;
+        memset(words.load, 0, sizeof words.load);
         for (uint32_t i = first; i < first + per_wave; i++) {
             if (!(lanes >> i & 1)) continue;
             for (uint32_t w = 0; w < words_each; w++) {
-                uint32_t word = offsets[i] / BANK_BYTES + w, k = 0;
-                while (k < count && words[k] != word) k++;
-                if (k < count) continue;
-                words[count++] = word;
-                uint8_t now = ++load[word % BANKS];
-                if (now > most) most = now;
+                uint32_t word = offsets[i] / BANK_BYTES + w;
+                if (has_word(&words, word)) continue;
+                add_word(&words, word);
+                if (words.load[word % BANKS] > most) most = words.load[word % BANKS];
             }
         }
         total += most;

@@ -13,6 +13,13 @@ static uint32_t peers_of(sim_run *x, const sim_inst *in, uint32_t lanes, uint32_
     return peers & lanes & (uint32_t)masks[lane];
 }
 
+/* The usual case: the whole warp, and nobody left out. */
+static bool all_meet(const uint64_t *masks, uint32_t lanes) {
+    uint64_t common = lanes;
+    for (uint32_t i = 0; i < SIM_LANES; i++) common &= masks[i];
+    return (uint32_t)common == SIM_ALL_LANES;
+}
+
 /* false: the launch is over, since a lane names a mask without itself. */
 static bool masks_hold(sim_run *x, const sim_inst *in, uint32_t lanes) {
     const uint64_t *masks = sim_row(x, in->ref[SIM_REF_MASK]);
@@ -62,7 +69,8 @@ void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
     const uint64_t *b = sim_row(x, in->ref[3]), *c = sim_row(x, in->ref[4]);
     const uint64_t *masks = sim_row(x, in->ref[SIM_REF_MASK]);
     uint32_t valid = 0;
-    if (!masks_hold(x, in, lanes)) return;
+    const bool all = all_meet(masks, lanes);
+    if (!all && !masks_hold(x, in, lanes)) return;
     memcpy(source, sim_row(x, in->ref[2]), sizeof source);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
@@ -70,7 +78,7 @@ void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
         uint32_t from =
             source_lane((sim_shuffle)in->mode, i, (uint32_t)b[i], (uint32_t)c[i], &in_range);
         uint32_t present = lanes & (uint32_t)masks[i];
-        if (!(present >> from & 1) &&
+        if (!all && !(present >> from & 1) &&
             sim_find(x, in, i, REDTUNE_SIM_BAD_MASK,
                      "shuffles from lane %u, which is not there: mask 0x%08x, at the "
                      "instruction 0x%08x",
