@@ -264,7 +264,8 @@ def plan(
 
 
 def segments(
-    x, begin, end=None, *, op="sum", out=None, dtype=None, accuracy=None, stream=None, **parameters
+    x, begin, end=None, *, op="sum", out=None, dtype=None, order=None, accuracy=None, stream=None,
+    **parameters,
 ):  # fmt: skip
     """Reduces segments of a GPU's array, whose beginnings and ends are in arrays on that GPU.
 
@@ -280,7 +281,8 @@ def segments(
     """
     number, values, kind = _take(op, parameters)
     found = _core.segments(
-        number, x, begin, end, out, _number(dtype), _accuracy(accuracy), stream, values
+        number, x, begin, end, out, _number(dtype), _order(order), _accuracy(accuracy), stream,
+        values,
     )  # fmt: skip
     return kind(*found) if kind else found
 
@@ -303,15 +305,17 @@ class List:
         return len(self._own.arrays)
 
     def reduce(
-        self, op="sum", *, each=False, out=None, dtype=None, accuracy=None, stream=None,
+        self, op="sum", *, each=False, out=None, dtype=None, order=None, accuracy=None, stream=None,
         **parameters,
     ):  # fmt: skip
         """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
 
-        each: a result for each array instead. The rest is as for redtune.reduce.
+        each: a result for each array instead, which order="fixed" is for. The rest is as for
+        redtune.reduce.
         """
         number, values, kind = _take(op, parameters)
         found = self._own.reduce(
-            number, bool(each), out, _number(dtype), _accuracy(accuracy), stream, values
+            number, bool(each), out, _number(dtype), _order(order), _accuracy(accuracy), stream,
+            values,
         )  # fmt: skip
         return kind(*found) if kind else found

@@ -56,7 +56,7 @@ void run(const reduction &what, const array &x, const redtune_segments &segments
 }
 
 nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::handle out, int dtype,
-                  int accuracy, nb::handle stream, nb::handle parameters) {
+                  int order, int accuracy, nb::handle stream, nb::handle parameters) {
     array in, from, to;
     outputs results;
     reduction what;
@@ -76,6 +76,7 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     what.shape[0] = count;
     what.problem.count = count ? in.count() / static_cast<uint64_t>(count) : 0;
     what.problem.segmented = REDTUNE_SEGMENTED_EACH;
+    what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     results.take(what, in, x, out);
     redtune_segments segments = {};
@@ -170,9 +171,10 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
 }
 
 static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out, int dtype,
-                              int accuracy, nb::handle stream, nb::handle parameters) {
+                              int order, int accuracy, nb::handle stream, nb::handle parameters) {
     list_run its;
     its.take(self, op, each, out, dtype, accuracy, parameters);
+    its.what.problem.order = static_cast<redtune_order>(order);
     run(its.what, *its.first, its.segments, stream_of(*its.first, its.like, stream));
     return its.results.get(its.what, *its.first, out);
 }
@@ -183,11 +185,11 @@ void segments_close_lists() {
 
 void segments_add(nb::module_ &module) {
     module.def("segments", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("begin"),
-               nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"), nb::arg("accuracy"),
-               nb::arg("stream").none(), nb::arg("parameters").none());
+               nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"),
+               nb::arg("accuracy"), nb::arg("stream").none(), nb::arg("parameters").none());
     nb::class_<list>(module, "ArrayList")
         .def("reduce", &reduce_list, nb::arg("op"), nb::arg("each"), nb::arg("out").none(),
-             nb::arg("dtype"), nb::arg("accuracy"), nb::arg("stream").none(),
+             nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),
              nb::arg("parameters").none())
         .def_prop_ro("arrays", [](const list &self) { return self.arrays; });
     module.def("make_list", &make_list);

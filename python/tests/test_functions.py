@@ -242,6 +242,15 @@ class Devices(unittest.TestCase):
         self.assertEqual(found.tobytes(), level.reshape(()).tobytes())
         plan = redtune.plan(sim_memory.asarray(values), order="fixed")
         self.assertEqual(plan.run().numpy(), found)
+        array = sim_memory.asarray(values)
+        offsets = sim_memory.asarray(numpy.array([0, 4100], "i8"))
+        for each in (
+            redtune.segments(array, offsets, order="fixed"),
+            redtune.List([array]).reduce(each=True, order="fixed"),
+        ):
+            self.assertEqual(each.numpy().tobytes(), found.tobytes())
+        with self.assertRaisesRegex(ValueError, "all segments in fixed order"):
+            redtune.List([array]).reduce(order="fixed")
 
     def test_compensated_sums_keep_what_additions_lose(self):
         x = numpy.array([1e8, 1, -1e8, 3, 1e8, -1e8], "f4")  # of which a plain sum loses the 1
