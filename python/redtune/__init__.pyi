@@ -3,6 +3,7 @@
 from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, TypeVar, Union
 
 from . import _tuning
+from . import jax as jax, torch as torch
 
 Array = TypeVar("Array")
 Axis = Union[None, int, Sequence[int]]

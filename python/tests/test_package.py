@@ -102,6 +102,8 @@ class Package(unittest.TestCase):
         stubs = pathlib.Path(redtune.__file__).with_name("__init__.pyi").read_text()
         for name in redtune.__all__:
             self.assertRegex(stubs, rf"\n(class {name}[(:]|def {name}\(|{name}: )", name)
+        for name in ("jax", "torch"):
+            self.assertRegex(stubs, rf"from \. import .*\b{name} as {name}\b", name)
 
     def test_stubs_have_the_functions_arguments(self):
         stubs = pathlib.Path(redtune.__file__).with_name("__init__.pyi").read_text()
