@@ -70,6 +70,7 @@ __device__ __forceinline__ u32 along()
 }
 
 //@ include "lib/load_columns.cu"
+//@ include "lib/load_columns_if.cu"
 // Combines this thread's share of its columns with a. Of the `count` elements from `from` on,
 // tiles are dealt round-robin to the splits; a thread takes those DEPTH apart.
 //@ if indexed then
@@ -93,7 +94,8 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 //@ include "lib/begin_parts.cu"
     if (column_of<WHOLE>(0) >= columns) count = 0;
     u64 e = first;
-    for (; e + (LOADS - 1) * DEPTH < count; e += next) {
+    // Whole tiles: all of the block's threads agree on which these are.
+    for (; e - along() + TILE <= count; e += next) {
         // All loads before the first use.
         vector v[LOADS];
 #pragma unroll
@@ -106,13 +108,12 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 //@ end
     }
     if (e < count) {
-        // What is left of a tile. The first element stands in for those that are not there: loads
-        // under conditions would take twice the registers.
+        // What is left of a tile.
         const u32 left = count - e;
         vector v[LOADS];
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride)
-            v[i] = load_columns<WHOLE>(i * DEPTH < left ? at : from, columns@{given.argument});
+            v[i] = load_columns_if<WHOLE>(i * DEPTH < left, at, columns@{given.argument});
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++)
             if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});

@@ -22,20 +22,36 @@ local flavours = {
     streaming = ".cs",
 }
 
--- The statement that loads a layout into the C array `into`, from the pointer expression `from`.
-function load.statement(layout, flavour, into, from)
+-- The instruction that loads a layout, and the operands that it loads into, the elements of the C array
+-- `into`; `mark` says whether these are read, too. The address is the operand behind them.
+local function instruction(layout, flavour, into, mark)
     local outputs, slots = {}, {}
     for i = 0, layout.words - 1 do
-        outputs[#outputs + 1] = ('"=%s"(%s[%d])'):format(layout.word.constraint, into, i)
+        outputs[#outputs + 1] = ('"%s%s"(%s[%d])'):format(mark, layout.word.constraint, into, i)
         slots[#slots + 1] = "%" .. i
     end
     local one = layout.words == 1
-    local text = 'asm volatile("ld.global%s%s.%s %s, [%%%d];"\n'
+    local text = ("ld.global%s%s.%s %s, [%%%d];"):format(
+        flavours[flavour], one and "" or ".v" .. layout.words, layout.ptx,
+        one and "%0" or "{" .. table.concat(slots, ", ") .. "}", layout.words)
+    return text, table.concat(outputs, ", ")
+end
+
+-- The statement that loads a layout into the C array `into`, from the pointer expression `from`.
+function load.statement(layout, flavour, into, from)
+    local text, outputs = instruction(layout, flavour, into, "=")
+    return ('asm volatile("%s"\n'
         .. '                 : %s\n'
-        .. '                 : "l"(%s));'
-    return text:format(flavours[flavour], one and "" or ".v" .. layout.words, layout.ptx,
-                       one and "%0" or "{" .. table.concat(slots, ", ") .. "}", layout.words,
-                       table.concat(outputs, ", "), from)
+        .. '                 : "l"(%s));'):format(text, outputs, from)
+end
+
+-- The same where the expression `there` is not 0; otherwise nothing is read, and `into` stays as it is.
+-- The load has a predicate: a branch around each would cost registers and instructions.
+function load.guarded(layout, flavour, into, from, there)
+    local text, outputs = instruction(layout, flavour, into, "+")
+    return ('asm volatile("{ .reg .pred p; setp.ne.u32 p, %%%d, 0; @p %s }"\n'
+        .. '                 : %s\n'
+        .. '                 : "l"(%s), "r"((u32)(%s)));'):format(layout.words + 1, text, outputs, from, there)
 end
 
 return load

@@ -64,7 +64,16 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
     return tile + (member() + i * GROUP) * LOAD_BYTES;
 }
 
-//@ include "lib/load_tile.cu"
+//@ include "lib/load_if.cu"
+// All loads of the tile before the first use; from stop on nothing is read. Whole tiles have no path of
+// their own: it would be the other half of the kernel's instructions.
+__device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop@{given.parameter})
+{
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++)
+        v[i] = load_vector_if(place_of(tile, i) < stop, place_of(tile, i)@{given.argument});
+}
+
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
@@ -141,7 +150,7 @@ __device__ __forceinline__ void load_rest(vector (&rest)[OVER], u64 tile, u64 st
     tile += TILE_BYTES;
 #pragma unroll
     for (u32 i = 0; i < OVER; i++)
-        if (place_of(tile, i) < stop) rest[i] = load_vector(place_of(tile, i)@{given.argument});
+        rest[i] = load_vector_if(place_of(tile, i) < stop, place_of(tile, i)@{given.argument});
 }
 
 //@ end
@@ -199,11 +208,16 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 //@ end
 
     while (tile < stop) {
-//@     include "lib/take_tile.cu"
+//@     local vectors, many = "v", "UNROLL"
+//@     include "lib/take_some.cu"
+//@ if indexed then
+        load += UNROLL;
+//@ end
 //@ if over > 0 then
         if (ends_over(tile, stop)) {
             tile += TILE_BYTES;
-//@     include "lib/take_rest.cu"
+//@     local vectors, many = "p.rest", "OVER"
+//@     include "lib/take_some.cu"
             break;
         }
 //@ end

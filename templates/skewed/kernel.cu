@@ -56,6 +56,7 @@ struct extents {
 static_assert(sizeof(extents) == 40, "");
 
 //@ include "lib/vector.cu"
+//@ include "lib/load_if.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
 //@ include "lib/splits.cu"
@@ -107,7 +108,8 @@ __device__ __forceinline__ bool is_packed(const extents &e)
     return e.step == e.inner && e.inner >= VEC;
 }
 
-__device__ __forceinline__ vector load_part(const element *from, const window &w@{given.parameter})
+// The window's elements of a row, if that is there: else nothing is read.
+__device__ __forceinline__ vector load_part(bool there, const element *from, const window &w@{given.parameter})
 {
     vector v = {};
 //@ for i = 1, given.inputs do
@@ -116,9 +118,9 @@ __device__ __forceinline__ vector load_part(const element *from, const window &w
 //@     end
 //@     for j = 0, vec - 1 do
 //@         local word = (i == 1 and "v.word[" or "v.other[") .. j // layout.per_word .. "]"
-    if (@{j} >= w.begin && @{j} < w.end) {
-        @{single.word.c} word[1];
-        @{loads.statement(single, load, "word", "from + " .. j)}
+    {
+        @{single.word.c} word[1] = {0};
+        @{loads.guarded(single, load, "word", "from + " .. j, ("there && %d >= w.begin && %d < w.end"):format(j, j))}
 //@         if layout.per_word > 1 then
         @{word} |= word[0] << @{8 * dtype.bytes * (j % layout.per_word)};
 //@         else
@@ -130,22 +132,20 @@ __device__ __forceinline__ vector load_part(const element *from, const window &w
     return v;
 }
 
-// Loads of N rows, `stride` elements apart: all at once, or those that are `whole` in some threads
-// and parts in others. Of rows from `left` on the first row's stand in, which takes fewer registers
-// than loads under conditions.
+// Loads of N rows, `stride` elements apart: those that are `whole` in some threads and parts in others.
+// Of rows from `left` on nothing is read.
 template <u32 N>
 __device__ __forceinline__ void load_rows(vector (&v)[N], const element *at, u64 stride, u64 left,
                                           const window &w, bool whole@{given.parameter})
 {
-    const element *const first = at;
     if (whole) {
 #pragma unroll
         for (u32 i = 0; i < N; i++, at += stride)
-            v[i] = load_vector((u64)(i * DEPTH < left ? at : first)@{given.argument});
+            v[i] = load_vector_if(i * DEPTH < left, (u64)at@{given.argument});
     } else {
 #pragma unroll
         for (u32 i = 0; i < N; i++, at += stride)
-            v[i] = load_part(i * DEPTH < left ? at : first, w@{given.argument});
+            v[i] = load_part(i * DEPTH < left, at, w@{given.argument});
     }
 }
 
@@ -212,25 +212,18 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window
     const bool whole = w.end - w.begin == VEC;
 //@ include "lib/begin_parts.cu"
     if (w.begin >= w.end) count = 0;
-    u64 e = first;
-    for (; e + (UNROLL - 1) * DEPTH < count; e += next, at += next * step) {
+    for (u64 e = first; e < count; e += next, at += next * step) {
         // All loads before the first use. Between rows that are packed there is nothing else.
         const bool between = w.packed && e > 0 && e + (UNROLL - 1) * DEPTH + 1 < count;
-        vector v[UNROLL];
-        load_rows(v, at, stride, TILE, w, whole || between@{given.argument});
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
-//@ if indexed then
-        load += UNROLL;
-//@ end
-    }
-    if (e < count) {
         const u64 left = count - e;
         vector v[UNROLL];
-        load_rows(v, at, stride, left, w, whole@{given.argument});
+        load_rows(v, at, stride, left, w, whole || between@{given.argument});
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++)
             if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
+//@ if indexed then
+        load += UNROLL;
+//@ end
     }
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's. A thread that had

@@ -46,6 +46,7 @@ struct extents {
 static_assert(sizeof(extents) == 40, "");
 
 //@ include "lib/vector.cu"
+//@ include "lib/load_if.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
@@ -95,14 +96,14 @@ __device__ __forceinline__ void reduce_vectors(const element *from, const extent
         for (u32 j = 0; j < VEC; j++) a[s][j] = @{none};
 #pragma unroll 1
     for (u64 i = 0; i < e.count; i += UNROLL, from += UNROLL * e.step) {
-        // All loads before the first use. The first row stands in for those that are not there.
+        // All loads before the first use. Of rows that are not there nothing is read.
         const u64 left = e.count - i;
         vector v[UNROLL][N];
 #pragma unroll
         for (u32 u = 0; u < UNROLL; u++)
 #pragma unroll
             for (u32 s = 0; s < N; s++)
-                v[u][s] = load_vector((u64)(from + (u < left ? u * e.step : 0) + s * STRIP)@{given.argument});
+                v[u][s] = load_vector_if(u < left, (u64)(from + u * e.step + s * STRIP)@{given.argument});
 #pragma unroll
         for (u32 u = 0; u < UNROLL; u++)
 #pragma unroll

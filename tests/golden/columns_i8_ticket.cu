@@ -208,6 +208,40 @@ __device__ __forceinline__ vector load_columns(const element *from, u32 columns)
     return load_vector((u64)(from + column_of<WHOLE>(0)));
 }
 
+// Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
+__device__ __forceinline__ vector load_vector_if(bool there, u64 from)
+{
+    vector v = {};
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u32 %0, [%1]; }"
+                 : "+r"(v.word[0])
+                 : "l"(from), "r"((u32)(there)));
+    return v;
+}
+
+__device__ __forceinline__ u32 load_single_if(bool there, const element *from)
+{
+    u32 word[1] = {0};
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u8 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from), "r"((u32)(there)));
+    return word[0];
+}
+
+// One element of each of this thread's columns, if the row is there: else nothing is read.
+template <bool WHOLE>
+__device__ __forceinline__ vector load_columns_if(bool there, const element *from, u32 columns)
+{
+    if (!WHOLE) {
+        vector v = {};
+        v.word[0] |= load_single_if(there && column_of<false>(0) < columns, from + column_of<false>(0)) << 0;
+        v.word[0] |= load_single_if(there && column_of<false>(1) < columns, from + column_of<false>(1)) << 8;
+        v.word[0] |= load_single_if(there && column_of<false>(2) < columns, from + column_of<false>(2)) << 16;
+        v.word[0] |= load_single_if(there && column_of<false>(3) < columns, from + column_of<false>(3)) << 24;
+        return v;
+    }
+    return load_vector_if(there, (u64)(from + column_of<WHOLE>(0)));
+}
+
 // Combines this thread's share of its columns with a. Of the `count` elements from `from` on,
 // tiles are dealt round-robin to the splits; a thread takes those DEPTH apart.
 // The first of them has the index `origin`.
@@ -227,7 +261,8 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
     for (u32 j = 0; j < LANES; j++) part[j] = best{-128, 0};
     if (column_of<WHOLE>(0) >= columns) count = 0;
     u64 e = first;
-    for (; e + (LOADS - 1) * DEPTH < count; e += next) {
+    // Whole tiles: all of the block's threads agree on which these are.
+    for (; e - along() + TILE <= count; e += next) {
         // All loads before the first use.
         vector v[LOADS];
 #pragma unroll
@@ -238,13 +273,12 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
         load += LOADS;
     }
     if (e < count) {
-        // What is left of a tile. The first element stands in for those that are not there: loads
-        // under conditions would take twice the registers.
+        // What is left of a tile.
         const u32 left = count - e;
         vector v[LOADS];
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride)
-            v[i] = load_columns<WHOLE>(i * DEPTH < left ? at : from, columns);
+            v[i] = load_columns_if<WHOLE>(i * DEPTH < left, at, columns);
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++)
             if (i * DEPTH < left) take(part, v[i], load + i);

@@ -66,17 +66,23 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
     return tile + (member() + i * GROUP) * LOAD_BYTES;
 }
 
-// All loads of the tile before the first use; those from stop on are left out.
+// Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
+__device__ __forceinline__ vector load_vector_if(bool there, u64 from)
+{
+    vector v = {};
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+                 : "+r"(v.word[0]), "+r"(v.word[1]), "+r"(v.word[2]), "+r"(v.word[3])
+                 : "l"(from), "r"((u32)(there)));
+    return v;
+}
+
+// All loads of the tile before the first use; from stop on nothing is read. Whole tiles have no path of
+// their own: it would be the other half of the kernel's instructions.
 __device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop)
 {
-    if (tile + TILE_BYTES <= stop) {
 #pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i));
-    } else {
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++)
-            if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i));
-    }
+    for (u32 i = 0; i < UNROLL; i++)
+        v[i] = load_vector_if(place_of(tile, i) < stop, place_of(tile, i));
 }
 
 __device__ __forceinline__ value load_element(const element *from)
@@ -285,13 +291,11 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
     }
 
     while (tile < stop) {
-        if (tile + TILE_BYTES <= stop) {
-#pragma unroll
-            for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
-        } else {
+        {
 #pragma unroll
             for (u32 i = 0; i < UNROLL; i++)
-                if (place_of(tile, i) < stop) take(part, v[i]);
+                if (place_of(tile, i) < stop)
+                    take(part, v[i]);
         }
         tile += mine.splits * TILE_BYTES;
         load_tile(v, tile, stop);

@@ -58,6 +58,16 @@ __device__ __forceinline__ vector load_vector(u64 from)
     return v;
 }
 
+// Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
+__device__ __forceinline__ vector load_vector_if(bool there, u64 from)
+{
+    vector v = {};
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+                 : "+r"(v.word[0]), "+r"(v.word[1]), "+r"(v.word[2]), "+r"(v.word[3])
+                 : "l"(from), "r"((u32)(there)));
+    return v;
+}
+
 __device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
 {
     return a + b;
@@ -201,84 +211,83 @@ __device__ __forceinline__ bool is_packed(const extents &e)
     return e.step == e.inner && e.inner >= VEC;
 }
 
-__device__ __forceinline__ vector load_part(const element *from, const window &w)
+// The window's elements of a row, if that is there: else nothing is read.
+__device__ __forceinline__ vector load_part(bool there, const element *from, const window &w)
 {
     vector v = {};
-    if (0 >= w.begin && 0 < w.end) {
-        u32 word[1];
-        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];"
-                 : "=r"(word[0])
-                 : "l"(from + 0));
+    {
+        u32 word[1] = {0};
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from + 0), "r"((u32)(there && 0 >= w.begin && 0 < w.end)));
         v.word[0] |= word[0] << 0;
     }
-    if (1 >= w.begin && 1 < w.end) {
-        u32 word[1];
-        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];"
-                 : "=r"(word[0])
-                 : "l"(from + 1));
+    {
+        u32 word[1] = {0};
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from + 1), "r"((u32)(there && 1 >= w.begin && 1 < w.end)));
         v.word[0] |= word[0] << 16;
     }
-    if (2 >= w.begin && 2 < w.end) {
-        u32 word[1];
-        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];"
-                 : "=r"(word[0])
-                 : "l"(from + 2));
+    {
+        u32 word[1] = {0};
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from + 2), "r"((u32)(there && 2 >= w.begin && 2 < w.end)));
         v.word[1] |= word[0] << 0;
     }
-    if (3 >= w.begin && 3 < w.end) {
-        u32 word[1];
-        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];"
-                 : "=r"(word[0])
-                 : "l"(from + 3));
+    {
+        u32 word[1] = {0};
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from + 3), "r"((u32)(there && 3 >= w.begin && 3 < w.end)));
         v.word[1] |= word[0] << 16;
     }
-    if (4 >= w.begin && 4 < w.end) {
-        u32 word[1];
-        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];"
-                 : "=r"(word[0])
-                 : "l"(from + 4));
+    {
+        u32 word[1] = {0};
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from + 4), "r"((u32)(there && 4 >= w.begin && 4 < w.end)));
         v.word[2] |= word[0] << 0;
     }
-    if (5 >= w.begin && 5 < w.end) {
-        u32 word[1];
-        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];"
-                 : "=r"(word[0])
-                 : "l"(from + 5));
+    {
+        u32 word[1] = {0};
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from + 5), "r"((u32)(there && 5 >= w.begin && 5 < w.end)));
         v.word[2] |= word[0] << 16;
     }
-    if (6 >= w.begin && 6 < w.end) {
-        u32 word[1];
-        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];"
-                 : "=r"(word[0])
-                 : "l"(from + 6));
+    {
+        u32 word[1] = {0};
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from + 6), "r"((u32)(there && 6 >= w.begin && 6 < w.end)));
         v.word[3] |= word[0] << 0;
     }
-    if (7 >= w.begin && 7 < w.end) {
-        u32 word[1];
-        asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];"
-                 : "=r"(word[0])
-                 : "l"(from + 7));
+    {
+        u32 word[1] = {0};
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.nc.L1::no_allocate.u16 %0, [%1]; }"
+                 : "+r"(word[0])
+                 : "l"(from + 7), "r"((u32)(there && 7 >= w.begin && 7 < w.end)));
         v.word[3] |= word[0] << 16;
     }
     return v;
 }
 
-// Loads of N rows, `stride` elements apart: all at once, or those that are `whole` in some threads
-// and parts in others. Of rows from `left` on the first row's stand in, which takes fewer registers
-// than loads under conditions.
+// Loads of N rows, `stride` elements apart: those that are `whole` in some threads and parts in others.
+// Of rows from `left` on nothing is read.
 template <u32 N>
 __device__ __forceinline__ void load_rows(vector (&v)[N], const element *at, u64 stride, u64 left,
                                           const window &w, bool whole)
 {
-    const element *const first = at;
     if (whole) {
 #pragma unroll
         for (u32 i = 0; i < N; i++, at += stride)
-            v[i] = load_vector((u64)(i * DEPTH < left ? at : first));
+            v[i] = load_vector_if(i * DEPTH < left, (u64)at);
     } else {
 #pragma unroll
         for (u32 i = 0; i < N; i++, at += stride)
-            v[i] = load_part(i * DEPTH < left ? at : first, w);
+            v[i] = load_part(i * DEPTH < left, at, w);
     }
 }
 
@@ -296,19 +305,12 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window
 #pragma unroll
     for (u32 j = 0; j < LANES; j++) part[j] = 0.0f;
     if (w.begin >= w.end) count = 0;
-    u64 e = first;
-    for (; e + (UNROLL - 1) * DEPTH < count; e += next, at += next * step) {
+    for (u64 e = first; e < count; e += next, at += next * step) {
         // All loads before the first use. Between rows that are packed there is nothing else.
         const bool between = w.packed && e > 0 && e + (UNROLL - 1) * DEPTH + 1 < count;
-        vector v[UNROLL];
-        load_rows(v, at, stride, TILE, w, whole || between);
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
-    }
-    if (e < count) {
         const u64 left = count - e;
         vector v[UNROLL];
-        load_rows(v, at, stride, left, w, whole);
+        load_rows(v, at, stride, left, w, whole || between);
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++)
             if (i * DEPTH < left) take(part, v[i]);

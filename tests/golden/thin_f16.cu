@@ -52,6 +52,16 @@ __device__ __forceinline__ vector load_vector(u64 from)
     return v;
 }
 
+// Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
+__device__ __forceinline__ vector load_vector_if(bool there, u64 from)
+{
+    vector v = {};
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+                 : "+r"(v.word[0]), "+r"(v.word[1]), "+r"(v.word[2]), "+r"(v.word[3])
+                 : "l"(from), "r"((u32)(there)));
+    return v;
+}
+
 __device__ __forceinline__ value load_element(const element *from)
 {
     u32 word[1];
@@ -118,14 +128,14 @@ __device__ __forceinline__ void reduce_vectors(const element *from, const extent
         for (u32 j = 0; j < VEC; j++) a[s][j] = 0.0f;
 #pragma unroll 1
     for (u64 i = 0; i < e.count; i += UNROLL, from += UNROLL * e.step) {
-        // All loads before the first use. The first row stands in for those that are not there.
+        // All loads before the first use. Of rows that are not there nothing is read.
         const u64 left = e.count - i;
         vector v[UNROLL][N];
 #pragma unroll
         for (u32 u = 0; u < UNROLL; u++)
 #pragma unroll
             for (u32 s = 0; s < N; s++)
-                v[u][s] = load_vector((u64)(from + (u < left ? u * e.step : 0) + s * STRIP));
+                v[u][s] = load_vector_if(u < left, (u64)(from + u * e.step + s * STRIP));
 #pragma unroll
         for (u32 u = 0; u < UNROLL; u++)
 #pragma unroll

@@ -1,15 +1,18 @@
-//@ -- As take_tile.cu, of the vectors p.rest, which are the first OVER loads of the tile.
+//@ -- Within a loop over tiles: takes up the vectors of the tile, `many` of them, that are there. Those
+//@ -- from stop on are not.
 //@ local target, behind = op.narrow and "sum" or "part", indexed and ", load + i" or ""
+        {
 //@ if op.narrow then
             narrow sum[LANES];
 #pragma unroll
             for (u32 j = 0; j < LANES; j++) sum[j] = @{op.narrow.zero};
 //@ end
 #pragma unroll
-            for (u32 i = 0; i < OVER; i++)
+            for (u32 i = 0; i < @{many}; i++)
                 if (place_of(tile, i) < stop)
-                    take(@{target}, p.rest[i]@{behind}@{given.argument});
+                    take(@{target}, @{vectors}[i]@{behind}@{given.argument});
 //@ if op.narrow then
 #pragma unroll
             for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")}@{given.argument});
 //@ end
+        }

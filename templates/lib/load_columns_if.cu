@@ -1,0 +1,40 @@
+//@ -- As load_columns.cu, of a row that may not be there.
+//@ include "lib/load_if.cu"
+//@ if vec > 1 then
+__device__ __forceinline__ @{single.word.c} load_single_if(bool there, const element *from)
+{
+    @{single.word.c} word[1] = {0};
+    @{loads.guarded(single, load, "word", "from", "there")}
+    return word[0];
+}
+
+//@ end
+// One element of each of this thread's columns, if the row is there: else nothing is read.
+template <bool WHOLE>
+__device__ __forceinline__ vector load_columns_if(bool there, const element *from, u32 columns@{given.parameter})
+{
+//@ if vec > 1 then
+    if (!WHOLE) {
+        vector v = {};
+//@     for i = 1, given.inputs do
+//@         if i > 1 then
+        from = second_of(from, given);
+//@         end
+//@         for j = 0, vec - 1 do
+//@             local word = (i == 1 and "v.word[" or "v.other[") .. j // layout.per_word .. "]"
+//@             local bit = 8 * dtype.bytes * (j % layout.per_word)
+//@             local at = ("column_of<false>(%d)"):format(j)
+//@             local piece = ("load_single_if(there && %s < columns, from + %s)"):format(at, at)
+//@             if layout.per_word > 1 then
+        @{word} |= @{piece} << @{bit};
+//@             else
+        @{word} = @{piece};
+//@             end
+//@         end
+//@     end
+        return v;
+    }
+//@ end
+    return load_vector_if(there, (u64)(from + column_of<WHOLE>(0))@{given.argument});
+}
+
