@@ -357,16 +357,17 @@ static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at,
     return REDTUNE_OK;
 }
 
-/* The defaults of the first `most` families that serve the case. */
-static redtune_status list_defaults(rdt_codegen *codegen, rdt_case at, size_t most, rdt_point *out,
-                                    size_t *count, redtune_error *err) {
+redtune_status rdt_codegen_defaults(rdt_codegen *codegen, rdt_case at,
+                                    rdt_point out[RDT_FAMILY_MAX], size_t *count,
+                                    redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     size_t found = 0;
-    for (int i = 0; !status && i < codegen->spaces.count && found < most; i++) {
+    for (int i = 0; !status && i < codegen->spaces.count; i++) {
         bool serves = false;
         status = ask_default(codegen, i, at, &serves, &out[found], err);
         found += !status && serves;
     }
+    if (!status) status = rdt_estimate_order(codegen, at, out, found, err);
     if (status) return status;
     *count = found;
     if (found) return REDTUNE_OK;
@@ -378,14 +379,11 @@ static redtune_status list_defaults(rdt_codegen *codegen, rdt_case at, size_t mo
 
 redtune_status rdt_codegen_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,
                                    redtune_error *err) {
+    rdt_point points[RDT_FAMILY_MAX];
     size_t count;
-    return list_defaults(codegen, at, 1, out, &count, err);
-}
-
-redtune_status rdt_codegen_defaults(rdt_codegen *codegen, rdt_case at,
-                                    rdt_point out[RDT_FAMILY_MAX], size_t *count,
-                                    redtune_error *err) {
-    return list_defaults(codegen, at, RDT_FAMILY_MAX, out, count, err);
+    redtune_status status = rdt_codegen_defaults(codegen, at, points, &count, err);
+    if (!status) *out = points[0];
+    return status;
 }
 
 redtune_status rdt_codegen_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,

@@ -40,20 +40,21 @@ typedef struct rdt_case {
     const rdt_facts *facts;
 } rdt_case;
 
-/* The built-in default: that of the first family that serves the case, by the registry's order.
- * REDTUNE_UNSUPPORTED where none does. */
+/* The built-in default: that of the first family that serves the case, by the registry's order, or
+ * that of another one which is faster by the estimate. REDTUNE_UNSUPPORTED where none does. */
 redtune_status rdt_codegen_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,
                                    redtune_error *err);
 /* The default of that family, which may be one kept aside. REDTUNE_UNSUPPORTED where it does not
  * serve the case. */
 redtune_status rdt_codegen_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
                                       redtune_error *err);
-/* The default of every family that serves the case, by that order; at least one. */
+/* The default of every family that serves the case: the built-in default, then the others in that
+ * order; at least one. */
 redtune_status rdt_codegen_defaults(rdt_codegen *codegen, rdt_case at,
                                     rdt_point out[RDT_FAMILY_MAX], size_t *count,
                                     redtune_error *err);
 /* The point that people name. family: NULL for the one that the config begins with
- * ("block:vec=4"), or, where there is none, the first that serves the case. config: NULL for
+ * ("block:vec=4"), or, where there is none, the built-in default's. config: NULL for
  * nothing; parameters that it does not name are the family's default's. The point is not checked.
  */
 redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *family,
@@ -80,6 +81,10 @@ redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_p
  * has none. It compares points of one problem and says little of the time itself. */
 redtune_status rdt_estimate_time(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                  double *time_ns, redtune_error *err);
+/* Puts the point that serves first, of one for each family: the first one, or where that has an
+ * estimate, one whose estimate is less by a few percent. */
+redtune_status rdt_estimate_order(rdt_codegen *codegen, rdt_case at, rdt_point *points,
+                                  size_t count, redtune_error *err);
 /* A family's description of a point: its function "about". */
 typedef struct rdt_about {
     char place[16];  /* "3", or "3b" for a variant */

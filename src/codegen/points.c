@@ -83,6 +83,10 @@ static int collect_points(lua_State *state) {
     return 0;
 }
 
+static int by_family(const void *a, const void *b) {
+    return ((const rdt_point *)a)->family - ((const rdt_point *)b)->family;
+}
+
 static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
                                   rdt_points *out, redtune_error *err) {
     rdt_point defaults[RDT_FAMILY_MAX];
@@ -91,6 +95,7 @@ static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_scope s
                       .at = at,
                       .points = {.scope = scope, .problem = *at.problem, .facts = *at.facts}};
     redtune_status status = rdt_codegen_defaults(codegen, at, defaults, &families, err);
+    if (!status) qsort(defaults, families, sizeof *defaults, by_family);
     for (size_t i = 0; !status && i < families; i++) {
         char what[96];
         call.baseline = defaults[i];

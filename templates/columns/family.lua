@@ -35,7 +35,8 @@ local function depth(c)
     return c.block // c.width * c.unroll
 end
 
-local function sets(c, p)
+-- How many sets of results blocks make.
+function family.sets(c, p)
     return p.outer * ((p.inner + strip(c) - 1) // strip(c))
 end
 
@@ -44,7 +45,7 @@ local function tiles(c, p)
 end
 
 local function splits(c, p, d)
-    return limits.splits(c, p, d, sets(c, p), tiles(c, p), strip(c))
+    return limits.splits(c, p, d, family.sets(c, p), tiles(c, p), strip(c))
 end
 
 -- Values that a block's threads combine in shared memory.
@@ -106,20 +107,33 @@ function family.useful(c, p, d)
     if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
     -- Lines that another load needs, too, may be worth a place in L1.
     if c.load == "plain" and c.vec * bytes >= 16 then return false end
-    return limits.useful(c, p, d, sets(c, p))
+    return limits.useful(c, p, d, family.sets(c, p))
 end
+
+-- Results that a thread writes with gaps between them: halves of sectors.
+local APART = 1280
 
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
+    local side, deep = strip(c) * p.dtype.bytes, c.block // c.width
+    local splits, values = splits(c, p, d), shared_values(c)
+    local meet = estimate.meet(values, strip(c), limits.accumulator_bytes(p, d))
     return estimate.time(c, p, d, {
-        sets = sets(c, p), tiles = tiles(c, p), splits = splits(c, p, d), room = strip(c),
-        values = shared_values(c),
+        sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = strip(c),
+        loads = math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
+        side = side, row = p.inner * p.dtype.bytes,
         registers = c.vec * limits.element_bytes(p) * c.unroll // 4
             + (c.finish == "single" and 28 or 32),
+        begin = 0, meet = meet + (values == 0 and c.vec * p.result.bytes > 16 and APART or 0),
+        busy = meet,
     })
 end
 
 -- After a prototype on an H200: 128 bytes side by side, and 8 loads in flight, or 16 narrow ones.
+local STEPS = { within = "width", finishes = true,
+    { name = "block", by = { 0, 1, -1 } },
+    { name = "width", by = { 0, -1, 1, -2, 2, 3 } }, { name = "unroll", by = { 0, 1, -1, -2, 2 } } }
+
 function family.default(p, d)
     local bytes = p.dtype.bytes
     local c = {
@@ -128,9 +142,9 @@ function family.default(p, d)
     if c.vec * bytes < 16 then c.unroll = 16 end
     while strip(c) * bytes < 128 and strip(c) < p.inner do c.width = 2 * c.width end
     -- Twice that where there are strips enough.
-    if strip(c) < p.inner and sets(c, p) >= 3 * d.sm_count then c.width = 2 * c.width end
+    if strip(c) < p.inner and family.sets(c, p) >= 3 * d.sm_count then c.width = 2 * c.width end
     -- Short columns: more of them with as many loads in flight, if there are more than enough.
-    while c.width < c.block and depth(c) >= 2 * p.count and sets(c, p) >= 4 * d.sm_count do
+    while c.width < c.block and depth(c) >= 2 * p.count and family.sets(c, p) >= 4 * d.sm_count do
         c.width = 2 * c.width
     end
     while c.unroll > 1 and depth(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
@@ -140,11 +154,11 @@ function family.default(p, d)
     while shared_bytes(c, p, d) > d.shared_bytes_per_block do c.width = c.width // 2 end
     -- Small inputs: fewer loads for each of more blocks.
     local least = 2 * d.sm_count
-    while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < least do
+    while c.unroll > 4 and p.count > depth(c) and family.sets(c, p) * (p.count // depth(c)) < least do
         c.unroll = c.unroll // 2
     end
-    limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
-    return estimate.improve(family, c, p, d)
+    limits.finished(c, d, family.sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
+    return estimate.improve(family, c, p, d, STEPS)
 end
 
 function family.launch(c, p, d)

@@ -1,32 +1,37 @@
--- Estimate: about how long a launch of blocks that make sets of columns takes. It tells configs
--- apart that are equally good where they were measured: at another shape the last strip of one may
--- be nearly empty, or its blocks may need a second round on the multiprocessors.
+-- Estimate: about how long a launch of blocks that make sets of results takes, of rows or of columns.
+-- It tells configs apart where nothing is measured, or only at other shapes: there the last strip of one
+-- may be nearly empty, or its blocks may need a second round on the multiprocessors.
 --
--- Blocks run in waves, as many at a time as there are registers for. A wave takes the longest of
--- three: memory's time for its bytes, a block's rounds of loads one after another, and the fullest
--- multiprocessor's time for its bytes. Blocks that share a set add the time in which one combines
--- what the others leave. The constants are fitted to 5,200 sums measured on an H200: of those of
--- 8 MiB and more half are within 7 % of the estimate, nine of ten within 27 %.
+-- Blocks run in waves, as many at a time as there are registers for. A wave takes the longer of two:
+-- memory's time for its bytes, and a block's: rounds of loads one after another, each as long as memory
+-- needs to answer, its bytes at the rate that one multiprocessor has, and what its threads need before
+-- and behind. Blocks that share a set add the time in which one combines what the others leave. The
+-- constants are fitted to 10,500 sums of f16 and f32 at 836 shapes, rows and columns, measured on an
+-- H200. docs/database.md says how good the choices are.
 --
 -- As in block/family.lua, c is a config, p a problem and d a device. Times are in ns.
 local limits = require "lib/limits"
 
 local estimate = {}
 
-local CALL = 1300 -- a launch, up to its first loads and from its last one
-local BLOCK = 600 -- the same of a block that starts where another ended
-local ROUND = 500 -- a thread's loads in flight at once, until they are combined
-local SLOT = 160 -- of a multiprocessor for each block, whatever it does
-local VALUE = 0.1 -- for each value that a block's threads combine in shared memory
-local POLL, TICKET = 500, 2000 -- until one block has seen that all others are done
-local COLLECT = 430 -- eight values that a thread collects
+local CALL = 900 -- a launch, up to its first loads and from its last one
+local BLOCK = 760 -- the same of a block that starts where another ended
+local WARP = 13 -- of that for each warp of a block
+local ROUND = 505 -- from a thread's loads, which are in flight at once, to their values
+local LOAD, WORD = 21, 7 -- of a round for each load, and for each 4 bytes of it
+local SPILL = 63 -- of a round for each register that a thread has not
+local AHEAD_BYTES = 1 << 23 -- of an input whose first round is in L2 already (lib/prefetch_strip.cu)
+local VALUE, ROW = 0.26, 11 -- of values that meet, each of 4 bytes, and each of a column's
+local REQUEST = 2 -- of a multiprocessor for each load of a warp that is far from 16 bytes wide
+local SLOT = 220 -- of a multiprocessor for each block, whatever it does
+local POLL, TICKET = 510, 2000 -- until one block has seen that all others are done
+local COLLECT = 690 -- eight values that a thread collects
 local AT_ONCE = 8
-local SHARE = 1.35 -- a multiprocessor has at most that over its part of the memory's rate
-local RATE = 0.9 -- of the memory bus, that is read at
+local SHARE = 2.7 -- a multiprocessor has at most that over its part of the memory's rate
+local RATE = 0.89 -- of the memory bus, that is read at
 local USUAL_RATE = 25 -- bytes per ns and multiprocessor, where the bus is not known
 local REGISTERS = 65536 -- of a multiprocessor
-local LINE = 64 -- bytes that memory brings at a time
-local ALONE = 1.05 -- blocks that each make whole columns end further apart than those that share
+local ALONE = 0.97 -- blocks that each make whole sets need not wait for each other
 
 -- Bytes per ns of the memory, for each multiprocessor.
 local function rate_of(d)
@@ -44,19 +49,15 @@ local function bytes_of(p)
     return 1.0 * p.count * p.inner * p.outer * limits.element_bytes(p)
 end
 
--- How many bytes memory brings for each that is asked for: strips whose rows do not begin at whole
--- lines bring more, and so do rows of strips that are shorter than two lines.
-local function waste_of(c, p, room)
-    local row, strip = p.inner * p.dtype.bytes, room * p.dtype.bytes
-    local waste = 1
-    if strip >= row then return waste end
-    if p.step * p.dtype.bytes % LINE > 0 then waste = waste + 24 / strip end
-    if strip < LINE then return waste * (1 + 22 / strip) end
-    return strip < 2 * LINE and waste * (1 + 13 / strip) or waste
+-- How many bytes memory brings for each that is asked for, where loads side by side are of so many
+-- bytes of a row: it brings 64 at a time.
+local function waste_of(side, row)
+    if side >= row or side > 64 then return 1 end
+    return 1 + (side > 32 and 7.6 or 10.2) / side
 end
 
 -- What combines the splits of a set: each of the first block's groups of threads, one for each
--- column, collects its part of them.
+-- result, collects its part of them.
 local function finish_of(c, s)
     if s.splits < 2 then return 0 end
     local groups = math.max(1, c.block // s.room)
@@ -64,86 +65,101 @@ local function finish_of(c, s)
     return (c.finish == "poll" and POLL or TICKET) + COLLECT * times
 end
 
--- s says what the launch is: `sets` sets of columns, of `tiles` tiles and shared by `splits` blocks
--- each; `room` columns that a block's loads have side by side; `values` that its threads combine in
--- shared memory; `registers` of a thread.
+-- How long a block's threads take to combine `values` accumulators in shared memory, of `columns` columns.
+function estimate.meet(values, columns, bytes)
+    return (VALUE * values + ROW * values / columns) * bytes / 4
+end
+
+-- s says what the launch is: `sets` sets of results, of `tiles` tiles and shared by `splits` blocks
+-- each; `room` results that a block may leave to others at a time; `loads` that a thread has in flight,
+-- `side` bytes of them side by side, where a row has `row`; `registers` of a thread; `begin` and `meet`
+-- ns of a block before its loads, and until its threads' values are combined, of which `busy` is work.
 function estimate.time(c, p, d, s)
     local rate = rate_of(d)
-    local blocks = 1.0 * s.sets * s.splits
-    -- Compilers unroll a loop of one load, and have at least two in flight.
-    local tiles = (s.tiles + s.splits - 1) // s.splits
-    local rounds = c.unroll == 1 and (tiles + 1) // 2 or tiles
-    local bytes = waste_of(c, p, s.room) * bytes_of(p) / blocks
+    local blocks, total = 1.0 * s.sets * s.splits, bytes_of(p)
+    local bytes = waste_of(s.side, s.row) * total / blocks
     local at_once = resident(c, d, s.registers) * d.sm_count
-    local combine = VALUE * s.values
-    local function wave(n, begin)
-        local alone = bytes / (SHARE * rate)
-        return math.max(n * bytes / (rate * d.sm_count), begin + rounds * ROUND + alone + combine,
-                        math.ceil(n / d.sm_count) * alone)
+    local lacking = math.max(0, s.registers - REGISTERS // c.block)
+    local round = s.loads * (LOAD + WORD * c.vec * p.dtype.bytes / 4) + SPILL * lacking
+    local tiles = (s.tiles + s.splits - 1) // s.splits
+    local block = s.begin + WARP * c.block / 32 + tiles * (ROUND + round) + bytes / (SHARE * rate) + s.meet
+    if total <= AHEAD_BYTES and not p.op.indexed then block = block - ROUND end
+    -- A wave of all blocks at a time, further ones, and the rest.
+    local whole, each = blocks // at_once, bytes / (rate * d.sm_count)
+    local left, later = blocks - whole * at_once, BLOCK + block
+    local time = 0
+    if whole > 0 then
+        time = math.max(at_once * each, block) + (whole - 1) * math.max(at_once * each, later)
     end
-    local whole = blocks // at_once
-    local left = blocks - whole * at_once
-    local time = whole > 0 and wave(at_once, 0) + (whole - 1) * wave(at_once, BLOCK) or 0
-    if left > 0 then time = time + wave(left, whole > 0 and BLOCK or 0) end
-    time = math.max(time, blocks / d.sm_count * (SLOT + combine))
-    return CALL + (s.splits < 2 and ALONE or 1) * time + finish_of(c, s)
+    if left > 0 then time = time + math.max(left * each, whole > 0 and later or block) end
+    time = math.max(time, blocks / d.sm_count * (SLOT + s.busy))
+    local load = c.vec * p.dtype.bytes
+    local requests = math.max(0, 1 - load / 16) * bytes_of(p) / (32 * load * d.sm_count)
+    return CALL + (s.splits < 2 and ALONE or 1) * time + REQUEST * requests + finish_of(c, s)
 end
 
 -- A default that is not this much faster by the estimate is not worth another one.
 local WORTH = 0.95
 
--- Whether the family's parameters have these values, and threads are not shared out to nobody.
-local function is_known(family, c)
+local function has_value(family, name, value)
     for _, param in ipairs(family.params) do
-        local found = param.labels ~= nil
-        for _, value in ipairs(param.values or {}) do found = found or value == c[param.name] end
-        if not found then return false end
+        for _, each in ipairs(param.name == name and param.values or {}) do
+            if each == value then return true end
+        end
     end
-    return c.width <= c.block
+    return false
 end
 
--- How blocks may share sets: as many as may be resident, of threads that fill a multiprocessor.
-local function finishes_of(c, d)
+local function copy(family, c)
+    local other = {}
+    for _, param in ipairs(family.params) do other[param.name] = c[param.name] end
+    return other
+end
+
+-- How blocks may share sets: by words where few wait, else by a counter; as many as may be resident, of
+-- threads that fill a multiprocessor.
+local function finishes_of(block, d, sets)
+    local finish = sets <= d.sm_count // 2 and "poll" or "ticket"
     local all = { { finish = "single", per_sm = 1 } }
-    for _, finish in ipairs { "poll", "ticket" } do
-        for _, per_sm in ipairs { 4, 2, 1, 8 } do
-            if per_sm * c.block <= d.threads_per_sm and 4 * per_sm * c.block >= d.threads_per_sm then
-                all[#all + 1] = { finish = finish, per_sm = per_sm }
-            end
+    for _, per_sm in ipairs { 4, 2, 1, 8 } do
+        if sets < 8 * d.sm_count and per_sm * block <= d.threads_per_sm
+            and 4 * per_sm * block >= d.threads_per_sm then
+            all[#all + 1] = { finish = finish, per_sm = per_sm }
         end
     end
     return all
 end
 
--- The default c, or the one among its neighbours in block, width, unroll and finish that takes less
--- time by the estimate: by a twentieth at least, where there is a MiB to read. Of those that take as
--- long it is the one with as many loads in flight as the default. What it must be besides the family's
--- rules say.
-function estimate.improve(family, c, p, d)
-    local best, time = c, family.time(c, p, d)
-    local bytes = bytes_of(p)
-    if bytes < 1024 * 1024 or WORTH * time < CALL + bytes / rate_of(d) / d.sm_count then return c end
-    local least = WORTH * time
-    for _, block in ipairs { c.block, 2 * c.block } do
-        local finishes = finishes_of({ block = block }, d)
-        for width = -2, 2 do
-            for _, unroll in ipairs { 0, 1, -1 } do
-                for _, as in ipairs(finishes) do
-                    local other = { block = block, width = math.floor(c.width * 2.0 ^ width),
-                                    vec = c.vec, unroll = math.floor(c.unroll * 2.0 ^ unroll),
-                                    strips = c.strips, load = c.load, finish = as.finish,
-                                    per_sm = as.per_sm }
-                    if is_known(family, other) then
-                        time = family.time(other, p, d)
-                        if time < least and family.allowed(other, p, d)
-                            and family.distinct(other, p, d) and family.useful(other, p, d) then
-                            best, least = other, time
-                        end
-                    end
-                end
+-- The default c, or the one among its neighbours that takes less time by the estimate: by WORTH at
+-- least. Neighbours differ in the parameters of `steps`, each by a power of two whose exponent is of its
+-- list, and, where steps.finishes says so, in how blocks share sets. There are no more threads of the
+-- parameter steps.within than a block has. Of those that take as long it is the first. What it must be
+-- besides, the family's rules say.
+function estimate.improve(family, c, p, d, steps)
+    local best, least = c, WORTH * family.time(c, p, d)
+    -- As long as reading takes.
+    if least < CALL + bytes_of(p) / rate_of(d) / d.sm_count then return c end
+    local other = copy(family, c)
+    local function try()
+        local finishes = steps.finishes and finishes_of(other.block, d, family.sets(other, p)) or { c }
+        for _, as in ipairs(finishes) do
+            other.finish, other.per_sm = as.finish, as.per_sm
+            local time = family.time(other, p, d)
+            if time < least and family.allowed(other, p, d) and family.distinct(other, p, d)
+                and family.useful(other, p, d) then
+                best, least = copy(family, other), time
             end
         end
     end
+    local function go(i)
+        local step = steps[i]
+        if not step then return other[steps.within] <= other.block and try() end
+        for _, by in ipairs(step.by) do
+            other[step.name] = math.floor(c[step.name] * 2.0 ^ by)
+            if has_value(family, step.name, other[step.name]) then go(i + 1) end
+        end
+    end
+    go(1)
     return best
 end
 

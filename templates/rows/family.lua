@@ -4,6 +4,7 @@
 --
 -- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
 -- elements each.
+local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 
 local family = {
@@ -34,7 +35,8 @@ local function rows(c)
     return c.block // c.lanes * c.rows
 end
 
-local function sets(c, p)
+-- How many sets of results blocks make.
+function family.sets(c, p)
     return (p.outer + rows(c) - 1) // rows(c)
 end
 
@@ -43,7 +45,7 @@ local function tiles(c, p)
 end
 
 local function splits(c, p, d)
-    return limits.splits(c, p, d, sets(c, p), tiles(c, p), 1)
+    return limits.splits(c, p, d, family.sets(c, p), tiles(c, p), 1)
 end
 
 function family.serves(p)
@@ -85,7 +87,38 @@ function family.useful(c, p, d)
     if c.load == "plain" and c.vec * bytes >= 16 then return false end
     -- Loops of few loads, gone through again and again.
     if p.count > 64 * tile(c) and c.lanes < 256 then return false end
-    return limits.useful(c, p, d, sets(c, p))
+    return limits.useful(c, p, d, family.sets(c, p))
+end
+
+-- A row's ends that are no whole loads; a tile of which there is a part only; further rows of the same
+-- threads; a barrier, where these are of several warps.
+local ENDS, PART, FURTHER, BARRIER = 268, 83, 310, 184
+-- Work of a multiprocessor for a warp's row that has such ends, and for others.
+local WORK_ENDS, WORK = 45, 10
+
+-- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
+function family.time(c, p, d)
+    local bytes, splits, tiles = p.dtype.bytes, splits(c, p, d), tiles(c, p)
+    local ends = ((p.outer > 1 and p.outer_step or 0) | p.count) % c.vec > 0
+    local merges = c.unroll > 1 and c.rows == 1 and c.finish == "single"
+    local left, over = p.count % tile(c), merges and c.unroll // 2 or 0
+    -- What is left of the last tile comes with the loads of the one before.
+    if left > 0 and left < p.count and left <= over * c.lanes * c.vec then
+        tiles, left = tiles - 1, 0
+    end
+    local side = c.lanes * c.vec
+    local most = math.max(1, (p.count + side - 1) // side / splits)
+    local meet = c.lanes > 32 and BARRIER or 0
+    return estimate.time(c, p, d, {
+        sets = family.sets(c, p), tiles = tiles, splits = splits, room = 1,
+        loads = c.rows * math.min(c.unroll, most),
+        side = p.count * bytes <= 32 and 32 or math.min(c.lanes, 32) * c.vec * bytes,
+        row = p.count * bytes,
+        registers = 20 + 8 * c.rows
+            + 27 * c.vec * limits.element_bytes(p) // 4 * (c.unroll + over) * c.rows // 20,
+        begin = (ends and ENDS or 0) + (left > 0 and PART or 0) + FURTHER * (c.rows - 1),
+        meet = meet, busy = 0.3 * meet + c.rows * c.block / 32 * (ends and WORK_ENDS or WORK),
+    })
 end
 
 -- The default's threads for rows of up to so many bytes, after what won on an H200; `if_full`: for rows
@@ -142,7 +175,7 @@ local function few(c, p, d)
         c.finish, c.per_sm = "single", 1
         return c
     end
-    return limits.finished(c, d, sets(c, p), tiles(c, p),
+    return limits.finished(c, d, family.sets(c, p), tiles(c, p),
                            function(at) return splits(at, p, d) end)
 end
 
@@ -159,7 +192,7 @@ local function fit_unaligned(c, p)
     while c.unroll > 1 and tile(c) > p.count do c.unroll = c.unroll // 2 end
 end
 
-function family.default(p, d)
+local function usual(p, d)
     local bytes = p.dtype.bytes
     local c = { block = 128, vec = 16 // bytes, load = "no_allocate" }
     while c.vec > math.max(1, p.count) do c.vec = c.vec // 2 end
@@ -178,10 +211,29 @@ function family.default(p, d)
     c.block = limits.block_most(c, p, d)
     c.lanes = math.min(c.lanes, c.block)
     -- Few rows: those that make no multiprocessor wait.
-    while c.rows > 1 and sets(c, p) < 4 * d.sm_count do c.rows = c.rows // 2 end
+    while c.rows > 1 and family.sets(c, p) < 4 * d.sm_count do c.rows = c.rows // 2 end
     if p.outer <= d.sm_count and p.count * bytes > 4 * KiB then return few(c, p, d) end
     c.finish, c.per_sm = "single", 1
     return c
+end
+
+local STEPS = { within = "lanes",
+    { name = "block", by = { 0, 1, -1 } }, { name = "lanes", by = { 0, 1, -1, 2, -2 } },
+    { name = "rows", by = { 0, -1 } }, { name = "unroll", by = { 0, 1, -1, 2, -2 } } }
+
+-- A few short rows that are not aligned: narrower loads, which are, by more threads.
+local FEW_BYTES = 512 * KiB
+local FEW = { within = "lanes",
+    { name = "rows", by = { 0, -1, -2 } }, { name = "vec", by = { 0, -1, -2, -3 } },
+    { name = "lanes", by = { 0, 1, 2, 3, 4, 5 } }, { name = "unroll", by = { 0, 1, -1 } } }
+
+-- Of many such rows the estimate knows little.
+function family.default(p, d)
+    local c, bytes = usual(p, d), p.dtype.bytes
+    if p.outer_step * bytes % 16 == 0 or p.count * bytes > 288 then
+        return estimate.improve(family, c, p, d, STEPS)
+    end
+    return p.outer * p.count * bytes <= FEW_BYTES and estimate.improve(family, c, p, d, FEW) or c
 end
 
 function family.launch(c, p, d)

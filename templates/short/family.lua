@@ -55,6 +55,9 @@ function family.default(p, d)
     local c = { block = 256, row = row, vec = math.max(row, 8 // p.dtype.bytes), unroll = 4,
                 load = "plain" }
     while c.unroll > 1 and p.outer < 8 * d.sm_count * rows(c) do c.unroll = c.unroll // 2 end
+    -- Few rows: a thread's second load costs less than more threads do.
+    if p.outer <= 64 * d.sm_count then c.block, c.unroll = 128, 2 end
+    if p.outer <= 16 * d.sm_count then c.block = 64 end
     return c
 end
 

@@ -49,7 +49,8 @@ local function depth(c)
     return c.block // c.width * c.unroll
 end
 
-local function sets(c, p)
+-- How many sets of results blocks make.
+function family.sets(c, p)
     return p.outer * ((p.inner + set(c) - 1) // set(c))
 end
 
@@ -58,7 +59,7 @@ local function tiles(c, p)
 end
 
 local function splits(c, p, d)
-    return limits.splits(c, p, d, sets(c, p), tiles(c, p), room(c))
+    return limits.splits(c, p, d, family.sets(c, p), tiles(c, p), room(c))
 end
 
 local function shared_bytes(c, p, d)
@@ -122,21 +123,29 @@ function family.useful(c, p, d)
     if c.vec * bytes < 8 then return false end
     if c.strips > 1 and c.strips * c.unroll * c.vec > 64 then return false end -- more than registers hold
     if c.block < 256 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
-    return limits.useful(c, p, d, sets(c, p))
+    return limits.useful(c, p, d, family.sets(c, p))
 end
 
 -- About how long it takes, in ns. A thread has its loads in registers, and more of them the more
 -- columns it has, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
-    local loads = c.vec * limits.element_bytes(p) * c.unroll // 4
+    local words, deep = c.vec * limits.element_bytes(p) * c.unroll // 4, c.block // c.width
+    local splits = splits(c, p, d)
+    local meet = estimate.meet(c.strips * c.block * c.vec, room(c), limits.accumulator_bytes(p, d))
     return estimate.time(c, p, d, {
-        sets = sets(c, p), tiles = tiles(c, p), splits = splits(c, p, d), room = room(c),
-        values = c.strips * c.block * c.vec,
-        registers = 40 + c.strips * loads * (6 + c.vec) // 8,
+        sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = room(c),
+        loads = c.strips * math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
+        side = room(c) * p.dtype.bytes, row = p.inner * p.dtype.bytes,
+        registers = 40 + c.strips * words * (6 + c.vec) // 8,
+        begin = 0, meet = meet, busy = meet,
     })
 end
 
 -- 512 bytes side by side, of which an overlap takes the 32nd part, and 8 loads in flight.
+local STEPS = { within = "width", finishes = true,
+    { name = "block", by = { 0, 1, -1 } },
+    { name = "width", by = { 0, -1, 1, -2, 2 } }, { name = "unroll", by = { 0, 1, -1, -2, 2 } } }
+
 function family.default(p, d)
     local c = { block = 256, width = 32, vec = 16 // p.dtype.bytes, unroll = 8, strips = 1,
                 load = "no_allocate" }
@@ -150,19 +159,19 @@ function family.default(p, d)
     while c.unroll > 1 and depth(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
     -- Small inputs: fewer loads for each of more blocks.
     local least = 2 * d.sm_count
-    while c.unroll > 4 and p.count > depth(c) and sets(c, p) * (p.count // depth(c)) < least do
+    while c.unroll > 4 and p.count > depth(c) and family.sets(c, p) * (p.count // depth(c)) < least do
         c.unroll = c.unroll // 2
     end
     -- Few loads of each strip, and many strips.
     while c.strips < 4 and c.unroll * c.strips < 4 and tiles(c, p) == 1
-        and sets(c, p) >= 8 * d.sm_count do
+        and family.sets(c, p) >= 8 * d.sm_count do
         c.strips = 2 * c.strips
     end
     while c.strips > 1 and shared_bytes(c, p, d) > d.shared_bytes_per_block do
         c.strips = c.strips // 2
     end
-    limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
-    return estimate.improve(family, c, p, d)
+    limits.finished(c, d, family.sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
+    return estimate.improve(family, c, p, d, STEPS)
 end
 
 function family.launch(c, p, d)

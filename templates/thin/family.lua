@@ -72,9 +72,11 @@ end
 -- only converted gains nothing by a second strip, and 16-byte loads lose 5 %.
 function family.default(p, d)
     local c = { block = 256, vec = widest(p), strips = 1, unroll = 1, load = "no_allocate" }
-    local most = c.vec * p.dtype.bytes < 8 and 4 or 8
+    local bytes = c.vec * p.dtype.bytes
+    local most = (bytes < 4 or bytes >= 8) and 8 or 4
     while c.unroll < math.min(p.count, most) do c.unroll = 2 * c.unroll end
-    if words(c, p) <= 4 and p.count > 1 and p.outer * p.inner >= 16 * d.sm_count * columns(c) then c.strips = 2 end
+    local few = words(c, p) <= (bytes < 4 and 8 or 4)
+    if few and p.count > 1 and p.outer * p.inner >= 16 * d.sm_count * columns(c) then c.strips = 2 end
     return c
 end
 

@@ -331,7 +331,7 @@ static double time_of(rdt_codegen *codegen, rdt_case at, const rdt_point *point)
 }
 
 /* What is this much faster by the estimate takes the place of what is measured nearer. */
-static const double WORTH = 0.9;
+static const double WORTH = 0.95;
 
 static void look_at_default(rdt_codegen *codegen, rdt_case at, double least_ns, rdt_choice *best) {
     redtune_error ignored;

@@ -48,9 +48,9 @@ typedef struct rdt_choice {
  * or whose config would not be worth measuring there.
  *
  * Off the shapes that were measured the nearest row's config may leave strips or multiprocessors
- * empty. Where the templates' estimate (rdt_estimate_time) of another one is lower by a tenth, that
- * one serves: of the eight nearest rows of the same kind of match and alignment the one with the
- * least, or, lower by another tenth, the default. Where there is no estimate, a winner of rows at
+ * empty. Where the templates' estimate (rdt_estimate_time) of another one is lower by a twentieth,
+ * that one serves: of the eight nearest rows of the same kind of match and alignment the one with
+ * the least, or, lower by another twentieth, the default. Where there is no estimate, a winner at
  * other extents whose gain over the default of its own shape is less than a twentieth leaves the
  * default of this one to serve: that is made for these extents. A row of the very problem always
  * serves. */
