@@ -132,13 +132,13 @@ local grids = {
     { bytes = 32 * KiB, block = 256, unroll = 8, per_sm = 1, finish = "single" },
     { bytes = 64 * KiB, block = 512, unroll = 8, per_sm = 1, finish = "single" },
     { bytes = 96 * KiB, block = 1024, unroll = 4, per_sm = 1, finish = "single" },
-    { bytes = 512 * KiB, block = 32, unroll = 8, per_sm = 1 },
-    { bytes = 1 * MiB, block = 64, unroll = 8, per_sm = 1 },
+    { bytes = 512 * KiB, block = 32, unroll = 8, narrow_unroll = 4, per_sm = 1 },
+    { bytes = 1 * MiB, block = 32, unroll = 8, per_sm = 2 },
     { bytes = 2 * MiB, block = 128, unroll = 8, per_sm = 1 },
     { bytes = 4 * MiB, block = 256, unroll = 8, per_sm = 1 },
     { bytes = 16 * MiB, block = 256, unroll = 4, per_sm = 4 },
     { bytes = 128 * MiB, block = 512, unroll = 2, narrow_unroll = 4, resident = 1024, per_sm = 2 },
-    { bytes = 384 * MiB, block = 1024, unroll = 2, resident = 1024, per_sm = 2 },
+    { bytes = 384 * MiB, block = 1024, unroll = 2, resident = 1024, per_sm = 4 },
     { bytes = math.huge, block = 512, chunks = 4, unroll = 4, resident = 1024, per_sm = 4 },
 }
 

@@ -159,7 +159,14 @@ function family.default(p, d)
             c.width = c.width // 2
         end
     end
-    return limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
+    limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
+    -- Half as many blocks, where each would have a chunk at most of a long column.
+    local chunk = CHUNK_VECTORS * vector(p)
+    if c.finish ~= "single" and c.per_sm > 1 and p.count >= 32 * chunk
+        and splits(c, p, d) * chunk >= p.count then
+        c.per_sm = c.per_sm // 2
+    end
+    return c
 end
 
 function family.launch(c, p, d)

@@ -50,10 +50,10 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
-function family.default(p, d)
+-- Warps that meet nobody want blocks of their own.
+function family.default()
     return {
-        block = 256, chunks = 1, unroll = p.dtype.bytes < 8 and 8 or 4, resident = 2, load = "no_allocate",
-        per_sm = 4,
+        block = 64, chunks = 1, unroll = 4, resident = 4, load = "no_allocate", per_sm = 16,
     }
 end
 
