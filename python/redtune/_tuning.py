@@ -127,8 +127,8 @@ def tune(
 
     op, dtype: names, or lists of them. size: numbers of elements of whole arrays, such as
     "1K..256M" or [4096, 65536]. shape: a tuple, or a list of tuples, and axis the reduced axis.
-    order: "fixed" or None, and accuracy: "compensated" or None, as for the functions. device:
-    "0", "0,1", "all" or "sim"; None: as redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
+    order, accuracy: as for the functions. device: "0", "0,1", "all" or "sim"; None: as
+    redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
     also what is known already. database: as for redtune.configure. ops: files of your own.
     quiet=False prints the progress to stderr.
 
@@ -155,9 +155,9 @@ def explain(
 ):  # fmt: skip
     """Says which configuration a reduction would run, and where it was measured.
 
-    count: the elements of a whole array; or shape and axis. order: "fixed" or None, and
-    accuracy: "compensated" or None, as for the functions. device: a GPU here; gpu: a model by its
-    name, such as "H200", which need not be here. database, ops: as for redtune.tune. Returns a dictionary that prints as a table.
+    count: the elements of a whole array; or shape and axis. order, accuracy: as for the functions.
+    device: a GPU here; gpu: a model by its name, such as "H200", which need not be here. database,
+    ops: as for redtune.tune. Returns a dictionary that prints as a table.
 
     >>> redtune.explain("sum", "f32", count=1 << 20, gpu="H200")["gpu"]
     'NVIDIA H200'

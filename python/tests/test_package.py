@@ -98,6 +98,20 @@ class Package(unittest.TestCase):
         self.assertEqual(runner.summarize(verbose=False).failed, 0)
         redtune.configure()
 
+    def test_tables_and_reports_show_themselves_in_a_notebook(self):
+        os.environ.pop("REDTUNE_SYSTEM_DB", None)  # of what is shipped
+        winners = redtune.show("sum", "f32", gpu="H200", shipped=True)
+        shown = winners._repr_html_()
+        self.assertTrue(shown.startswith("<table><tr><th>gpu</th>"), shown[:80])
+        self.assertEqual(shown.count("<tr>"), len(winners) + 1)
+        self.assertEqual(len(repr(winners).splitlines()), len(winners) + 1)
+        why = redtune.explain("sum", "f32", count=4096, gpu="H200")
+        self.assertIn("<td>family</td>", why._repr_html_())
+        self.assertIn("family", repr(why))
+        page = redtune.report(gpu="H200", shipped=True)
+        self.assertRegex(page._repr_html_(), '^<iframe [^<>]*srcdoc="&lt;!DOCTYPE html&gt;')
+        self.assertRegex(repr(page), "^<redtune report of [0-9]+ characters>$")
+
     def test_stubs_name_every_function(self):
         stubs = pathlib.Path(redtune.__file__).with_name("__init__.pyi").read_text()
         for name in redtune.__all__:
