@@ -1,6 +1,8 @@
 // Errors: what C reports, as Python's own exceptions.
 #pragma once
 
+#include <cstdio> // nanobind takes it for granted, and Python.h of the limited API has it not
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
