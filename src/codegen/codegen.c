@@ -299,6 +299,7 @@ static int call_launch(lua_State *state) {
         .partials = partials,
         .segments = flag_of(state, table, "segments"),
         .scattered = flag_of(state, table, "scattered"),
+        .scattered_blocks = number_of(state, table, "scattered_blocks"),
         .overlap = flag_of(state, table, "overlap"),
         .slot_bytes = rdt_marshal_slot_bytes(state, &call->at),
     };

@@ -91,6 +91,8 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
     const rdt_driver *driver = kernel->driver;
     const bool can = can_overlap(kernel, how), two = operands->segments.end != 0;
     const bool scattered = how->scattered && (two || operands->segments.arrays);
+    const uint32_t blocks =
+        scattered && how->scattered_blocks ? how->scattered_blocks : how->blocks_max;
     uint32_t overlaps = can && (two || operands->chained);
     void *const segments = (void *)&operands->segments, *const scratch = (void *)&operands->scratch;
     CUresult rc = CUDA_SUCCESS;
@@ -103,10 +105,10 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
         (void *)&operands->input, segments, (void *)&operands->output, scratch, &overlaps,
         (void *)&operands->given};
     if (!rc)
-        rc = launch(driver, scattered ? kernel->scattered : kernel->reduce, how->blocks_max,
-                    how->threads, overlaps, stream, reduce_args);
+        rc = launch(driver, scattered ? kernel->scattered : kernel->reduce, blocks, how->threads,
+                    overlaps, stream, reduce_args);
     return rdt_driver_check(driver, rc, err, "launch a reduction of segments on %u blocks of %u",
-                            how->blocks_max, how->threads);
+                            blocks, how->threads);
 }
 
 redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *how,

@@ -138,6 +138,7 @@ typedef struct rdt_launch {
     bool segments;  /* the kernel takes rdt_segments, and is launched on blocks_max blocks */
     bool scattered; /* it has redtune_scattered for segments that are not in the input one after the
                        other: those with ends or arrays */
+    uint32_t scattered_blocks; /* that it is launched on; 0: blocks_max */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 

@@ -27,6 +27,12 @@ family.params = {
 -- Bytes of the table of work in front of the slots (kernel.cu).
 local TABLE_BYTES <const> = 33024
 
+-- Blocks that a multiprocessor has registers for, at least, where segments may be anywhere: with few
+-- loads in flight it takes warps to hide the memory's latency.
+function family.scattered_resident(c)
+    return c.unroll > 4 and c.resident or math.max(c.resident, 768 // c.block)
+end
+
 function family.serves(p)
     return p.layout == "ragged" or p.layout == "list"
 end
@@ -61,10 +67,15 @@ end
 -- A block leaves two values at most, of segments that others have parts of, too.
 function family.launch(c, p, d)
     local room = (d.slots_bytes - TABLE_BYTES) // (2 * limits.accumulator_bytes(p, d))
+    local function blocks(per_sm)
+        return math.max(1, math.min(per_sm * d.sm_count, d.blocks_max, room))
+    end
     return {
         threads = c.block,
         tile = c.block * c.vec * c.unroll,
-        blocks_max = math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room)),
+        blocks_max = blocks(c.per_sm),
+        scattered_blocks = p.layout == "ragged"
+            and blocks(math.max(c.per_sm, family.scattered_resident(c))) or nil,
         final_threads = 0,
         segments = true,
         scattered = p.layout == "ragged",

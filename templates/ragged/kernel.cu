@@ -232,8 +232,11 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
 
 //@ local kernels = whole and { { "redtune_reduce", "" } }
 //@     or { { "redtune_reduce", "<true>" }, { "redtune_scattered", "<false>" } }
+//@ local config = { block = block, unroll = unroll, resident = resident }
+//@ local residents = { redtune_reduce = resident,
+//@     redtune_scattered = require("ragged/family").scattered_resident(config) }
 //@ for _, kernel in ipairs(kernels) do
-extern "C" __global__ void __launch_bounds__(@{block}, @{resident})
+extern "C" __global__ void __launch_bounds__(@{block}, @{residents[kernel[1]]})
 @{kernel[1]}(const element *input, segments s, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
 //@     local prefetch = false
