@@ -40,6 +40,17 @@ __device__ __forceinline__ u32 *counter_of(void *scratch, u32 block)
     return (u32 *)((char *)scratch + @{scratch.words_offset} + (u64)block * @{scratch.words_bytes});
 }
 
+// One thread leaves what this block has of a segment. Whether all others have left theirs.
+__device__ __forceinline__ bool leave_part(const chain &at, accumulator a, void *scratch)
+{
+    const u32 others = at.last - at.first;
+    *part_of(scratch, blockIdx.x, at.first == blockIdx.x) = a;
+    __threadfence();
+    const bool complete = atomicInc(counter_of(scratch, at.first), others) == others;
+    __threadfence();
+    return complete;
+}
+
 // The first warp combines the edges of all: two of each warp, in their order, so that those of one
 // segment stand side by side. Whether the offsets are seen to decrease: a segment ends behind all.
 __device__ __forceinline__ bool meet(const edge *edges, chain *chains, u64 span, u64 blocks,
@@ -76,11 +87,7 @@ __device__ __forceinline__ bool meet(const edge *edges, chain *chains, u64 span,
     at.count = mine.count;
     at.first = mine.before / span;
     at.last = end;
-    *part_of(scratch, blockIdx.x, at.first == blockIdx.x) = a;
-    __threadfence();
-    const u32 others = at.last - at.first;
-    at.complete = atomicInc(counter_of(scratch, at.first), others) == others;
-    __threadfence();
+    at.complete = leave_part(at, a, scratch);
     chains[key == head ? 0 : 1] = at;
     return false;
 }

@@ -18,33 +18,49 @@ __device__ __forceinline__ value load_near(const element *from)
     return @{dtype.unpack("word[0]", 0)};
 }
 
-// `wide` lanes take `count` elements side by side@{indexed and ", the first of which has the index `origin`" or ""}: the share of that one of them. Loads
-// are aligned: from body up to stop. A lane has UNROLL of them in flight.
-template <u32 UNROLL>
-__device__ __forceinline__ accumulator reduce_run(const element *input, u64 count@{indexed and ", u64 origin" or ""},
-                                                  u32 rank, u32 wide@{given.parameter})
-{
-    const u64 begin = (u64)input, end = begin + count * sizeof(element);
-    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
-    // No elements may be anywhere, and their address may round up beyond the end of all addresses.
-    const u64 stop = count > 0 ? end / LOAD_BYTES * LOAD_BYTES : 0;
-    const u64 TILE_BYTES = wide * (UNROLL * LOAD_BYTES);
+// Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to stop. A lane has
+// N of them in flight, a tile's.
+template <u32 N> struct run {
+    u64 begin, body, stop;
+    u32 rank, wide;
+
+    __device__ __forceinline__ run(const element *input, u64 count, u32 lane, u32 lanes)
+        : begin((u64)input), body((begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES), rank(lane), wide(lanes)
+    {
+        // No elements may be anywhere, and their address may round up beyond the end of all addresses.
+        stop = count > 0 ? (begin + count * sizeof(element)) / LOAD_BYTES * LOAD_BYTES : 0;
+    }
+    __device__ __forceinline__ u64 tile_bytes() const { return wide * (N * LOAD_BYTES); }
     // Where this lane's load i of the tile at that address is.
-    const auto place_of = [&](u64 tile, u32 i) { return tile + (rank + i * wide) * LOAD_BYTES; };
-    vector v[UNROLL];
+    __device__ __forceinline__ u64 place_of(u64 tile, u32 i) const
+    {
+        return tile + (rank + i * wide) * LOAD_BYTES;
+    }
     // All loads of a tile before the first use; those from stop on are left out.
-    const auto load_tile = [&](u64 tile) {
-        if (tile + TILE_BYTES <= stop) {
+    __device__ __forceinline__ void load_tile(u64 tile, vector (&v)[N]@{given.parameter}) const
+    {
+        if (tile + tile_bytes() <= stop) {
 #pragma unroll
-            for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i)@{given.argument});
+            for (u32 i = 0; i < N; i++) v[i] = load_vector(place_of(tile, i)@{given.argument});
         } else {
 #pragma unroll
-            for (u32 i = 0; i < UNROLL; i++)
+            for (u32 i = 0; i < N; i++)
                 if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i)@{given.argument});
         }
-    };
+    }
+};
+
+// Takes a run of `count` elements@{indexed and ", the first of which has the index `origin`" or ""}, whose first tile v has: this lane's share.
+// Calls `then` as soon as v is free.
+template <u32 UNROLL, class THEN>
+__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL> r, vector (&v)[UNROLL],
+                                                     u64 count@{indexed and ", u64 origin" or ""}, THEN then@{given.parameter})
+{
+    const u64 begin = r.begin, body = r.body, stop = r.stop, TILE_BYTES = r.tile_bytes();
+    const u32 rank = r.rank, wide = r.wide;
+    const element *const input = (const element *)begin;
+    const auto place_of = [&](u64 tile, u32 i) { return r.place_of(tile, i); };
     u64 tile = body;
-    load_tile(tile);
 
 //@ include "lib/begin_parts.cu"
 //@ if not op.part then
@@ -69,8 +85,9 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
     while (tile < stop) {
 //@     include "lib/take_tile.cu"
         tile += TILE_BYTES;
-        load_tile(tile);
+        if (tile < stop) r.load_tile(tile, v@{given.argument});
     }
+    then();
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's, if there was one.
     const u64 first = place_of(body, 0);
@@ -89,6 +106,16 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
 //@ end
 }
 
+// The same of a run that nothing is loaded of yet.
+template <u32 UNROLL>
+__device__ __forceinline__ accumulator reduce_run(const element *input, u64 count@{indexed and ", u64 origin" or ""},
+                                                  u32 rank, u32 wide@{given.parameter})
+{
+    const run<UNROLL> r(input, count, rank, wide);
+    vector v[UNROLL];
+    r.load_tile(r.body, v@{given.argument});
+    return reduce_loaded<UNROLL>(r, v, count@{indexed and ", origin" or ""}, [] {}@{given.argument});
+}
 
 constexpr u32 AT_ONCE = 8;  // elements that a lane loads before it uses one
 

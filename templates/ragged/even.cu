@@ -1,88 +1,145 @@
 //@ -- Segments of one length, one after the other: warps take them by their numbers, without a search
 //@ -- and without parts that must meet.
 constexpr u32 TEAM_LOADS = UNROLL < 8 ? 8 : UNROLL;  // in flight of a thread
+//@ local teams, wide = 1, 1
+//@ while wide < warps do
+//@     teams, wide = teams + 1, 2 * wide
+//@ end
+constexpr u32 TEAMS = @{teams};  // sizes of teams: 1, 2, 4 and so on, up to all warps of a block
 
-// Whether so many warps for each segment share out equal work, if all have the same length: an eighth of
-// the warps at most has nothing to do in a round less.
-__device__ __forceinline__ bool shares_out(u32 team, u64 count)
+// How segments of one length are dealt, if they are.
+struct sharing {
+    u32 team;  // warps that take one together
+    u32 split;  // blocks that do, of very long ones
+    bool in_runs;  // each warp takes short ones that lie side by side
+    segment one;  // the first one of this thread's team or block
+    course run;  // this warp's, of short ones
+//@ if ahead then
+    i64 next[EACH + 1];  // and the offsets of its first batch
+//@ end
+};
+
+// Whether so many equal parts for each warp share out: an eighth of the warps at most has nothing to do
+// in a round less.
+__device__ __forceinline__ bool shares_out(float rounds)
 {
-    const float rounds = (float)count * (float)team / (float)(gridDim.x * WARPS);
     return rounds >= 0.875f * ceilf(rounds);
 }
 
 // How many warps take a segment together at least; 0: that would not share out.
-__device__ __forceinline__ u32 team_of(u64 count)
+__device__ __forceinline__ u32 team_of(float rounds)
 {
     for (u32 team = 1; team <= WARPS; team *= 2)
-        if (shares_out(team, count)) return team;
+        if (shares_out(rounds * (float)team)) return team;
     return 0;
 }
 
-// How many take a long segment together, so that what a block reads lies side by side: each thread has
-// all of its loads.
-__device__ __forceinline__ u32 widest_of(u32 team, u64 count, const deal &d)
+// How many blocks take a segment together, so that few of all have nothing to do; 0: one is enough.
+__device__ __forceinline__ u32 split_of(u64 count)
 {
-    u32 widest = team;
-    for (u32 more = 2 * team; more <= WARPS; more *= 2)
-        if (d.total - count * COST >= count * (more * 32 * TEAM_LOADS * VEC) && shares_out(more, count))
-            widest = more;
-    return widest;
-}
-
-// Whether a warp has half of its loads in one of these at least.
-__device__ __forceinline__ bool are_long(u64 count, const deal &d)
-{
-    return d.total - count * COST >= count * (16 * TEAM_LOADS * VEC);
-}
-
-// Whether all segments seem to have the same length, to all threads of the block, and of all blocks: each
-// thread knows one place of the table. Results are right whatever stands between these.
-__device__ __forceinline__ bool are_even(const segments &s, const deal &d, u64 at, i64 offset)
-{
-    const u64 elements = d.total - s.count * COST;
-    const double even = (double)elements / (double)s.count;
-    const double off = (double)(offset - (i64)d.origin) - (double)at * even;
-    return __syncthreads_and(!d.backwards && off <= even && -off <= even);
-}
-
-// What a warp has that takes segments by number.
-__device__ __forceinline__ void share_evenly(stretch &mine, const segments &s, const deal &d)
-{
-    const u32 warp = threadIdx.x / 32;
-    const u64 number = (u64)blockIdx.x * WARPS + warp, warps = (u64)gridDim.x * WARPS;
-    const double each = (double)s.count / (double)warps;
-    const u64 end = number + 1 < warps ? (u64)((double)(number + 1) * each) : s.count;
-    mine.first = (u64)((double)number * each);
-    mine.last = end - 1;
-    if (mine.first >= end) {
-        mine.first = 1;
-        mine.last = 0;
-        return;
-    }
-    mine.from = work_before(s, d, mine.first);
-    mine.to = work_before(s, d, end);
+    if (count > gridDim.x / 2) return 0;
+    const u32 split = gridDim.x / (u32)count;
+    return split * (u32)count >= gridDim.x - gridDim.x / 8 ? split : 0;
 }
 
 // The first segment of this thread's team.
-__device__ __forceinline__ u64 number_of(u32 team)
+__device__ __forceinline__ u32 number_of(u32 team)
 {
     return blockIdx.x * (BLOCK / (32 * team)) + threadIdx.x / (32 * team);
 }
 
-// How many warps take a segment together, and the first one of this thread's team; 0: segments do not
-// seem to have one length. Tells how the work is dealt, too.
-__device__ __forceinline__ u32 team_up(segment &one, deal &d, const segments &s)
+// This warp's run of segments: a few have one more than others.
+__device__ __forceinline__ void begin_run(course &run, @{offsets}const segments &s)
+{
+    const u32 number = blockIdx.x * WARPS + threadIdx.x / 32, warps = gridDim.x * WARPS;
+    const u64 each = s.count >> 32 ? s.count / warps : (u32)s.count / warps, rest = s.count - each * warps;
+    run.first = number * each + (number < rest ? number : rest);
+    run.end = run.there = run.first + each + (number < rest);
+    run.crossing = 0;
+//@ if ahead then
+    load_offsets(s, run.first, run.end - run.first, next);
+//@ else
+    prefetch_offsets(s, run.first, run.end - run.first);
+//@ end
+}
+
+// Whether all segments seem to have the same length, to all threads of the block, and of all blocks: each
+// thread knows one place of the table. Results are right whatever stands between these.
+__device__ __forceinline__ bool are_even(u64 count, u64 elements, u64 at, u64 before)
+{
+    // In whole numbers the products might be too large.
+    const double off = (double)before * (double)count - (double)at * (double)elements;
+    return __syncthreads_and(off <= (double)elements && -off <= (double)elements);
+}
+
+// Sets how, and d where segments are dealt so.
+__device__ __forceinline__ void share_out(sharing &how, deal &d, const segments &s)
 {
     // All that the table is first looked at for is asked for at once.
-    const u32 team = team_of(s.count);
+    const float rounds = (float)s.count / (float)(gridDim.x * WARPS);
+    const u32 split = split_of(s.count), team = team_of(rounds);
+    const bool in_runs = rounds >= 4 || team == 1;
+    how.team = how.split = how.in_runs = false;
+    if (!split && !team && !in_runs) return;
+    segment first[TEAMS] = {};
     const u64 at = s.count * (threadIdx.x + 1) / BLOCK;
-    const i64 offset = team ? offset_at(s, s.begin, at) : 0;
-    if (team && number_of(team) < s.count) one = segment_of(s, number_of(team));
-    d = deal_of(s, nullptr);
-    if (!team || !are_even(s, d, at, offset)) return 0;
-    const u32 widest = widest_of(team, s.count, d);
-    if (widest > team && number_of(widest) < s.count) one = segment_of(s, number_of(widest));
-    return widest;
+    const i64 offset = offset_at(s, s.begin, at);
+#pragma unroll
+    for (u32 i = 0; i < TEAMS; i++)
+        if (team > 0 && 1u << i >= team && number_of(1u << i) < s.count)
+            first[i] = segment_of(s, number_of(1u << i));
+    if (split && blockIdx.x / split < s.count) first[0] = segment_of(s, blockIdx.x / split);
+    if (in_runs) begin_run(how.run, @{first_offsets}s);
+    const i64 begin = offset_at(s, s.begin, 0), end = offset_at(s, s.begin, s.count);
+    const u64 elements = end > begin ? end - begin : 0;
+    d = deal{s.count * COST + elements, (u64)begin, 0, false};
+    if (!are_even(s.count, elements, at, (u64)(offset - begin))) return;
+    how.one = first[0];
+    if (split && elements >= s.count * split * (BLOCK * TEAM_LOADS * VEC / 2)) {
+        // Each thread has half of its loads at least.
+        how.split = split;
+    } else if (team && elements >= s.count * (16 * TEAM_LOADS * VEC)) {
+        // As many warps as have all of their loads take a long one, so that what a block reads lies side
+        // by side.
+        how.team = team;
+#pragma unroll
+        for (u32 i = 0; i < TEAMS; i++) {
+            const u32 more = 1u << i;
+            if (more == team || (more > team && elements >= s.count * (more * 32 * TEAM_LOADS * VEC) &&
+                                 shares_out(rounds * (float)more))) {
+                how.team = more;
+                how.one = first[i];
+            }
+        }
+    } else {
+        how.in_runs = in_runs && elements < s.count * (16 * TEAM_LOADS * VEC);
+    }
+}
+
+// By several blocks each: this one has a part of how.one, which meets the others in scratch.
+__device__ __forceinline__ void reduce_split(const segments &s, const sharing &how, const element *input,
+                                             @{result.c} *output, void *scratch@{given.parameter})
+{
+    constexpr u64 LINE = 128 / sizeof(element);
+    const u64 i = blockIdx.x / how.split, count = how.one.count;
+    if (i >= s.count) return;
+    const u32 rank = blockIdx.x % how.split;
+    const u64 each = (count / how.split / LINE + 1) * LINE;
+    const u64 low = rank * each < count ? rank * each : count;
+    const u64 high = low + each < count ? low + each : count;
+    accumulator a = reduce_run<TEAM_LOADS>(input + how.one.offset + low, high - low@{indexed and ", low" or ""},
+                                           threadIdx.x, BLOCK@{given.argument});
+    a = reduce_block(a@{given.argument});
+    __shared__ chain met;
+    if (threadIdx.x == 0) {
+        met.segment = i;
+        met.count = count;
+        met.first = blockIdx.x - rank;
+        met.last = met.first + how.split - 1;
+        met.complete = leave_part(met, a, scratch);
+    }
+    __syncthreads();
+    if (met.complete) join(met, scratch, output@{given.argument});
 }
 
 // By teams of warps; `one` is the first of this one, if there is any.
@@ -90,26 +147,35 @@ __device__ __forceinline__ void reduce_even(const segments &s, u32 team, segment
                                             const element *input, @{result.c} *output@{given.parameter})
 {
     const u32 warp = threadIdx.x / 32;
-    __shared__ accumulator parts[WARPS];
+    // One of them is written while the other is still read.
+    __shared__ accumulator parts[2][WARPS];
     const u32 wide = 32 * team, rank = threadIdx.x & (wide - 1), teams = BLOCK / wide;
     u64 i = number_of(team);
+    u32 turn = 0;
+    run<TEAM_LOADS> r(input + one.offset, one.count, rank, wide);
+    vector v[TEAM_LOADS];
+    r.load_tile(r.body, v@{given.argument});
     for (u64 base = (u64)blockIdx.x * teams; base < s.count; base += (u64)gridDim.x * teams) {
-        const accumulator share =
-            reduce_run<TEAM_LOADS>(input + one.offset, one.count@{indexed and ", 0" or ""}, rank,
-                                   wide@{given.argument});
-        const accumulator all = reduce_warp(share@{given.argument});
-        if (threadIdx.x % 32 == 0) parts[warp] = all;
-        __syncthreads();
+        // The next one's offsets come while this one is loaded, and its first loads are on their way
+        // while this one is combined.
         const u64 next = i + (u64)gridDim.x * teams, count = one.count;
-        one.count = 0;
+        one = segment{0, 0, false};
         if (next < s.count) one = segment_of(s, next);
+        const auto load_next = [&] {
+            r = run<TEAM_LOADS>(input + one.offset, one.count, rank, wide);
+            r.load_tile(r.body, v@{given.argument});
+        };
+        const accumulator share =
+            reduce_loaded<TEAM_LOADS>(r, v, count@{indexed and ", 0" or ""}, load_next@{given.argument});
+        const accumulator all = reduce_warp(share@{given.argument});
+        if (threadIdx.x % 32 == 0) parts[turn][warp] = all;
+        __syncthreads();
         if (rank == 0 && i < s.count) {
-            accumulator a = @{acc.copy("parts[warp]")};
-            for (u32 w = 1; w < team; w++) a = combine(a, parts[warp + w]@{given.argument});
+            accumulator a = @{acc.copy("parts[turn][warp]")};
+            for (u32 w = 1; w < team; w++) a = combine(a, parts[turn][warp + w]@{given.argument});
             finish(output, i, a, count@{given.argument});
         }
         i = next;
-        __syncthreads();
+        turn ^= 1;
     }
 }
-

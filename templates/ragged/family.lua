@@ -55,12 +55,12 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
--- Long segments want loads in flight, short ones warps: what a warp does with them takes its time.
+-- Long segments want loads in flight, short ones registers for several at once.
 function family.default(p, d)
-    local long = p.layout == "list" or p.count * p.dtype.bytes >= 4096
+    local long = p.layout == "list" or p.count * p.dtype.bytes >= 2048
     return {
-        block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4, cost = 128,
-        resident = long and 2 or 3, load = "no_allocate", per_sm = long and 2 or 3,
+        block = long and 256 or 128, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4,
+        cost = 128, resident = long and 2 or 4, load = "no_allocate", per_sm = long and 2 or 4,
     }
 end
 

@@ -7,8 +7,10 @@
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ local parts = given.parts(layout, vec)
 //@ local warps, tail = block // 32, "shuffle"
-//@ local load_bytes = vec * dtype.bytes
-//@ local stage_bytes = warps > 8 and 1536 or 4096
+//@ local ahead = block * resident <= 512 -- there are registers for the offsets that a warp needs next
+//@ local side, batch = ahead and 4 or 2, 128
+//@ local offsets = ahead and "i64 (&next)[EACH + 1], " or "" -- a parameter
+//@ local first_offsets = ahead and "how.next, " or ""
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ragged" with
 // @{config}
 //
@@ -171,39 +173,58 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
 {
     if (s.count == 0) return;
     if (PACKED) s.end = s.arrays = 0;  // as it is
-    segment one = {0, 0, false};
+    sharing how;
     deal d;
-    const u32 team = PACKED ? team_up(one, d, s) : 0;
-    if (!PACKED) d = deal_of(s, scratch);
-    if (team > 1 || (team == 1 && are_long(s.count, d))) {
-        reduce_even(s, team, one, input, output@{given.argument});
-        return;
+    how.in_runs = false;
+    if (PACKED) {
+        share_out(how, d, s);
+        if (how.split) {
+            reduce_split(s, how, input, output, scratch@{given.argument});
+            return;
+        }
+        if (how.team) {
+            reduce_even(s, how.team, how.one, input, output@{given.argument});
+            return;
+        }
     }
-    const u64 span = d.stretch * WARPS, blocks = (d.total + span - 1) / span;
-    if (team == 0 && blockIdx.x >= blocks) return;
     const u32 thread = threadIdx.x, warp = thread / 32;
     __shared__ edge edges[2 * WARPS];
     __shared__ chain chains[2];
-    if (thread < 2 * WARPS) edges[thread] = edge{NONE, 0, 0, @{op.identity}};
-    if (thread < 2) chains[thread].complete = false;
-    __syncthreads();
-    stretch mine;
+    stretch mine = {0, ~0ull, 0, 0, 0};  // in a run nothing crosses its ends
     bool falls = false;
-    if (team)
-        share_evenly(mine, s, d);
-    else
+    u64 span = 0, blocks = 0;
+    if (!how.in_runs) {
+        d = deal_of(s, scratch);
+        span = d.stretch * WARPS;
+        blocks = (d.total + span - 1) / span;
+        if (blockIdx.x >= blocks) return;
+        if (thread < 2 * WARPS) edges[thread] = edge{NONE, 0, 0, @{op.identity}};
+        if (thread < 2) chains[thread].complete = false;
+        __syncthreads();
         falls = begin_stretch(mine, s, d, scratch);
+        if (PACKED) begin_course(how.run, @{first_offsets}mine, s, d);
+    }
     if (PACKED) {
         __shared__ packed packs[WARPS];
+        packed &mem = packs[warp];
+        if (thread % 32 == 0) {
+            mem.run = how.run;
+            mem.mine = mine;
+            mem.dealt = d;
+            mem.blocks = blocks;
+        }
+        __syncwarp();
         if (!falls)
-            falls = reduce_packed(mine, s, d, edges + 2 * warp, packs[warp], input, output@{given.argument});
+            falls = reduce_packed(mem, @{first_offsets}s, edges + 2 * warp, input, output@{given.argument});
+        if (how.in_runs) {
+            if (falls) reduce_slowly(input, s, mem.run.first, mem.run.end, 1, output@{given.argument});
+            return;
+        }
+        span = mem.dealt.stretch * WARPS;
+        blocks = mem.blocks;
     } else {
         __shared__ unsigned char order[WARPS][32];
         reduce_stretch(mine, s, d, edges + 2 * warp, order[warp], input, output@{given.argument});
-    }
-    if (team) {
-        if (falls) reduce_slowly(input, s, mine.first, mine.last + 1, 1, output@{given.argument});
-        return;
     }
     u32 decrease = __syncthreads_or(falls);
     falls = warp == 0 && meet(edges, chains, span, blocks, scratch, output@{given.argument});

@@ -1,213 +1,220 @@
-//@ -- Segments that lie one after the other, as offsets give them: a warp takes several at once. It
-//@ -- brings the elements of short ones into shared memory by wide loads, and then some lanes take each.
-constexpr u32 BATCH = 128;  // segments whose offsets a warp has at a time
-constexpr u32 STAGE_BYTES = @{stage_bytes};
-constexpr u64 STAGE = STAGE_BYTES / sizeof(element);  // elements that a warp stages at a time
-constexpr u64 DIRECT = 512 / sizeof(element);  // elements of segments that are not staged, on average
+//@ -- Segments that lie one after the other, as offsets give them: a warp goes over them a batch at a
+//@ -- time, and finds out by which kinds of lengths those of the batch are taken.
+constexpr u32 SPAN = 1u << 28;  // elements of a batch whose segments are not all taken by the warp
 
-// A warp's part of shared memory.
-struct packed {
-    alignas(16) char staged[STAGE_BYTES + LOAD_BYTES];
-    i64 offset[BATCH + 1];
-};
-
-//@ if load_bytes >= 4 then
-struct alignas(@{load_bytes}) piece {
-    @{layout.word.c} word[@{layout.words}];
-};
-
-__device__ __forceinline__ void store_piece(char *to, const vector &v)
-{
-    piece p;
-#pragma unroll
-    for (u32 i = 0; i < @{layout.words}; i++) p.word[i] = v.word[i];
-    *(piece *)to = p;
-}
-//@ else
-__device__ __forceinline__ void store_piece(char *to, const vector &v)
-{
-    *(@{load_bytes == 1 and "unsigned char" or "unsigned short"} *)to = v.word[0];
-}
-//@ end
-
-// Brings `count` elements into shared memory, as far behind its begin as the first is behind a
-// multiple of LOAD_BYTES; where it is then.
-__device__ __forceinline__ const element *stage(char *staged, const element *input, u32 count@{given.parameter})
+//@ include "ragged/kinds.cu"
+// What the stretch has of one segment, by the whole warp.
+__device__ __forceinline__ void reduce_one(const stretch &mine, const deal &d, const element *input,
+                                           const segment &one, u64 number, edge *edges,
+                                           @{result.c} *output@{given.parameter})
 {
     const u32 lane = threadIdx.x % 32;
-    const u64 begin = (u64)input, end = begin + count * sizeof(element);
-    const u64 low = begin / LOAD_BYTES * LOAD_BYTES;
-    const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
-    // No elements may be anywhere, and their address may round up beyond the end of all addresses.
-    const u64 stop = count > 0 ? end / LOAD_BYTES * LOAD_BYTES : 0;
-    for (u64 at = body; at < stop; at += 32 * UNROLL * LOAD_BYTES) {
-        vector v[UNROLL];
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) {
-            const u64 place = at + (lane + i * 32) * LOAD_BYTES;
-            if (place < stop) v[i] = load_vector(place@{given.argument});
-        }
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) {
-            const u64 place = at + (lane + i * 32) * LOAD_BYTES;
-            if (place < stop) store_piece(staged + (place - low), v[i]);
-        }
-    }
-//@ if vec > 1 then
-    // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
-    element *const first = (element *)(staged + (begin - low));
-    const u32 head = (u32)(body - begin) / sizeof(element);
-    const u32 between = stop > body ? (u32)(stop - body) / sizeof(element) : 0;
-    for (u32 i = lane; i < count - between; i += 32) {
-        const u32 at = i < head ? i : i + between;
-        first[at] = input[at];
-    }
-//@ end
-    return (const element *)(staged + (begin - low));
+    const u64 before = one.offset - d.origin + number * COST;
+    const u64 low = elements_before(mine.from, before, one.count);
+    const u64 high = elements_before(mine.to, before, one.count);
+    const accumulator share = reduce_run<UNROLL>(input + one.offset + low, high - low@{indexed and ", low" or ""},
+                                                 lane, 32@{given.argument});
+    const accumulator a = reduce_warp(share@{given.argument});
+    if (lane == 0) deliver(mine, number, a, one.count, before, edges, output@{given.argument});
 }
 
-__device__ __forceinline__ accumulator take_staged(accumulator a, const element *from, u32 at@{given.parameter})
+// The kind of the j-th of a lane's segments: 4 bits each.
+__device__ __forceinline__ u32 kind_of(u32 own, u32 j)
 {
-    const @{dtype.word.c} word = (@{dtype.word.c})from[at];
-//@ if indexed then
-    return combine(a, candidate(@{dtype.unpack("word", 0)}, at)@{given.argument});
-//@ else
-    return combine(a, map(@{dtype.unpack("word", 0)}@{given.argument})@{given.argument});
-//@ end
+    return own >> 4 * j & 15;
 }
 
-// The segments that have n + 1 offsets, all of whose elements are staged from `staged` on; `number` is
-// that of the first. `wide` lanes take one, 32 those that are much longer than others.
-__device__ __forceinline__ void reduce_staged(const element *staged, const i64 *offset, u32 n,
-                                              u64 number, @{result.c} *output@{given.parameter})
+// The kinds of this lane's segments, and, as bits, of all; `crossing`: others have a part of the first
+// one (1), and of the last one (2). Empty ones have their results then. Whether the offsets are seen to
+// decrease.
+__device__ __forceinline__ bool sort_batch(const packed &mem, const batch &b, u32 crossing, u32 &own,
+                                           u32 &kinds, @{result.c} *output@{given.parameter})
 {
     const u32 lane = threadIdx.x % 32;
-    // Powers of two by their exponents: divisions would take longer than all else here.
-    const u32 power = n > 16 ? 0 : n > 8 ? 1 : n > 4 ? 2 : n > 2 ? 3 : n > 1 ? 4 : 5, wide = 1u << power;
-    const u32 first = lane & (wide - 1);
-    const u32 most = 4 * (u32)((float)(u32)(offset[n] - offset[0]) / (float)n) + 16;
-    bool is_left = false;
-    for (u32 next = lane >> power; __any_sync(ALL, next < n); next += 32 >> power) {
-        const u32 r = next < n ? next : n - 1;
-        const u32 low = offset[r] - offset[0], count = offset[r + 1] - offset[r];
-        const bool there = next < n && count <= most;
-        is_left |= next < n && count > most;
-        const element *const from = staged + low;
-        // Lanes whose segments begin in the same bank begin at different elements of them.
-        const u32 turn = low * (u32)sizeof(element) / 128 & (0x80000000u >> __clz(count | 1)) - 1;
-        accumulator a = @{op.identity};
-        // One loop: a second one, from the segment's begin on, would be as long as the longest of all.
-#pragma unroll 4
-        for (u32 i = first; there && i < count; i += wide) {
-            const u32 at = i + turn;
-            a = take_staged(a, from, min(at, at - count)@{given.argument});
-        }
-        if (power > 0) {
-//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
-            if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@ end
-        }
-        if (there && first == 0) finish(output, number + r, a, count@{given.argument});
-    }
-    if (!__any_sync(ALL, is_left)) return;
-    for (u32 r = 0; r < n; r++) {
-        const u32 low = offset[r] - offset[0], count = offset[r + 1] - offset[r];
-        if (count <= most) continue;
-        accumulator a = @{op.identity};
-        for (u32 i = lane; i < count; i += 32) a = take_staged(a, staged + low, i@{given.argument});
-        a = reduce_warp(a@{given.argument});
-        if (lane == 0) finish(output, number + r, a, count@{given.argument});
-    }
-}
-
-// Those segments from memory, each by `wide` lanes; what the stretch has of them.
-__device__ __forceinline__ void reduce_several(const stretch &mine, const deal &d, const element *input,
-                                               const i64 *offset, u32 n, u64 number, edge *edges,
-                                               @{result.c} *output@{given.parameter})
-{
-    const u32 lane = threadIdx.x % 32, power = n > 2 ? 3 : n > 1 ? 4 : 5, wide = 1u << power;
-    for (u32 next = lane >> power; __any_sync(ALL, next < n); next += 32 >> power) {
-        const u32 r = next < n ? next : n - 1;
-        const u64 count = next < n ? offset[r + 1] - offset[r] : 0;
-        const u64 before = offset[r] - d.origin + (number + r) * COST;
-        const u64 low = elements_before(mine.from, before, count);
-        const u64 high = elements_before(mine.to, before, count);
-        accumulator a = reduce_run<UNROLL>(input + offset[r] + low, high - low@{indexed and ", low" or ""}, lane & (wide - 1),
-                                   wide@{given.argument});
-//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
-        if (wide > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@ end
-        if (next < n && (lane & (wide - 1)) == 0)
-            deliver(mine, number + r, a, count, before, edges, output@{given.argument});
-    }
-}
-
-// Whether the offsets are seen to decrease.
-__device__ __forceinline__ bool reduce_packed(const stretch &mine, const segments &s, const deal &d,
-                                              edge *edges, packed &mem, const element *input,
-                                              @{result.c} *output@{given.parameter})
-{
-    constexpr u32 EACH = BATCH / 32;
-    const u32 lane = threadIdx.x % 32;
-    const u64 end = mine.last + 1;
-    i64 next[EACH], next_end;
+    bool falls = false;
+    own = kinds = 0;
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
-        const u64 i = mine.first + j * 32 + lane;
-        next[j] = offset_at(s, s.begin, i < end ? i : end);
+        const u32 r = j * 32 + lane, at = mem.at[r], behind = mem.at[r + 1], count = behind - at;
+        falls |= behind < at;
+        const u32 loads = (at % VEC + count + VEC - 1) / VEC;
+        u32 kind = loads <= LOADS ? 0 : 32 - __clz((loads - 1) / LOADS);
+        if (kind > MOST) kind = loads <= EIGHT_LOADS ? BY_EIGHT : BY_WARP;
+        if (count == 0) kind = EMPTY;
+        if ((r == 0 && crossing & 1) || (r == b.count - 1 && crossing & 2)) kind = BY_WARP;
+        if (r >= b.count) kind = ELSEWHERE;
+        if (kind == EMPTY) finish(output + b.number, r, @{op.identity}, 0@{given.argument});
+        own |= kind << 4 * j;
+        kinds |= 1u << kind;
     }
-    next_end = offset_at(s, s.begin, mine.first + BATCH < end ? mine.first + BATCH : end);
-    for (u64 base = mine.first; base < end; base += BATCH) {
-        __syncwarp();
 #pragma unroll
-        for (u32 j = 0; j < EACH; j++) mem.offset[j * 32 + lane] = next[j];
-        if (lane == 0) mem.offset[BATCH] = next_end;
-        __syncwarp();
-        if (base + BATCH < end) {
+    for (u32 step = 16; step > 0; step /= 2) kinds |= __shfl_xor_sync(ALL, kinds, step);
+    return __any_sync(ALL, falls);
+}
+
+// The same of a batch of more than SPAN elements, of `left` segments that there are from its first on.
+__device__ __forceinline__ bool sort_large(const segments &s, const batch &b, u64 left, u32 &own, u32 &kinds)
+{
+    bool falls = false;
+    own = 0;
+    kinds = 1u << BY_WARP;
+    for (u32 j = 0; j < EACH; j++) {
+        const u32 r = j * 32 + threadIdx.x % 32;
+        if (r < left) falls |= segment_of(s, b.number + r).backwards;
+        own |= (r < b.count ? BY_WARP : ELSEWHERE) << 4 * j;
+    }
+    return __any_sync(ALL, falls);
+}
+
+// Lists the segments of these kinds: how many.
+__device__ __forceinline__ u32 list_kinds(packed &mem, u32 own, u32 kinds)
+{
+    const u32 lane = threadIdx.x % 32;
+    u32 n = 0;
+    __syncwarp();
 #pragma unroll
-            for (u32 j = 0; j < EACH; j++) {
-                const u64 i = base + BATCH + j * 32 + lane;
-                next[j] = offset_at(s, s.begin, i < end ? i : end);
+    for (u32 j = 0; j < EACH; j++) {
+        const bool is = kinds >> kind_of(own, j) & 1;
+        const u32 mask = __ballot_sync(ALL, is);
+        if (is) mem.order[n + __popc(mask & ((1u << lane) - 1))] = j * 32 + lane;
+        n += __popc(mask);
+    }
+    __syncwarp();
+    return n;
+}
+
+// Those segments that are taken by some lanes each.
+__device__ __forceinline__ void reduce_kinds(packed &mem, const batch &b, u32 own, u32 kinds,
+                                             @{result.c} *output@{given.parameter})
+{
+    // Lengths that are near to one another are taken as one kind. Else there are three: by one lane, by
+    // four and by eight.
+    u32 left = kinds & ((2u << MOST) - 1), eight = kinds & 1u << BY_EIGHT;
+    const u32 most = 31 - __clz(left | 1), others = kinds & ~(1u << ELSEWHERE);
+    const bool are_alike = left < 4u << most && (left & ((1u << most) / 2 - 1)) == 0;
+    const bool is_listed = (others != left && others != eight) || (left && !are_alike);
+    if (!are_alike) {
+        eight |= left & 1u << MOST;
+        left &= ~(1u << MOST);
+    }
+    while (left) {
+        const u32 power = are_alike ? most : left & 1 ? 0 : 2;
+        const u32 taken = !are_alike && left & 1 ? 1 : left;
+        const u32 n = is_listed ? list_kinds(mem, own, taken) : b.count;
+        left &= ~taken;
+        reduce_kind(mem, b, n, is_listed, power, output@{given.argument});
+    }
+    if (eight == 0) return;
+    const u32 n = is_listed ? list_kinds(mem, own, eight) : b.count;
+    reduce_by_eight(mem, b, n, is_listed, output@{given.argument});
+}
+
+// The offsets of a batch: of this lane's segments, and the one behind the last. Behind the `left`
+// segments that there are all are the same.
+__device__ __forceinline__ void load_offsets(const segments &s, u64 base, u64 left, i64 (&next)[EACH + 1])
+{
+    const u32 most = left < BATCH ? left : BATCH, lane = threadIdx.x % 32;
+//@ for _, offset in ipairs { "i64", "int" } do
+    @{offset == "i64" and "if (s.wide)" or "else"} {
+        const @{offset} *const from = (const @{offset} *)s.begin + base;
+#pragma unroll
+        for (u32 j = 0; j < EACH; j++) next[j] = from[min(j * 32 + lane, most)];
+        next[EACH] = from[most];
+    }
+//@ end
+}
+
+//@ if not ahead then
+// Asks for the offsets of a batch, so that they are near when they are loaded.
+__device__ __forceinline__ void prefetch_offsets(const segments &s, u64 base, u64 left)
+{
+    const u64 at = threadIdx.x % 32 * EACH, from = s.begin + (base + at) * (s.wide ? 8 : 4);
+    if (at <= left) asm volatile("prefetch.global.L2 [%0];" : : "l"(from));
+}
+
+//@ end
+// The segments of a stretch@{ahead and ", and the offsets of the first batch" or ""}.
+__device__ __forceinline__ void begin_course(course &c, @{offsets}const stretch &mine,
+                                             const segments &s, const deal &d)
+{
+    c.first = c.there = mine.first;
+    c.end = mine.last + 1;
+    c.crossing = 0;
+    if (c.first >= c.end) return;
+    // The last one may begin behind the stretch.
+    const u64 last_before = work_before(s, d, mine.last);
+    c.there = last_before < mine.to ? c.end : mine.last;
+    if (work_before(s, d, mine.first) < mine.from) c.crossing |= 1;
+    if (last_before < mine.to && work_before(s, d, c.end) > mine.to) c.crossing |= 2;
+//@ if ahead then
+    load_offsets(s, c.first, c.end - c.first, next);
+//@ end
+}
+
+// The batch that has these offsets. How far its first element is behind b.aligned.
+__device__ __forceinline__ u32 begin_batch(packed &mem, batch &b, const i64 (&next)[EACH + 1], i64 origin,
+                                           const segments &s, const element *input)
+{
+    const u32 lane = threadIdx.x % 32;
+    const u64 begin = (u64)(input + origin), behind = (u64)(input + next[EACH]);
+    b.low = (u64)(input + mem.dealt.origin);
+    b.high = (u64)(input + mem.dealt.origin + (mem.dealt.total - s.count * COST));
+    b.aligned = begin / LOAD_BYTES * LOAD_BYTES;
+    b.is_outside = b.aligned < b.low || behind + (0 - behind) % LOAD_BYTES > b.high;
+    const u32 skew = (u32)(begin - b.aligned) / (u32)sizeof(element);
+    __syncwarp();
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) {
+        const u64 at = next[j] - origin;
+        mem.at[j * 32 + lane] = skew + (at < SPAN ? (u32)at : SPAN);
+    }
+    const u64 all = next[EACH] - origin;
+    if (lane == 0) mem.at[BATCH] = skew + (all < SPAN ? (u32)all : SPAN);
+    __syncwarp();
+    return skew;
+}
+
+// Whether the offsets are seen to decrease.@{ahead and " `next` has those of the first batch." or ""}
+__device__ __forceinline__ bool reduce_packed(packed &mem, @{offsets}const segments &s,
+                                              edge *edges, const element *input,
+                                              @{result.c} *output@{given.parameter})
+{
+    const course &c = mem.run;
+    batch b;
+    for (u64 base = c.first; base < c.end; base += BATCH) {
+        const u64 left = c.end - base;
+//@ if not ahead then
+        i64 next[EACH + 1];
+        load_offsets(s, base, left, next);
+//@ end
+        const i64 origin = __shfl_sync(ALL, next[0], 0);
+        const bool is_large = (u64)(next[EACH] - origin) >= SPAN;
+        b.number = base;
+        b.count = c.there - base < BATCH ? c.there - base : BATCH;
+        const u32 skew = begin_batch(mem, b, next, origin, s, input);
+//@ if ahead then
+        if (left > BATCH) load_offsets(s, base + BATCH, left - BATCH, next);
+//@ else
+        if (left > BATCH) prefetch_offsets(s, base + BATCH, left - BATCH);
+//@ end
+        const u32 crossing =
+            (base == c.first ? c.crossing & 1 : 0) | (base + b.count == c.end ? c.crossing & 2 : 0);
+        if (!is_large && !crossing && reduce_tiny(mem, b, output@{given.argument})) continue;
+        u32 own, kinds;
+        const bool falls = is_large ? sort_large(s, b, left, own, kinds)
+                                    : sort_batch(mem, b, crossing, own, kinds, output@{given.argument});
+        if (falls) return true;
+        reduce_kinds(mem, b, own, kinds, output@{given.argument});
+        if (!(kinds >> BY_WARP & 1)) continue;
+#pragma unroll 1
+        for (u32 j = 0; j < EACH; j++) {
+            u32 mask = __ballot_sync(ALL, kind_of(own, j) == BY_WARP);
+            for (; mask; mask &= mask - 1) {
+                const u32 r = j * 32 + __ffs(mask) - 1;
+                segment one = {(u64)origin + (mem.at[r] - skew), mem.at[r + 1] - mem.at[r], false};
+                if (is_large) one = segment_of(s, base + r);
+                reduce_one(mem.mine, mem.dealt, input, one, base + r, edges, output@{given.argument});
             }
-            next_end = offset_at(s, s.begin, base + 2 * BATCH < end ? base + 2 * BATCH : end);
-        }
-        bool falls = false;
-#pragma unroll
-        for (u32 j = 0; j < EACH; j++)
-            falls |= mem.offset[j * 32 + lane] > mem.offset[j * 32 + lane + 1];
-        if (__any_sync(ALL, falls)) return true;
-        const u32 n = end - base < BATCH ? end - base : BATCH;
-        // Segments that cross the stretch's ends, and the last one if it is not in it at all.
-        const u64 last_before = mem.offset[n - 1] - d.origin + (base + n - 1) * COST;
-        const u64 last_end = last_before + COST + (mem.offset[n] - mem.offset[n - 1]);
-        const u32 there = last_before < mine.to ? n : n - 1;
-        const u32 complete = last_end > mine.to ? n - 1 : n;
-        u32 k = 0;
-        while (k < there) {
-            const i64 begin = mem.offset[k];
-            const u64 before = begin - d.origin + (base + k) * COST;
-            u32 stop = complete;
-            if (before < mine.from) stop = k;
-#pragma unroll
-            for (u32 j = 0; j < EACH; j++) {
-                const u32 i = j * 32 + lane;
-                const u32 over = __ballot_sync(ALL, mem.offset[i + 1] - begin > (i64)STAGE);
-                const u32 first = j * 32 + __ffs(over) - 1;
-                if (over && first < stop && first >= k) stop = first;
-            }
-            const u32 several = stop > k ? stop - k : 1;
-            if (stop <= k || mem.offset[stop] - begin >= several * DIRECT) {
-                reduce_several(mine, d, input, mem.offset + k, several, base + k, edges,
-                               output@{given.argument});
-                k += several;
-                continue;
-            }
-            __syncwarp();
-            const element *const staged =
-                stage(mem.staged, input + begin, mem.offset[stop] - begin@{given.argument});
-            __syncwarp();
-            reduce_staged(staged, mem.offset + k, stop - k, base + k, output@{given.argument});
-            k = stop;
         }
     }
     return false;

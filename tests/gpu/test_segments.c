@@ -73,25 +73,36 @@ static void few_tables_of_the_covering_set_are_right(void) {
     printf("%s: %zu of %zu kernels\n", check_state.fact, done, of);
 }
 
-/* Few that several warps take together, and many, with an offset that decreases between those that
- * blocks look at. */
+/* Few that blocks or warps take together, and many that warps take in runs, with an offset that
+ * decreases between those that blocks look at. */
 static void segments_of_one_length_are_right(void) {
+    enum { TURNS = 10 };
     static const struct {
+        const char *config;
         uint64_t count, length;
-    } tables[] = {{4, 3000}, {7, 1600}, {14, 801}, {28, 400}, {56, 211}, {900, 13}, {3000, 4}};
+        uint32_t blocks; /* 0: as many as a launch has */
+    } tables[] = {{"", 4, 3000, 0},        {"", 7, 1600, 0},          {"", 14, 801, 0},
+                  {"", 28, 400, 0},        {"", 56, 211, 0},          {"", 900, 13, 0},
+                  {"", 3000, 4, 0},        {"block=64", 1, 11000, 4}, {"block=64", 3, 4000, 6},
+                  {"block=64", 500, 24, 2}};
     if (!gpu.context) SKIP("there is no GPU");
     redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
     rdt_test_data *data = NULL;
-    subject self;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
-    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
-    for (size_t i = 0; i < 10 * (sizeof tables / sizeof *tables) && !check_state.failed; i++) {
-        const size_t k = i % (sizeof tables / sizeof *tables);
-        set_equal(tables[k].count, tables[k].length, i >= 5 * (sizeof tables / sizeof *tables));
-        check_tables(&self, data);
+    for (size_t k = 0; k < sizeof tables / sizeof *tables && !check_state.failed; k++) {
+        const rdt_case at = {&problem, &gpu.context->facts};
+        subject self;
+        rdt_point point;
+        CHECK_OK(rdt_codegen_find(shop.codegen, at, NULL, tables[k].config, &point, &err), err);
+        CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
+        if (tables[k].blocks) self.launch.blocks_max = tables[k].blocks;
+        for (int i = 0; i < TURNS && !check_state.failed; i++) {
+            set_equal(tables[k].count, tables[k].length, i >= TURNS / 2);
+            check_tables(&self, data);
+        }
+        subject_close(&self);
     }
-    subject_close(&self);
     rdt_test_data_destroy(data);
 }
 
