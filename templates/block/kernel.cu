@@ -6,9 +6,8 @@
 //@ local layout = loads.layout(dtype, vec)
 //@ local parts = given.parts(layout, vec)
 //@ local ahead = arch >= 90 and not indexed and not counts
-//@ local small = finish == "single" and not op.part
-//@ local once = small and not indexed -- a path without the loop
-//@ local few = small and tail == "shuffle" and block > 32 and block <= 256 and not op.lanes
+//@ local once = (finish == "single" or finish == "poll") and not indexed and not op.part
+//@ local few = tail == "shuffle" and block > 32 and not op.lanes and not op.part and block // 32 * acc.bytes <= 128
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "block" with
 // @{config}
 //
@@ -54,9 +53,9 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 //@     include "lib/reduce_block.cu"
 //@ end
 //@ if once then
-// Each thread returns its share of an input that is whole loads and at most a tile: without the loop
-// and without the edges. Their instructions would have to be fetched, which takes a small reduction
-// a tenth of its time.
+// Each thread returns its share of the one tile that its block has, of an input of whole loads, up to
+// stop: without the loop and without the edges. Their instructions would have to be fetched, which
+// takes a small reduction a tenth of its time.
 __device__ __forceinline__ accumulator reduce_tile(u64 tile, u64 stop@{given.parameter})
 {
     vector v[UNROLL];
@@ -79,8 +78,15 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     const u32 thread = threadIdx.x;
     const u64 begin = (u64)input, end = begin + count * sizeof(element);
 //@ if once then
-    if (((u32)begin % LOAD_BYTES | (u32)count % VEC) == 0 && count <= TILE_BYTES / sizeof(element))
-        return reduce_tile(begin, end@{given.argument});
+    if ((u32)begin % LOAD_BYTES == 0) {
+//@     if finish == "single" then
+        if (count == TILE_BYTES / sizeof(element)) return reduce_tile(begin, begin + TILE_BYTES@{given.argument});
+        if (count % VEC == 0 && count < TILE_BYTES / sizeof(element)) return reduce_tile(begin, end@{given.argument});
+//@     else
+        const u64 whole = begin + blockIdx.x * TILE_BYTES;
+        if (count == gridDim.x * (TILE_BYTES / sizeof(element))) return reduce_tile(whole, whole + TILE_BYTES@{given.argument});
+//@     end
+    }
 //@ end
     const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
     const u64 stop = end / LOAD_BYTES * LOAD_BYTES;

@@ -1,4 +1,4 @@
-//@ -- Combines the values of a block of up to 8 warps.
+//@ -- Combines the values of a block whose warps' values fit into a thread's registers.
 // Thread 0 returns the combination of the block's values. All threads call it; between two calls
 // stands a barrier. Thread 0 combines the warps' values itself, in the order in which shuffles would:
 // it reads them by a few loads at once, where each shuffle waits for the one before.

@@ -92,17 +92,21 @@ __device__ __forceinline__ accumulator reduce_warp(accumulator a)
 }
 
 // Thread 0 returns the combination of the block's values. All threads call it; between two calls
-// stands a barrier.
+// stands a barrier. Thread 0 combines the warps' values itself, in the order in which shuffles would:
+// it reads them by a few loads at once, where each shuffle waits for the one before.
 __device__ __forceinline__ accumulator reduce_block(accumulator a)
 {
     __shared__ accumulator warp_value[2];
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     a = reduce_warp(a);
-    if (lane == 0) warp_value[warp] = a;
+    if (threadIdx.x % 32 == 0) warp_value[threadIdx.x / 32] = a;
     __syncthreads();
-    if (warp == 0) {
-        a = lane < 2 ? warp_value[lane] : 0.0;
-        a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    if (threadIdx.x == 0) {
+        accumulator value[2];
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) value[i] = warp_value[i];
+#pragma unroll
+        for (u32 i = 0; i < 1; i++) value[i] = combine(value[i], value[i + 1]);
+        a = value[0];
     }
     return a;
 }
