@@ -21,9 +21,11 @@ static CUresult check_shape(const sim_work *work) {
     threads *= work->block[2];
     if (threads > program->max_threads) return CUDA_ERROR_INVALID_VALUE;
     if (work->dynamic_bytes > work->function->dynamic_bytes_max) return CUDA_ERROR_INVALID_VALUE;
-    uint32_t blocks =
+    if (work->grid[0] % program->cluster_blocks) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    uint64_t blocks =
         sim_grid_blocks_per_sm(machine, program, (uint32_t)threads, work->dynamic_bytes);
-    return blocks ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    bool fits = blocks && blocks * machine->sm_count >= program->cluster_blocks;
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
 static const char *launch_fault(uint64_t number) {
@@ -162,7 +164,8 @@ static bool is_too_early(const CUlaunchAttribute *attribute, CUstream handle) {
            attribute->value.programmaticStreamSerializationAllowed;
 }
 
-/* Attributes that only say how fast are taken as they come; clusters are not simulated. */
+/* Attributes that only say how fast are taken as they come; the clusters are those that an entry
+ * itself asks for. */
 static CUresult launch_with(const CUlaunchConfig *config, CUfunction function, void **params,
                             void **extra) {
     if (!config) return CUDA_ERROR_INVALID_VALUE;

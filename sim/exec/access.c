@@ -5,6 +5,7 @@
  * are counted here from the same addresses. */
 #include "exec/access.h"
 
+#include "exec/op.h"
 #include "exec/order.h"
 
 #include <stdio.h>
@@ -179,15 +180,46 @@ static uint32_t count_wavefronts(uint32_t lanes, const sim_access *access,
     return total;
 }
 
+static sim_touch touch_of(const sim_inst *in, const sim_access *access) {
+    if (access->is_atomic) return SIM_TOUCH_ATOMIC;
+    bool is_strong = in->mode & SIM_SCOPED;
+    if (access->writes) return is_strong ? SIM_TOUCH_STRONG_WRITE : SIM_TOUCH_WRITE;
+    return is_strong ? SIM_TOUCH_STRONG_READ : SIM_TOUCH_READ;
+}
+
+/* The block whose shared memory the lane's address is of; the address becomes an offset there. An
+ * address that mapa made means one only where those of the cluster may stand. */
+static sim_block *block_at(sim_run *x, const sim_inst *in, uint32_t lane, const sim_access *access,
+                           uint64_t *offset) {
+    uint64_t rank = *offset >> SIM_RANK_SHIFT;
+    if (in->space == SIM_SPACE_SHARED || rank < 1 || rank > 255) return x->block;
+    rank--;
+    *offset &= ~SIM_RANK_MASK;
+    if (rank == x->block->rank) return x->block;
+    const char *problem = NULL;
+    sim_block *block = x->block->first + rank;
+    if (rank >= x->grid->program->cluster_blocks)
+        problem = "which its cluster has not";
+    else if (!x->block->has_met)
+        problem = "which may not have started: no barrier of the cluster stands before";
+    else if (!block->live_warps)
+        problem = "which has ended";
+    if (!problem) return block;
+    sim_find(x, in, lane, REDTUNE_SIM_OUT_OF_BOUNDS,
+             "%s %u bytes of shared memory of the block of rank %u, %s", verb(access),
+             access->bytes, (uint32_t)rank, problem);
+    return NULL;
+}
+
 static bool reach_shared(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
     const sim_program *program = x->grid->program;
-    sim_touch touch = access->is_atomic ? SIM_TOUCH_ATOMIC
-                      : access->writes  ? SIM_TOUCH_WRITE
-                                        : SIM_TOUCH_READ;
+    const sim_touch touch = touch_of(in, access);
     uint32_t offsets[SIM_LANES] = {0};
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
         uint64_t offset = access->address[i] & ~SIM_WINDOW_MASK;
+        sim_block *block = block_at(x, in, i, access, &offset);
+        if (!block) return false;
         uint64_t end = offset + access->bytes;
         bool inside = offset < end && end <= x->grid->shared_total;
         for (uint64_t b = offset; inside && b < end && b < program->shared_bytes; b++) {
@@ -201,8 +233,8 @@ static bool reach_shared(sim_run *x, const sim_inst *in, uint32_t lanes, sim_acc
         }
         if (!is_aligned(x, in, i, access, "shared")) return false;
         offsets[i] = (uint32_t)offset;
-        access->at[i] = x->block->shared + offset;
-        sim_order_shared(x, in, i, offsets[i], access->bytes, touch);
+        access->at[i] = block->shared + offset;
+        sim_order_shared(x, in, i, (sim_place){block, offsets[i], access->bytes}, touch);
         if (x->stops) return false;
     }
     x->counters->shared_requests++;
@@ -242,7 +274,7 @@ bool sim_access_reach(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access
     if (in->space == SIM_SPACE_GENERIC) {
         shared = lanes_in_window(lanes, access, SIM_WINDOW_SHARED);
         local = lanes_in_window(lanes, access, SIM_WINDOW_LOCAL);
-    } else if (in->space == SIM_SPACE_SHARED) {
+    } else if (in->space == SIM_SPACE_SHARED || in->space == SIM_SPACE_CLUSTER) {
         shared = lanes;
     } else if (in->space == SIM_SPACE_LOCAL) {
         local = lanes;

@@ -45,7 +45,7 @@ static void give_result(sim_run *x, const sim_inst *in, uint32_t lanes,
 static void release(sim_run *x, uint32_t id) {
     sim_block *block = x->block;
     sim_block_barrier *barrier = &block->barriers[id];
-    block->barrier_clock = ++block->clock;
+    block->barrier_clock = ++block->first->cluster_clock;
     block->barrier_tick = x->grid->tick;
     x->grid->progress_tick = x->grid->tick;
     for (uint32_t w = 0; w < block->warp_count; w++) {

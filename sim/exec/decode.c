@@ -292,6 +292,7 @@ static bool fill_program(sim_decoder *d) {
     program->special_count = d->specials.count;
     program->register_count = limit_registers(program->register_count, d->function->max_threads);
     program->max_threads = d->function->max_threads ? d->function->max_threads : 1024;
+    program->cluster_blocks = d->function->cluster_blocks ? d->function->cluster_blocks : 1;
     program->params = d->function->params.items;
     program->param_count = d->function->params.count;
     program->param_bytes = d->function->param_bytes;

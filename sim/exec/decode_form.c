@@ -157,6 +157,7 @@ static const struct {
     {"const", SIM_SPACE_CONST, 0},
     {"shared", SIM_SPACE_SHARED, SIM_WINDOW_SHARED},
     {"shared::cta", SIM_SPACE_SHARED, SIM_WINDOW_SHARED},
+    {"shared::cluster", SIM_SPACE_SHARED, SIM_WINDOW_SHARED},
     {"local", SIM_SPACE_LOCAL, SIM_WINDOW_LOCAL},
 };
 
@@ -183,6 +184,16 @@ static bool decode_isspacep(sim_decoder *d) {
         return sim_decode_pattern(d, "Pl");
     }
     return sim_decode_unknown(d);
+}
+
+/* mapa.shared::cluster.u32 d, a, rank and mapa.u64 d, a, rank of generic addresses */
+static bool decode_mapa(sim_decoder *d) {
+    bool is_shared = sim_decode_take(&d->opcode, "shared::cluster");
+    bool is_narrow = is_shared && sim_decode_take(&d->opcode, "u32");
+    bool known = is_narrow || sim_decode_take(&d->opcode, "u64");
+    if (!known || !sim_decode_done(&d->opcode)) return sim_decode_unknown(d);
+    d->inst.run = sim_step_map;
+    return sim_decode_pattern(d, is_narrow ? "Iii" : "Lli");
 }
 
 static uint8_t take_boolean(sim_opcode *opcode) {
@@ -299,6 +310,7 @@ static const struct {
     {"setp", decode_setp},
     {"set", decode_set},
     {"isspacep", decode_isspacep},
+    {"mapa", decode_mapa},
     {"bra", decode_bra},
     {"brx", decode_brx},
     {"ret", decode_leave},

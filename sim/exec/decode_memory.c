@@ -35,9 +35,9 @@ static bool take_space(sim_opcode *opcode, sim_space *out) {
         sim_space space;
     } spaces[] = {
         {"global", SIM_SPACE_GLOBAL},      {"shared", SIM_SPACE_SHARED},
-        {"shared::cta", SIM_SPACE_SHARED}, {"local", SIM_SPACE_LOCAL},
-        {"const", SIM_SPACE_CONST},        {"param", SIM_SPACE_PARAM},
-        {"param::entry", SIM_SPACE_PARAM},
+        {"shared::cta", SIM_SPACE_SHARED}, {"shared::cluster", SIM_SPACE_CLUSTER},
+        {"local", SIM_SPACE_LOCAL},        {"const", SIM_SPACE_CONST},
+        {"param", SIM_SPACE_PARAM},        {"param::entry", SIM_SPACE_PARAM},
     };
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         if (!sim_decode_take(opcode, spaces[i].name)) continue;
@@ -68,6 +68,7 @@ static sim_order take_order(sim_opcode *opcode, uint8_t *fences) {
     bool is_narrow = sim_decode_take(opcode, "cta");
     sim_decode_take_any(opcode, scopes, 3);
     if (is_narrow) *fences = 0;
+    if (names_order && !is_narrow) *fences |= SIM_SCOPED;
     return strong || (names_order && !is_narrow) ? SIM_STRONG : SIM_WEAK;
 }
 

@@ -142,6 +142,22 @@ static bool decode_bar_red(sim_decoder *d) {
            sim_decode_ref(d, sim_decode_operand(d, has_count ? 3 : 2), 'p', 3);
 }
 
+/* barrier.cluster.arrive[.release] or .relaxed, barrier.cluster.wait[.acquire]; each .aligned or
+ * not
+ */
+static bool decode_bar_cluster(sim_decoder *d) {
+    bool arrives = sim_decode_take(&d->opcode, "arrive");
+    if (!arrives && !sim_decode_take(&d->opcode, "wait")) return sim_decode_unknown(d);
+    bool is_relaxed = arrives && sim_decode_take(&d->opcode, "relaxed");
+    if (!is_relaxed) sim_decode_take(&d->opcode, arrives ? "release" : "acquire");
+    if (!sim_decode_done(&d->opcode)) return sim_decode_unknown(d);
+    d->inst.flow = SIM_FLOW_CLUSTER;
+    d->inst.mode = (uint8_t)(is_relaxed ? SIM_CLUSTER_ARRIVE_RELAXED
+                             : arrives  ? SIM_CLUSTER_ARRIVE
+                                        : SIM_CLUSTER_WAIT);
+    return sim_decode_count(d, 0, 0);
+}
+
 /* bar.sync a[, b]; bar.arrive a, b; bar.warp.sync mask; and the same as barrier */
 static bool decode_bar(sim_decoder *d) {
     sim_decode_take(&d->opcode, "cta");
@@ -153,6 +169,7 @@ static bool decode_bar(sim_decoder *d) {
         if (!known) return sim_decode_unknown(d);
         return sim_decode_count(d, 1, 1) && take_mask(d, 0);
     }
+    if (sim_decode_take(&d->opcode, "cluster")) return decode_bar_cluster(d);
     d->inst.flow = SIM_FLOW_BARRIER;
     if (sim_decode_take(&d->opcode, "red")) return decode_bar_red(d);
     bool arrives = sim_decode_take(&d->opcode, "arrive");

@@ -79,12 +79,16 @@ static bool make_slots(sim_grid *grid) {
     uint32_t per_sm =
         sim_grid_blocks_per_sm(machine, grid->program, grid->threads, launch->dynamic_bytes);
     uint64_t slots = (uint64_t)(per_sm ? per_sm : 1) * machine->sm_count;
+    uint32_t together = grid->program->cluster_blocks;
+    slots = slots < together ? together : slots / together * together;
     if (slots > grid->total_blocks) slots = grid->total_blocks;
     grid->blocks = calloc(slots, sizeof *grid->blocks);
     if (!grid->blocks) return false;
     grid->block_count = (uint32_t)slots;
     for (uint32_t s = 0; s < grid->block_count; s++) {
         grid->blocks[s].slot = s;
+        grid->blocks[s].rank = s % together;
+        grid->blocks[s].first = &grid->blocks[s - s % together];
         if (!make_slot(grid, &grid->blocks[s])) return false;
     }
     return true;
@@ -118,6 +122,12 @@ static uint64_t special_value(const sim_grid *grid, const sim_block *block, uint
     case SIM_SPECIAL_LANEMASK_LE: return (bit - 1) | bit;
     case SIM_SPECIAL_LANEMASK_GT: return ~((bit - 1) | bit);
     case SIM_SPECIAL_LANEMASK_GE: return ~(bit - 1);
+    case SIM_SPECIAL_CLUSTERID_X: return block->at[0] / grid->program->cluster_blocks;
+    case SIM_SPECIAL_NCLUSTERID_X: return grid->launch->grid[0] / grid->program->cluster_blocks;
+    case SIM_SPECIAL_CLUSTER_CTAID_X:
+    case SIM_SPECIAL_CLUSTER_CTARANK: return block->rank;
+    case SIM_SPECIAL_CLUSTER_NCTAID_X:
+    case SIM_SPECIAL_CLUSTER_NCTARANK: return grid->program->cluster_blocks;
     case SIM_SPECIAL_DYNAMIC_SMEM: return grid->launch->dynamic_bytes;
     case SIM_SPECIAL_TOTAL_SMEM:
         return grid->program->shared_named_bytes + grid->launch->dynamic_bytes;
@@ -137,6 +147,7 @@ static void start_warp(sim_grid *grid, sim_block *block, sim_warp *warp) {
     warp->sync_count = warp->full_sync_clock = 0;
     memset(warp->spin_keys, 0, sizeof warp->spin_keys);
     warp->spin_next = 0;
+    warp->cluster_arrived = warp->cluster_released = 0;
     warp->wait_ns = 0;
     for (uint32_t s = 0; s < program->special_count; s++) {
         uint64_t *row = warp->rows + (size_t)program->specials[s].row * SIM_LANES;
@@ -156,7 +167,10 @@ static void start_block(sim_grid *grid, sim_block *block) {
     block->at[1] = (uint32_t)(index / shape[0] % shape[1]);
     block->at[2] = (uint32_t)(index / shape[0] / shape[1]);
     block->live_warps = block->warp_count;
-    block->start_clock = block->barrier_clock = ++block->clock;
+    block->has_met = block->is_relaxed = false;
+    block->start_clock = block->barrier_clock = ++block->first->cluster_clock;
+    block->met_clock = block->before_clock = block->start_clock;
+    block->met_tick = grid->tick;
     block->barrier_tick = grid->tick;
     memset(block->barriers, 0, sizeof block->barriers);
     for (uint32_t w = 0; w < block->warp_count; w++) start_warp(grid, block, &block->warps[w]);
@@ -164,11 +178,13 @@ static void start_block(sim_grid *grid, sim_block *block) {
     grid->counters.warps += block->warp_count;
 }
 
-static bool can_run(const sim_warp *warp) {
-    for (uint32_t i = 0; i < warp->group_count; i++) {
-        if (warp->groups[i].state == SIM_GROUP_RUNS) return true;
+/* The blocks of a cluster start together, when none of those that were in their slots runs. */
+static void start_cluster(sim_grid *grid, sim_block *first) {
+    uint32_t together = grid->program->cluster_blocks;
+    for (uint32_t i = 0; i < together; i++) {
+        if (first[i].is_busy) return;
     }
-    return false;
+    for (uint32_t i = 0; i < together; i++) start_block(grid, &first[i]);
 }
 
 /* Seed 0 gives long turns of one length; any other, turns of every length from 8 up. */
@@ -198,7 +214,7 @@ static bool run_block(sim_grid *grid, sim_block *block) {
     bool ran = false;
     for (uint32_t k = 0; k < count && !grid->finding.kind; k++) {
         sim_warp *warp = &block->warps[(first + k) % count];
-        if (!warp->live || !can_run(warp)) continue;
+        if (!warp->live || !sim_warp_can_run(warp)) continue;
         ran = true;
         sim_warp_run(grid, block, warp, turn_length(grid));
     }
@@ -221,14 +237,16 @@ static void run_slots(sim_grid *grid) {
             uint32_t slot = k; /* in turn, or with a seed whichever comes up */
             if (grid->settings->seed) slot = (uint32_t)(next_random(grid) % grid->block_count);
             sim_block *block = &grid->blocks[slot];
-            if (!block->is_busy && grid->next_block < grid->total_blocks) start_block(grid, block);
+            if (!block->is_busy && grid->next_block < grid->total_blocks) {
+                start_cluster(grid, block->first);
+            }
             if (!block->is_busy) continue;
             bool ran = run_block(grid, block);
             if (!block->live_warps) {
                 block->is_busy = false;
                 grid->done_blocks++;
                 grid->progress_tick = grid->tick;
-            } else if (!ran && !grid->finding.kind) {
+            } else if (!ran && !grid->finding.kind && !sim_cluster_can_run(grid, block)) {
                 find_stuck(grid, block, REDTUNE_SIM_DEADLOCK,
                            "waits, as all of its block do, for threads that cannot come");
             }

@@ -33,7 +33,7 @@ sim_step sim_step_move, sim_step_move_wide, sim_step_pack, sim_step_unpack;
 sim_step sim_step_move_predicate;
 sim_step sim_step_clock, sim_step_activemask, sim_step_zero;
 sim_step sim_step_load, sim_step_store, sim_step_param, sim_step_atomic, sim_step_fence;
-sim_step sim_step_window, sim_step_is_space;
+sim_step sim_step_window, sim_step_is_space, sim_step_map;
 sim_step sim_step_shuffle, sim_step_vote, sim_step_match, sim_step_reduce, sim_step_warp_sync;
 sim_step sim_step_elect;
 sim_step sim_step_convert_integer, sim_step_convert_saturate, sim_step_float_to_integer;
@@ -95,8 +95,15 @@ typedef enum sim_integral {
     SIM_INTEGRAL_RP
 } sim_integral;
 
-/* inst.mode of a fence, and of memory accesses with one inside. */
-enum { SIM_FENCE_BEFORE = 1, SIM_FENCE_AFTER = 2 };
+typedef enum sim_cluster_step {
+    SIM_CLUSTER_WAIT,
+    SIM_CLUSTER_ARRIVE,
+    SIM_CLUSTER_ARRIVE_RELAXED
+} sim_cluster_step;
+
+/* inst.mode of a fence, and of memory accesses with one inside. SCOPED: the access names an order
+ * and a scope wider than a block. */
+enum { SIM_FENCE_BEFORE = 1, SIM_FENCE_AFTER = 2, SIM_SCOPED = 4 };
 
 /* The comparison of a setp or set by its name, such as "lt". NULL: there is no such one. */
 sim_compare *sim_op_compare_find(sim_text comparison, sim_type type);

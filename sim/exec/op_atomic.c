@@ -89,12 +89,12 @@ void sim_step_atomic(sim_run *x, const sim_inst *in, uint32_t lanes) {
     if (!sim_access_reach(x, in, lanes, &access)) return;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
-        bool is_shared = in->space == SIM_SPACE_SHARED ||
+        bool is_shared = in->space == SIM_SPACE_SHARED || in->space == SIM_SPACE_CLUSTER ||
                          (access.address[i] & SIM_WINDOW_MASK) == SIM_WINDOW_SHARED;
         update(x, in, i, access.at[i], !is_shared);
         x->counters->atomics++;
     }
-    if (in->space != SIM_SPACE_SHARED) {
+    if (in->space != SIM_SPACE_SHARED && in->space != SIM_SPACE_CLUSTER) {
         sim_order_strong_read(x);
         sim_order_strong_write(x);
     }

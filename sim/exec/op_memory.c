@@ -42,6 +42,10 @@ static void scatter(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *
     }
 }
 
+static bool is_shared(const sim_inst *in) {
+    return in->space == SIM_SPACE_SHARED || in->space == SIM_SPACE_CLUSTER;
+}
+
 static void read_addresses(const sim_run *x, const sim_inst *in, uint32_t slot,
                            sim_access *access) {
     const uint64_t *base = sim_row(x, in->ref[slot]);
@@ -68,18 +72,18 @@ static void after_strong_read(sim_run *x, const sim_inst *in, const sim_access *
         x->warp->load_pending = x->warp->load_missed = false;
         if (x->budget > SPIN_BUDGET) x->budget = SPIN_BUDGET;
     }
-    sim_order_strong_read(x);
 }
 
 void sim_step_load(sim_run *x, const sim_inst *in, uint32_t lanes) {
     sim_access access = {.bytes = (uint32_t)in->bytes * in->count, .writes = false};
-    bool is_strong = in->order == SIM_STRONG && in->space != SIM_SPACE_SHARED;
+    bool is_strong = in->order == SIM_STRONG && !is_shared(in);
     read_addresses(x, in, in->count, &access);
     if (!sim_access_reach(x, in, lanes, &access)) return;
     gather(x, in, lanes, &access);
+    if (is_strong || in->mode & SIM_SCOPED) after_strong_read(x, in, &access, lanes);
     if (is_strong)
-        after_strong_read(x, in, &access, lanes);
-    else if (in->space != SIM_SPACE_SHARED)
+        sim_order_strong_read(x);
+    else if (!is_shared(in))
         x->grid->progress_tick = x->grid->tick;
     if (in->mode & SIM_FENCE_AFTER) sim_order_fence(x);
 }
@@ -90,11 +94,11 @@ void sim_step_store(sim_run *x, const sim_inst *in, uint32_t lanes) {
     if (in->mode & SIM_FENCE_BEFORE) sim_order_fence(x);
     if (!sim_access_reach(x, in, lanes, &access)) return;
     scatter(x, in, lanes, &access);
-    if (in->space != SIM_SPACE_SHARED && in->space != SIM_SPACE_LOCAL) {
+    if (!is_shared(in) && in->space != SIM_SPACE_LOCAL) {
         x->grid->last_store = access.at[__builtin_ctz(lanes)];
         x->grid->last_store_bytes = access.bytes;
     }
-    if (in->order == SIM_STRONG && in->space != SIM_SPACE_SHARED) sim_order_strong_write(x);
+    if (in->order == SIM_STRONG && !is_shared(in)) sim_order_strong_write(x);
     x->grid->progress_tick = x->grid->tick;
 }
 
@@ -121,6 +125,14 @@ void sim_step_window(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
     SIM_FOR_LANES(i, lanes, d[i] = a[i] + in->imm);
+}
+
+/* mapa: rank numbers a block of the cluster; whether there is one shows when it is accessed. */
+void sim_step_map(sim_run *x, const sim_inst *in, uint32_t lanes) {
+    uint64_t *d = sim_row(x, in->ref[0]);
+    const uint64_t *a = sim_row(x, in->ref[1]), *rank = sim_row(x, in->ref[2]);
+    SIM_FOR_LANES(i, lanes, uint64_t field = rank[i] < 255 ? rank[i] + 1 : 255;
+                  d[i] = (a[i] & ~SIM_RANK_MASK) | field << SIM_RANK_SHIFT);
 }
 
 void sim_step_is_space(sim_run *x, const sim_inst *in, uint32_t lanes) {

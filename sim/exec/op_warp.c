@@ -197,8 +197,8 @@ void sim_step_elect(sim_run *x, const sim_inst *in, uint32_t lanes) {
 void sim_warp_log_sync(sim_run *x, uint32_t lanes) {
     sim_warp *warp = x->warp;
     warp->syncs[warp->sync_count++ % SIM_SYNC_LOG] =
-        (sim_sync){++x->block->clock, lanes, x->grid->tick};
-    if ((lanes & warp->live) == warp->live) warp->full_sync_clock = x->block->clock;
+        (sim_sync){++x->block->first->cluster_clock, lanes, x->grid->tick};
+    if ((lanes & warp->live) == warp->live) warp->full_sync_clock = x->block->first->cluster_clock;
 }
 
 /* bar.warp.sync: what its lanes did to memory before is seen by all of them behind. */

@@ -4,9 +4,11 @@
  * and strength. Two blocks' accesses are ordered if the writer fenced and then wrote strongly (a
  * release), and the reader read strongly after that and fenced (an acquire). A block's log keeps
  * its releases, the early ones first. A byte of shared memory remembers reads and writes by the
- * block's clock, which counts barriers and syncs: accesses of one clock value are unordered. */
+ * clock of the block's cluster, which counts barriers and syncs: accesses of one clock value are
+ * unordered. */
 #include "exec/order.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +90,11 @@ static bool is_ordered(sim_run *x, const sim_inst *in, uint32_t lane, const sim_
     uint64_t writer = tag->block - 1u;
     bool both_strong = in->order == SIM_STRONG && tag->order == SIM_STRONG;
     if (both_strong) return true;
+    uint64_t together = x->grid->program->cluster_blocks;
+    if (writer / together == x->block->index / together &&
+        tag->tick < x->block->first[writer % together].met_tick) {
+        return true;
+    }
     if (writer != x->block->index) {
         return is_published(x, writer, tag->tick, in->order == SIM_STRONG);
     }
@@ -134,34 +141,68 @@ void sim_order_global(sim_run *x, const sim_inst *in, uint32_t lane, sim_alloc *
     }
 }
 
-static void find_shared(sim_run *x, const sim_inst *in, uint32_t lane, uint32_t offset,
+/* A thread's number in its cluster, as tags have it. */
+static uint32_t thread_of(const sim_run *x, uint32_t lane) {
+    return x->block->rank * SIM_BLOCK_THREADS + x->warp->index * SIM_LANES + lane;
+}
+
+static uint32_t warp_of(const sim_run *x) {
+    return x->block->rank * SIM_BLOCK_WARPS + x->warp->index;
+}
+
+/* Whether a barrier, of the block or of the cluster, stands between what a thread of the block of
+ * that rank did at the given clock and what this block does now. Of several blocks all must have
+ * met. */
+static bool is_behind_barrier(const sim_run *x, uint32_t rank, uint32_t clock, bool is_late) {
+    const sim_block *first = x->block->first;
+    if (rank == x->block->rank && clock < x->block->barrier_clock) return true;
+    uint32_t blocks = x->grid->program->cluster_blocks, least = rank, most = rank + 1;
+    if (rank >= blocks) least = 0, most = blocks;
+    for (uint32_t b = least; b < most; b++) {
+        if (clock >= (is_late ? first[b].before_clock : first[b].met_clock)) return false;
+    }
+    return true;
+}
+
+static void find_shared(sim_run *x, const sim_inst *in, uint32_t lane, sim_place at,
                         sim_touch touch, const char *what, uint32_t other) {
+    bool reads = touch == SIM_TOUCH_READ || touch == SIM_TOUCH_STRONG_READ;
+    uint32_t rank = other / SIM_BLOCK_THREADS;
+    char whose[32] = "";
+    if (rank != x->block->rank) snprintf(whose, sizeof whose, " of the block of rank %u", rank);
     sim_find(x, in, lane, REDTUNE_SIM_SHARED_RACE,
-             "%s shared memory at offset %u that thread %u %s with no barrier between",
-             touch == SIM_TOUCH_READ ? "reads" : "writes", offset, other, what);
+             "%s shared memory at offset %u that thread %u%s %s with no barrier between",
+             reads ? "reads" : "writes", at.offset, other % SIM_BLOCK_THREADS, whose, what);
 }
 
 /* Whether the last write of the byte comes before an access by lane of this warp. */
 static bool write_is_ordered(const sim_run *x, const sim_shared_tag *tag, uint32_t lane,
                              sim_touch touch) {
-    uint32_t thread = x->warp->index * SIM_LANES + lane;
-    if (tag->write_clock < x->block->barrier_clock || tag->write_thread == thread) return true;
-    if (touch == SIM_TOUCH_ATOMIC && tag->write_atomic) return true;
-    if (tag->write_thread / SIM_LANES != x->warp->index) return false;
+    uint32_t rank = tag->write_thread / SIM_BLOCK_THREADS;
+    if (tag->write_thread == thread_of(x, lane)) return true;
+    if (is_behind_barrier(x, rank, tag->write_clock, tag->write_late)) return true;
+    if (touch >= SIM_TOUCH_ATOMIC && tag->write_strong) return true;
+    if (tag->write_thread / SIM_LANES != warp_of(x)) return false;
     return is_synced(x->warp, 1u << tag->write_thread % SIM_LANES, 1u << lane, tag->write_clock,
                      false);
+}
+
+static bool reads_are_behind_barrier(const sim_run *x, const sim_shared_tag *tag) {
+    uint32_t rank = tag->read_warp / SIM_BLOCK_WARPS;
+    if (tag->read_warp >= SIM_MANY_WARPS) rank = tag->read_warp - (uint32_t)SIM_MANY_WARPS;
+    return !tag->read_lanes || is_behind_barrier(x, rank, tag->read_clock, false);
 }
 
 /* Likewise for the reads since the last barrier; *other is one that does not. */
 static bool reads_are_ordered(const sim_run *x, const sim_shared_tag *tag, uint32_t lane,
                               uint32_t *other) {
-    if (tag->read_clock < x->block->barrier_clock || !tag->read_lanes) return true;
+    if (reads_are_behind_barrier(x, tag)) return true;
     uint32_t others = tag->read_lanes;
-    if (tag->read_warp == x->warp->index) others &= ~(1u << lane);
-    *other = tag->read_warp == SIM_MANY_WARPS
-                 ? (x->warp->index ? 0 : SIM_LANES)
+    if (tag->read_warp == warp_of(x)) others &= ~(1u << lane);
+    *other = tag->read_warp >= SIM_MANY_WARPS
+                 ? x->block->rank * SIM_BLOCK_THREADS + (x->warp->index ? 0u : SIM_LANES)
                  : tag->read_warp * SIM_LANES + (others ? (uint32_t)__builtin_ctz(others) : 0);
-    if (tag->read_warp != x->warp->index) return false;
+    if (tag->read_warp != warp_of(x)) return false;
     while (others) {
         uint32_t reader = others & (0u - others);
         if (!is_synced(x->warp, reader, 1u << lane, tag->read_clock, false)) return false;
@@ -170,48 +211,59 @@ static bool reads_are_ordered(const sim_run *x, const sim_shared_tag *tag, uint3
     return true;
 }
 
-static void put_read(const sim_run *x, sim_shared_tag *tag, uint32_t lane) {
-    bool is_fresh =
-        tag->read_clock < x->block->barrier_clock || !tag->read_lanes ||
-        (tag->read_warp == x->warp->index && tag->read_clock < x->warp->full_sync_clock);
-    if (is_fresh) {
-        tag->read_warp = (uint8_t)x->warp->index;
-        tag->read_lanes = 1u << lane;
-    } else if (tag->read_warp == x->warp->index) {
-        tag->read_lanes |= 1u << lane;
-    } else {
-        tag->read_warp = SIM_MANY_WARPS;
-    }
-    tag->read_clock = x->block->clock;
+/* The mark of the readers of a byte that this warp and those of the tag have read. */
+static uint16_t many_readers(const sim_run *x, const sim_shared_tag *tag) {
+    bool same = tag->read_warp < SIM_MANY_WARPS ? tag->read_warp / SIM_BLOCK_WARPS == x->block->rank
+                                                : tag->read_warp == SIM_MANY_WARPS + x->block->rank;
+    return (uint16_t)(same ? SIM_MANY_WARPS + x->block->rank : (uint32_t)SIM_MANY_BLOCKS);
 }
 
-void sim_order_shared(sim_run *x, const sim_inst *in, uint32_t lane, uint32_t offset,
-                      uint32_t bytes, sim_touch touch) {
-    bool reads = touch != SIM_TOUCH_WRITE, writes = touch != SIM_TOUCH_READ;
+static void put_read(const sim_run *x, sim_shared_tag *tag, uint32_t lane) {
+    bool is_fresh = reads_are_behind_barrier(x, tag) ||
+                    (tag->read_warp == warp_of(x) && tag->read_clock < x->warp->full_sync_clock);
+    if (is_fresh) {
+        tag->read_warp = (uint16_t)warp_of(x);
+        tag->read_lanes = 1u << lane;
+    } else if (tag->read_warp == warp_of(x)) {
+        tag->read_lanes |= 1u << lane;
+    } else {
+        tag->read_warp = many_readers(x, tag);
+    }
+    tag->read_clock = x->block->first->cluster_clock;
+}
+
+static void put_write(const sim_run *x, sim_shared_tag *tag, uint32_t lane, sim_touch touch) {
+    tag->write_clock = x->block->first->cluster_clock;
+    tag->write_thread = thread_of(x, lane) & (SIM_BLOCK_THREADS * SIM_CLUSTER_BLOCKS - 1);
+    tag->write_strong = touch >= SIM_TOUCH_ATOMIC;
+    tag->write_late = x->warp->cluster_arrived >> lane & 1;
+    tag->read_lanes = 0;
+}
+
+void sim_order_shared(sim_run *x, const sim_inst *in, uint32_t lane, sim_place at,
+                      sim_touch touch) {
+    bool reads = touch != SIM_TOUCH_WRITE && touch != SIM_TOUCH_STRONG_WRITE;
+    bool writes = touch != SIM_TOUCH_READ && touch != SIM_TOUCH_STRONG_READ;
     bool races = sim_find_checks(x->grid, REDTUNE_SIM_SHARED_RACE);
-    for (uint32_t i = 0; i < bytes; i++) {
-        sim_shared_tag *tag = &x->block->tags[offset + i];
-        bool written = tag->write_clock >= x->block->start_clock;
+    for (const uint32_t end = at.offset + at.bytes; at.offset < end; at.offset++) {
+        sim_shared_tag *tag = &at.block->tags[at.offset];
+        bool written = tag->write_clock >= at.block->start_clock;
         uint32_t other = 0;
         if (reads && !written &&
             sim_find(x, in, lane, REDTUNE_SIM_UNINITIALISED,
-                     "reads shared memory at offset %u that the block never wrote", offset + i)) {
+                     "reads shared memory at offset %u that the block never wrote", at.offset)) {
             return;
         }
         if (races && written && !write_is_ordered(x, tag, lane, touch)) {
-            find_shared(x, in, lane, offset + i, touch, "wrote", tag->write_thread);
+            find_shared(x, in, lane, at, touch, "wrote", tag->write_thread);
             return;
         }
-        if (races && writes && touch != SIM_TOUCH_ATOMIC &&
+        if (races && writes && touch < SIM_TOUCH_ATOMIC &&
             !reads_are_ordered(x, tag, lane, &other)) {
-            find_shared(x, in, lane, offset + i, touch, "reads", other);
+            find_shared(x, in, lane, at, touch, "reads", other);
             return;
         }
         if (touch == SIM_TOUCH_READ) put_read(x, tag, lane);
-        if (!writes) continue;
-        tag->write_clock = x->block->clock;
-        tag->write_thread = (uint16_t)(x->warp->index * SIM_LANES + lane);
-        tag->write_atomic = touch == SIM_TOUCH_ATOMIC;
-        tag->read_lanes = 0;
+        if (writes) put_write(x, tag, lane, touch);
     }
 }

@@ -12,17 +12,24 @@ typedef struct sim_global_tag {
     uint16_t order; /* sim_order */
 } sim_global_tag;
 
-/* Who touched a byte of shared memory last; clocks are the block's. */
+/* Who touched a byte of shared memory last; clocks are the cluster's, threads and warps those of
+ * the cluster: SIM_BLOCK_THREADS and SIM_BLOCK_WARPS for each rank. */
 typedef struct sim_shared_tag {
     uint32_t write_clock;
     uint32_t read_clock;
     uint32_t read_lanes; /* of warp read_warp, since a barrier or a sync of the whole warp */
-    uint16_t write_thread;
-    uint8_t read_warp; /* SIM_MANY_WARPS: of several */
-    uint8_t write_atomic;
+    uint16_t write_thread : 13;
+    uint16_t write_strong : 1;
+    uint16_t write_late : 1; /* by a thread on its way from arriving at its cluster's barrier */
+    uint16_t read_warp;      /* SIM_MANY_WARPS + rank: of several of a block */
 } sim_shared_tag;
 
-enum { SIM_MANY_WARPS = 255 };
+enum {
+    SIM_BLOCK_THREADS = 1024,
+    SIM_BLOCK_WARPS = SIM_BLOCK_THREADS / SIM_LANES,
+    SIM_MANY_WARPS = 0x8000,
+    SIM_MANY_BLOCKS = 0xffff /* of several blocks */
+};
 
 /* A fence and the strong write behind it: what a block did before the fence is published to
  * whoever reads behind the write. */
@@ -55,10 +62,23 @@ static inline bool sim_order_tagged(const sim_memory *memory, const sim_page *pa
     return page->tags && page->tags_launch == memory->launch;
 }
 
-typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
+/* From ATOMIC on, strong ones, which do not race with each other. */
+typedef enum sim_touch {
+    SIM_TOUCH_READ,
+    SIM_TOUCH_WRITE,
+    SIM_TOUCH_ATOMIC,
+    SIM_TOUCH_STRONG_READ,
+    SIM_TOUCH_STRONG_WRITE
+} sim_touch;
+
+/* Bytes of the shared memory of a block: the accessing one, or another of its cluster. */
+typedef struct sim_place {
+    sim_block *block;
+    uint32_t offset;
+    uint32_t bytes;
+} sim_place;
 
 /* Checks an access of one lane to shared memory, and remembers it. */
-void sim_order_shared(sim_run *x, const sim_inst *in, uint32_t lane, uint32_t offset,
-                      uint32_t bytes, sim_touch touch);
+void sim_order_shared(sim_run *x, const sim_inst *in, uint32_t lane, sim_place at, sim_touch touch);
 
 void sim_order_free(sim_grid *grid);

@@ -27,6 +27,7 @@ typedef enum sim_flow {
     SIM_FLOW_TABLE,  /* to targets[value of ref[0]], count of them */
     SIM_FLOW_EXIT,
     SIM_FLOW_BARRIER,    /* bar: the block's */
+    SIM_FLOW_CLUSTER,    /* barrier.cluster */
     SIM_FLOW_COLLECTIVE, /* a .sync of a warp: waits for the lanes of its mask */
     SIM_FLOW_TRAP
 } sim_flow;
@@ -85,6 +86,7 @@ typedef struct sim_program {
     uint32_t special_count;
     uint32_t register_count;     /* 32-bit ones a thread would take: an estimate */
     uint32_t max_threads;        /* of a block */
+    uint32_t cluster_blocks;     /* of a cluster; 1: there are none */
     uint32_t shared_bytes;       /* laid out, with the gaps between variables */
     uint32_t shared_named_bytes; /* without the gaps */
     unsigned char *shared_valid; /* per byte of shared_bytes: belongs to a variable */
@@ -102,6 +104,11 @@ typedef struct sim_program {
 #define SIM_WINDOW_SHARED (1ull << SIM_WINDOW_SHIFT)
 #define SIM_WINDOW_LOCAL  (2ull << SIM_WINDOW_SHIFT)
 #define SIM_WINDOW_MASK   (0xffull << SIM_WINDOW_SHIFT)
+
+/* An address of shared memory that mapa made has 1 + the block's rank in its cluster above the
+ * offset; without one, it is of the block's own. */
+#define SIM_RANK_SHIFT 24
+#define SIM_RANK_MASK  (0xffull << SIM_RANK_SHIFT)
 
 /* Decodes the index-th entry of ast into the ast's own arena. addresses holds that of every
  * variable of the ast in global memory. false: *problem says why. */

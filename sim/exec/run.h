@@ -9,8 +9,9 @@
 
 typedef enum sim_group_state {
     SIM_GROUP_RUNS,
-    SIM_GROUP_SYNCS,  /* waits for other lanes of its warp at a collective */
-    SIM_GROUP_BARRIER /* waits at a barrier of its block */
+    SIM_GROUP_SYNCS,   /* waits for other lanes of its warp at a collective */
+    SIM_GROUP_BARRIER, /* waits at a barrier of its block */
+    SIM_GROUP_CLUSTER  /* waits at the barrier of its cluster */
 } sim_group_state;
 
 /* Lanes of one warp that stand at the same instruction. */
@@ -31,6 +32,8 @@ enum { SIM_SYNC_LOG = 64, SIM_BARRIERS = 16 };
 
 enum { SIM_SPIN_KEYS = 4 };
 
+enum { SIM_CLUSTER_BLOCKS = 8 /* at most */ };
+
 typedef struct sim_warp {
     uint64_t *rows;
     uint32_t *predicates;
@@ -49,6 +52,10 @@ typedef struct sim_warp {
      */
     uint64_t spin_keys[SIM_SPIN_KEYS];
     uint32_t spin_next;
+    /* Lanes at the barrier of the cluster: arrived, and not all of the cluster has; all has, and
+     * they have not waited yet. */
+    uint32_t cluster_arrived;
+    uint32_t cluster_released;
     double wait_ns;
 } sim_warp;
 
@@ -74,8 +81,16 @@ typedef struct sim_block {
     unsigned char *shared;
     sim_shared_tag *tags; /* per byte of shared */
     unsigned char *local;
-    uint32_t clock;         /* counts barriers and syncs: when accesses to shared memory happen */
-    uint32_t start_clock;   /* when the block started: what was written before is not its own */
+    struct sim_block *first; /* of its cluster; the others follow it, and a block alone is one */
+    uint32_t rank;           /* in its cluster */
+    uint32_t cluster_clock; /* of the first: counts barriers and syncs of the cluster: when accesses
+                               to shared memory happen */
+    bool has_met;           /* others of its cluster, so that all of these have started */
+    bool is_relaxed;       /* a thread has arrived at the cluster's barrier that releases nothing */
+    uint32_t met_clock;    /* when the cluster last met, and the block released what it did */
+    uint32_t before_clock; /* when it did the time before */
+    uint64_t met_tick;     /* likewise in the launch's ticks */
+    uint32_t start_clock;  /* when the block started: what was written before is not its own */
     uint32_t barrier_clock; /* when all of the block last met */
     uint64_t barrier_tick;  /* likewise in the launch's ticks */
     sim_block_barrier barriers[SIM_BARRIERS];
@@ -144,6 +159,13 @@ bool sim_grid_run(sim_grid *grid);
 uint32_t sim_grid_blocks_per_sm(const sim_machine *machine, const sim_program *program,
                                 uint32_t threads, uint32_t dynamic_bytes);
 
+/* A group of the warp has come to one of the instructions of its cluster's barrier. */
+void sim_cluster_come(sim_run *x, sim_group *group, const sim_inst *in);
+/* Opens the barrier of the block's cluster if all threads that live have arrived. */
+void sim_cluster_open(sim_grid *grid, sim_block *block);
+/* Whether any warp of the block's cluster can run. */
+bool sim_cluster_can_run(const sim_grid *grid, const sim_block *block);
+
 /* Runs one warp for a while. */
 void sim_warp_run(sim_grid *grid, sim_block *block, sim_warp *warp, uint32_t budget);
 
@@ -153,6 +175,8 @@ void sim_warp_log_sync(sim_run *x, uint32_t lanes);
 /* A group of the warp has come to the barrier at pc. */
 void sim_block_barrier_arrive(sim_run *x, const sim_inst *in, uint32_t pc);
 void sim_block_warp_left(sim_grid *grid, sim_block *block);
+
+bool sim_warp_can_run(const sim_warp *warp);
 
 /* Records what lane of the warp did at the instruction, unless its check is off, and stops the
  * launch. true: it stops. */

@@ -80,6 +80,7 @@ static void exit_lanes(sim_run *x, uint32_t lanes) {
             sim_block_barrier_arrive(x, &x->grid->program->insts[group->pc], group->pc);
         }
     }
+    sim_cluster_open(x->grid, x->block);
 }
 
 static void branch(sim_run *x, sim_group *group, const sim_inst *in, uint32_t taken) {
@@ -243,6 +244,9 @@ static void flow(sim_run *x, sim_group *group, const sim_inst *in, uint32_t acti
             sim_block_barrier_arrive(x, in, pc);
         }
         break;
+    case SIM_FLOW_CLUSTER:
+        if (!split_passing(x, group, active)) sim_cluster_come(x, group, in);
+        break;
     default: break;
     }
 }
@@ -282,6 +286,13 @@ static void run_group(sim_run *x, sim_group *group) {
         if (x->stops) break;
     }
     group->pc = pc;
+}
+
+bool sim_warp_can_run(const sim_warp *warp) {
+    for (uint32_t i = 0; i < warp->group_count; i++) {
+        if (warp->groups[i].state == SIM_GROUP_RUNS) return true;
+    }
+    return false;
 }
 
 void sim_warp_run(sim_grid *grid, sim_block *block, sim_warp *warp, uint32_t budget) {

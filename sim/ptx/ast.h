@@ -10,7 +10,8 @@ typedef enum sim_space {
     SIM_SPACE_SHARED,
     SIM_SPACE_LOCAL,
     SIM_SPACE_CONST,
-    SIM_SPACE_PARAM
+    SIM_SPACE_PARAM,
+    SIM_SPACE_CLUSTER /* shared::cluster: shared memory of any block of the cluster */
 } sim_space;
 
 typedef enum sim_operand_kind {
@@ -79,7 +80,8 @@ typedef struct sim_statement {
 typedef struct sim_function {
     const char *name;
     uint32_t line;
-    uint32_t max_threads; /* .maxntid's or .reqntid's product; 0: not given */
+    uint32_t max_threads;    /* .maxntid's or .reqntid's product; 0: not given */
+    uint32_t cluster_blocks; /* .reqnctapercluster's, which stand along x; 0: not given */
     uint32_t param_bytes;
     sim_list params;     /* sim_param */
     sim_list regs;       /* sim_reg */

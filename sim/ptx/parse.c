@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARAM_BYTES_MAX = 32764, THREADS_MAX = 1024 };
+enum { PARAM_BYTES_MAX = 32764, THREADS_MAX = 1024, CLUSTER_MAX = 8 };
 
 bool sim_parse_fail(sim_parser *p, uint32_t line, const char *format, ...) {
     va_list args;
@@ -155,9 +155,35 @@ static bool take_params(sim_parser *p) {
     return sim_parse_expect(p, ')');
 }
 
+/* .reqnctapercluster 8, 1, 1 */
+static bool take_cluster(sim_parser *p) {
+    uint32_t line = p->token.line;
+    uint64_t sizes[3] = {1, 1, 1};
+    uint32_t count = 0;
+    sim_parse_step(p);
+    do {
+        if (count == 3) return sim_parse_unexpected(p, "three dimensions of a cluster at most");
+        if (!sim_parse_integer(p, &sizes[count++])) return false;
+    } while (sim_parse_take_mark(p, ','));
+    if (sizes[0] < 1 || sizes[0] > CLUSTER_MAX || sizes[1] != 1 || sizes[2] != 1) {
+        return sim_parse_fail(p, line, "a cluster that is not of 1 to %d blocks along x",
+                              CLUSTER_MAX);
+    }
+    p->function->cluster_blocks = (uint32_t)sizes[0];
+    return true;
+}
+
 /* .maxntid 256, 1, 1 and its like, between the parameters and the body */
 static bool take_limits(sim_parser *p) {
     while (p->token.kind == SIM_TOKEN_NAME && p->token.text.at[0] == '.') {
+        if (sim_parse_is_name(p, ".explicitcluster")) {
+            sim_parse_step(p);
+            continue;
+        }
+        if (sim_parse_is_name(p, ".reqnctapercluster")) {
+            if (!take_cluster(p)) return false;
+            continue;
+        }
         uint32_t line = p->token.line;
         bool threads = sim_parse_is_name(p, ".maxntid") || sim_parse_is_name(p, ".reqntid");
         bool known = threads || sim_parse_is_name(p, ".minnctapersm") ||

@@ -28,6 +28,12 @@
     X(LANEMASK_GE, "%lanemask_ge")                                                                 \
     X(DYNAMIC_SMEM, "%dynamic_smem_size")                                                          \
     X(TOTAL_SMEM, "%total_smem_size")                                                              \
+    X(CLUSTERID_X, "%clusterid.x")                                                                 \
+    X(NCLUSTERID_X, "%nclusterid.x")                                                               \
+    X(CLUSTER_CTAID_X, "%cluster_ctaid.x")                                                         \
+    X(CLUSTER_NCTAID_X, "%cluster_nctaid.x")                                                       \
+    X(CLUSTER_CTARANK, "%cluster_ctarank")                                                         \
+    X(CLUSTER_NCTARANK, "%cluster_nctarank")                                                       \
     X(CLOCK, "%clock")                                                                             \
     X(CLOCK64, "%clock64")                                                                         \
     X(GLOBALTIMER, "%globaltimer")

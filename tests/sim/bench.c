@@ -47,22 +47,27 @@ CUresult bench_launch(CUfunction function, unsigned int grid, unsigned int block
     return rc == CUDA_SUCCESS ? cuCtxSynchronize() : rc;
 }
 
-CUresult bench_body(const char *body, unsigned int grid, unsigned int block, CUdeviceptr p0,
-                    CUdeviceptr p1) {
+CUresult bench_limited_body(const char *limits, const char *body, unsigned int grid,
+                            unsigned int block, CUdeviceptr p0, CUdeviceptr p1) {
     char *ptx = malloc(PTX_BYTES);
     if (!ptx) return CUDA_ERROR_OUT_OF_MEMORY;
     snprintf(ptx, PTX_BYTES,
              ".version 8.3\n.target sm_90\n.address_size 64\n.file 1 \"body.cu\"\n"
-             ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{\n"
+             ".visible .entry k(.param .u64 p0, .param .u64 p1)%s\n{\n"
              ".reg .b32 %%r<10>; .reg .b64 %%d<10>; .reg .f32 %%f<10>; .reg .b16 %%h<10>;\n"
              ".reg .pred %%p<10>; .shared .align 16 .b8 s[256];\n"
              "ld.param.u64 %%d0, [p0]; ld.param.u64 %%d1, [p1]; mov.u32 %%r0, %%tid.x;\n"
              ".loc 1 100 0\n%s\nret;\n}\n",
-             body);
+             limits, body);
     CUfunction function = bench_function(ptx, "k");
     free(ptx);
     void *params[] = {&p0, &p1};
     return function ? bench_launch(function, grid, block, params) : CUDA_ERROR_INVALID_PTX;
+}
+
+CUresult bench_body(const char *body, unsigned int grid, unsigned int block, CUdeviceptr p0,
+                    CUdeviceptr p1) {
+    return bench_limited_body("", body, grid, block, p0, p1);
 }
 
 int bench_finding(struct redtune_sim_finding *out) {

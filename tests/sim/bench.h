@@ -27,5 +27,9 @@ CUresult bench_launch(CUfunction function, unsigned int grid, unsigned int block
 CUresult bench_body(const char *body, unsigned int grid, unsigned int block, CUdeviceptr p0,
                     CUdeviceptr p1);
 
+/* Likewise with directives between the parameters and the body. */
+CUresult bench_limited_body(const char *limits, const char *body, unsigned int grid,
+                            unsigned int block, CUdeviceptr p0, CUdeviceptr p1);
+
 /* The kind of the only finding so far; -1 when there are none or several. */
 int bench_finding(struct redtune_sim_finding *out);
