@@ -192,7 +192,7 @@ class List:
     def __len__(self) -> int: ...
     def reduce(
         self, op: str = "sum", *, each: bool = False, out: Any = None, dtype: Any = None,
-        accuracy: Accuracy = None, stream: Any = None, **parameters: float
+        order: Order = None, accuracy: Accuracy = None, stream: Any = None, **parameters: float
     ) -> Any: ...
 
 class Team:
@@ -234,7 +234,8 @@ def plan(
 ) -> Plan: ...
 def segments(
     x: Array, begin: Any, end: Any = None, *, op: str = "sum", out: Any = None,
-    dtype: Any = None, accuracy: Accuracy = None, stream: Any = None, **parameters: float
+    dtype: Any = None, order: Order = None, accuracy: Accuracy = None, stream: Any = None,
+    **parameters: float
 ) -> Any: ...
 def configure(
     *, device: Union[int, str] = "0", database: Any = None, machine: Optional[str] = None,
