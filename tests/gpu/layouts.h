@@ -51,20 +51,8 @@ static bool begin_kernel(size_t i) {
     return subject_is_of_part(i);
 }
 
-/* How many elements a thread has at a time. NVRTC unrolls them all: a thousand take it seconds. */
-static int64_t elements_of(const rdt_space *space, const rdt_point *point) {
-    static const char *const factors[] = {"rows", "strips", "vec", "unroll"};
-    int64_t elements = 1;
-    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
-        const int at = rdt_space_find(space, factors[i], (int)strlen(factors[i]));
-        if (at >= 0) elements *= point->value[at];
-    }
-    return elements;
-}
-
 /* Any config that the family allows; light: one of few elements per thread. */
 static rdt_point draw_point(const redtune_problem *problem, bool light) {
-    enum { LIGHT_MAX = 16 };
     rdt_point point = {.family = family};
     const rdt_space *space = rdt_point_space(rdt_codegen_spaces(shop.codegen), &point);
     const rdt_case at = {problem, &gpu.context->facts};
@@ -75,7 +63,7 @@ static rdt_point draw_point(const redtune_problem *problem, bool light) {
                 const rdt_param *param = &space->param[i];
                 point.value[i] = param->value[draw((uint64_t)param->value_count)];
             }
-        } while (light && elements_of(space, &point) > LIGHT_MAX);
+        } while (light && !subject_is_light(space, &point));
         status = rdt_codegen_check(shop.codegen, at, &point, &err);
     }
     check_that(!status, __FILE__, __LINE__, "%s", status ? err.message : "");

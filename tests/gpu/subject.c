@@ -50,6 +50,13 @@ static redtune_status describe(workshop *shop, const rdt_point *point, subject *
     return REDTUNE_OK;
 }
 
+bool subject_is_light(const rdt_space *space, const rdt_point *point) {
+    enum { LIGHT_MAX = 16 };
+    return parameter(space, point, "rows") * parameter(space, point, "strips") *
+               parameter(space, point, "vec") * parameter(space, point, "unroll") <=
+           LIGHT_MAX;
+}
+
 redtune_status subject_open(workshop *shop, const redtune_problem *problem, const rdt_point *point,
                             subject *out, redtune_error *err) {
     const device *gpu = shop->gpu;

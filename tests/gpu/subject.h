@@ -66,6 +66,10 @@ redtune_status subject_reduce_all(subject *self, const CUdeviceptr input[RDT_OP_
                                   redtune_error *err);
 redtune_dtype subject_result(const subject *self, int output);
 
+/* Whether a thread has few elements at a time, of those that NVRTC unrolls: a thousand of them take
+ * it seconds. */
+bool subject_is_light(const rdt_space *space, const rdt_point *point);
+
 /* How many additions an element passes through at most: docs/ops.md's d. */
 double subject_depth(const subject *self, uint64_t count);
 
