@@ -102,8 +102,10 @@ function family.useful(c, p, d)
     local bytes = p.dtype.bytes
     if strip(c) * bytes < math.min(32, p.inner * bytes) then return false end
     if c.vec ~= aligned_vec(p) then return false end
-    -- More side by side than long columns gain by, or few threads where there is much to do.
-    if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 then return false end
+    -- More side by side than long columns gain by, unless accumulators are wide and threads that have
+    -- columns of their own need not combine them; or few threads where there is much to do.
+    local own = c.width == c.block and limits.accumulator_bytes(p, d) > 4
+    if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 and not own then return false end
     if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
     -- Lines that another load needs, too, may be worth a place in L1.
     if c.load == "plain" and c.vec * bytes >= 16 then return false end
@@ -117,15 +119,17 @@ local APART = 1280
 function family.time(c, p, d)
     local side, deep = strip(c) * p.dtype.bytes, c.block // c.width
     local splits, values = splits(c, p, d), shared_values(c)
-    local meet = estimate.meet(values, strip(c), limits.accumulator_bytes(p, d))
+    local wide = limits.accumulator_bytes(p, d)
+    local meet = estimate.meet(values, strip(c), wide)
+    local is_apart = values == 0 and c.vec * p.result.bytes > 16 and wide == 4
     return estimate.time(c, p, d, {
         sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = strip(c),
         loads = math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
         side = side, row = p.inner * p.dtype.bytes,
         registers = c.vec * limits.element_bytes(p) * c.unroll // 4
             + (c.finish == "single" and 28 or 32),
-        begin = 0, meet = meet + (values == 0 and c.vec * p.result.bytes > 16 and APART or 0),
-        busy = meet,
+        begin = 0, meet = meet + (is_apart and APART or 0),
+        busy = meet, wide = wide > 4,
     })
 end
 

@@ -23,6 +23,7 @@ local SPILL = 63 -- of a round for each register that a thread has not
 local AHEAD_BYTES = 1 << 23 -- of an input whose first round is in L2 already (lib/prefetch_strip.cu)
 local VALUE, ROW = 0.26, 11 -- of values that meet, each of 4 bytes, and each of a column's
 local REQUEST = 2 -- of a multiprocessor for each load of a warp that is far from 16 bytes wide
+local WIDE = 0.4 -- of the time in which values of several words meet: nothing is loaded meanwhile
 local SLOT = 220 -- of a multiprocessor for each block, whatever it does
 local POLL, TICKET = 510, 2000 -- until one block has seen that all others are done
 local COLLECT = 690 -- eight values that a thread collects
@@ -73,7 +74,8 @@ end
 -- s says what the launch is: `sets` sets of results, of `tiles` tiles and shared by `splits` blocks
 -- each; `room` results that a block may leave to others at a time; `loads` that a thread has in flight,
 -- `side` bytes of them side by side, where a row has `row`; `registers` of a thread; `begin` and `meet`
--- ns of a block before its loads, and until its threads' values are combined, of which `busy` is work.
+-- ns of a block before its loads, and until its threads' values are combined, of which `busy` is work;
+-- `wide`: of several words each.
 function estimate.time(c, p, d, s)
     local rate = rate_of(d)
     local blocks, total = 1.0 * s.sets * s.splits, bytes_of(p)
@@ -92,7 +94,8 @@ function estimate.time(c, p, d, s)
         time = math.max(at_once * each, block) + (whole - 1) * math.max(at_once * each, later)
     end
     if left > 0 then time = time + math.max(left * each, whole > 0 and later or block) end
-    time = math.max(time, blocks / d.sm_count * (SLOT + s.busy))
+    local busy = blocks / d.sm_count * s.busy
+    time = math.max(time, blocks / d.sm_count * SLOT + busy) + (s.wide and WIDE * busy or 0)
     local load = c.vec * p.dtype.bytes
     local requests = math.max(0, 1 - load / 16) * bytes_of(p) / (32 * load * d.sm_count)
     return CALL + (s.splits < 2 and ALONE or 1) * time + REQUEST * requests + finish_of(c, s)

@@ -131,13 +131,14 @@ end
 function family.time(c, p, d)
     local words, deep = c.vec * limits.element_bytes(p) * c.unroll // 4, c.block // c.width
     local splits = splits(c, p, d)
-    local meet = estimate.meet(c.strips * c.block * c.vec, room(c), limits.accumulator_bytes(p, d))
+    local wide = limits.accumulator_bytes(p, d)
+    local meet = estimate.meet(c.strips * c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)
     return estimate.time(c, p, d, {
         sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = room(c),
         loads = c.strips * math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
         side = room(c) * p.dtype.bytes, row = p.inner * p.dtype.bytes,
         registers = 40 + c.strips * words * (6 + c.vec) // 8,
-        begin = 0, meet = meet, busy = meet,
+        begin = 0, meet = meet, busy = meet, wide = wide > 4,
     })
 end
 
