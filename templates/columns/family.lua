@@ -126,6 +126,7 @@ function family.time(c, p, d)
         sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = strip(c),
         loads = math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
         side = side, row = p.inner * p.dtype.bytes,
+        step = p.step * p.dtype.bytes,
         registers = c.vec * limits.element_bytes(p) * c.unroll // 4
             + (c.finish == "single" and 28 or 32),
         begin = 0, meet = meet + (is_apart and APART or 0),

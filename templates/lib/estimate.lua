@@ -28,9 +28,11 @@ local SLOT = 220 -- of a multiprocessor for each block, whatever it does
 local POLL, TICKET = 510, 2000 -- until one block has seen that all others are done
 local COLLECT = 690 -- eight values that a thread collects
 local AT_ONCE = 8
-local SHARE = 2.7 -- a multiprocessor has at most that over its part of the memory's rate
+-- Over a multiprocessor's part of the memory's rate: the rate of one block's loads, and that of all.
+local SHARE, LIMIT = 2.7, 1.35
 local RATE = 0.89 -- of the memory bus, that is read at
 local USUAL_RATE = 25 -- bytes per ns and multiprocessor, where the bus is not known
+local MISALIGNED = 16 -- bytes that come with a row's of a strip
 local REGISTERS = 65536 -- of a multiprocessor
 local ALONE = 0.97 -- blocks that each make whole sets need not wait for each other
 
@@ -51,10 +53,12 @@ local function bytes_of(p)
 end
 
 -- How many bytes memory brings for each that is asked for, where loads side by side are of so many
--- bytes of a row: it brings 64 at a time.
-local function waste_of(side, row)
-    if side >= row or side > 64 then return 1 end
-    return 1 + (side > 32 and 7.6 or 10.2) / side
+-- bytes of a row, and rows are a step apart: it brings 64 at a time.
+local function waste_of(side, row, step)
+    if side >= row then return 1 end
+    local waste = step % 64 > 0 and 1 + MISALIGNED / side or 1
+    if side > 64 then return waste end
+    return waste * (1 + (side > 32 and 13 or 64) / side)
 end
 
 -- What combines the splits of a set: each of the first block's groups of threads, one for each
@@ -73,13 +77,13 @@ end
 
 -- s says what the launch is: `sets` sets of results, of `tiles` tiles and shared by `splits` blocks
 -- each; `room` results that a block may leave to others at a time; `loads` that a thread has in flight,
--- `side` bytes of them side by side, where a row has `row`; `registers` of a thread; `begin` and `meet`
+-- `side` bytes of them side by side, where a row has `row` and the next is `step` bytes on; `registers` of a thread; `begin` and `meet`
 -- ns of a block before its loads, and until its threads' values are combined, of which `busy` is work;
 -- `wide`: of several words each.
 function estimate.time(c, p, d, s)
     local rate = rate_of(d)
     local blocks, total = 1.0 * s.sets * s.splits, bytes_of(p)
-    local bytes = waste_of(s.side, s.row) * total / blocks
+    local bytes = waste_of(s.side, s.row, s.step) * total / blocks
     local at_once = resident(c, d, s.registers) * d.sm_count
     local lacking = math.max(0, s.registers - REGISTERS // c.block)
     local round = s.loads * (LOAD + WORD * c.vec * p.dtype.bytes / 4) + SPILL * lacking
@@ -89,11 +93,15 @@ function estimate.time(c, p, d, s)
     -- A wave of all blocks at a time, further ones, and the rest.
     local whole, each = blocks // at_once, bytes / (rate * d.sm_count)
     local left, later = blocks - whole * at_once, BLOCK + block
+    local fullest = bytes / (LIMIT * rate) -- of a multiprocessor, for each of its blocks
     local time = 0
     if whole > 0 then
         time = math.max(at_once * each, block) + (whole - 1) * math.max(at_once * each, later)
     end
-    if left > 0 then time = time + math.max(left * each, whole > 0 and later or block) end
+    if left > 0 then
+        time = time + math.max(left * each, math.ceil(left / d.sm_count) * fullest,
+                               whole > 0 and later or block)
+    end
     local busy = blocks / d.sm_count * s.busy
     time = math.max(time, blocks / d.sm_count * SLOT + busy) + (s.wide and WIDE * busy or 0)
     local load = c.vec * p.dtype.bytes

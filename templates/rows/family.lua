@@ -113,7 +113,7 @@ function family.time(c, p, d)
         sets = family.sets(c, p), tiles = tiles, splits = splits, room = 1,
         loads = c.rows * math.min(c.unroll, most),
         side = p.count * bytes <= 32 and 32 or math.min(c.lanes, 32) * c.vec * bytes,
-        row = p.count * bytes,
+        row = p.count * bytes, step = 0,
         registers = 20 + 8 * c.rows
             + 27 * c.vec * limits.element_bytes(p) // 4 * (c.unroll + over) * c.rows // 20,
         begin = (ends and ENDS or 0) + (left > 0 and PART or 0) + FURTHER * (c.rows - 1),
@@ -218,7 +218,7 @@ local function usual(p, d)
 end
 
 local STEPS = { within = "lanes",
-    { name = "block", by = { 0, 1, -1 } }, { name = "lanes", by = { 0, 1, -1, 2, -2 } },
+    { name = "lanes", by = { 0, 1, -1, 2, -2 } },
     { name = "rows", by = { 0, -1 } }, { name = "unroll", by = { 0, 1, -1, 2, -2 } } }
 
 -- A few short rows that are not aligned: narrower loads, which are, by more threads.

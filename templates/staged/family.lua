@@ -63,7 +63,7 @@ function family.time(c, p, d)
     local meet = ELEMENT * c.rows * p.count
     return estimate.time({ block = c.block, vec = 16 // p.dtype.bytes, finish = "single" }, p, d, {
         sets = (p.outer + c.block * c.rows - 1) // (c.block * c.rows), tiles = 1, splits = 1, room = 1,
-        loads = (row_bytes(p) * c.rows + 15) // 16, side = 64, row = 64, registers = 32,
+        loads = (row_bytes(p) * c.rows + 15) // 16, side = 64, row = 64, step = 0, registers = 32,
         begin = STAGE, meet = meet, busy = 0,
     })
 end
