@@ -245,6 +245,16 @@ static double name_factor(const oracle *self, const rdt_point *point) {
     return factor;
 }
 
+/* What the noise of a candidate goes by. That of the families behind the first is as it was when
+ * the tests' bounds were set, however many points the first has: its size then stands here. */
+static uint64_t noise_order(const oracle *self, const rdt_candidate *candidate) {
+    enum { FIRST_SIZE = 20160 };
+    const rdt_spaces *spaces = rdt_codegen_spaces(self->codegen);
+    const uint64_t order = (uint64_t)rdt_point_rank(spaces, &candidate->point);
+    if (!candidate->point.family) return order;
+    return order - (uint64_t)rdt_space_size(&spaces->space[0]) + FIRST_SIZE;
+}
+
 /* ---- the evaluator --------------------------------------------------------------------------- */
 
 static int order_of(const oracle *self, const rdt_candidate *candidate) {
@@ -357,8 +367,8 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
             continue;
         }
         if (order_of(self, each) == self->flattered && samples < 9) truth /= 2;
-        rdt_random random = {self->salt ^ (uint64_t)order_of(self, each) ^
-                             batch->problem->count << 20 ^ (uint64_t)samples << 56};
+        rdt_random random = {self->salt ^ noise_order(self, each) ^ batch->problem->count << 20 ^
+                             (uint64_t)samples << 56};
         if (self->record) replay(find_measured(self, batch->problem, &each->point), samples, out);
         for (int j = 0; !self->record && j < samples; j++) {
             bool is_elsewhere = samples >= 15 && j % 3 == 2;

@@ -294,6 +294,7 @@ static int call_launch(lua_State *state) {
         .columns = flag_of(state, table, "columns"),
         .tile = (uint32_t)rdt_marshal_integer(state, table, "tile", 1, 1 << 24),
         .blocks_max = (uint32_t)rdt_marshal_integer(state, table, "blocks_max", 1, blocks_max),
+        .cluster = number_of(state, table, "cluster"),
         .waiting_max = number_of(state, table, "waiting_max"),
         .final_threads = (uint32_t)rdt_marshal_integer(state, table, "final_threads", 0, 1024),
         .partials = partials,

@@ -5,6 +5,7 @@ static uint64_t divide_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0);
 
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count) {
     uint64_t tiles = divide_up(count, launch->tile);
+    if (launch->cluster) return launch->cluster;
     if (tiles < 1) return 1;
     return tiles < launch->blocks_max ? (uint32_t)tiles : launch->blocks_max;
 }

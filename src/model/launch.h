@@ -128,6 +128,7 @@ typedef struct rdt_launch {
     bool columns;           /* the results of a set are of one outer index; else of one inner */
     uint32_t tile;          /* elements that a block takes at a time, at least 1 */
     uint32_t blocks_max;    /* 1 to RDT_BLOCKS_MAX; of sets of results, of a launch with splits */
+    uint32_t cluster;       /* blocks of the grid whatever the count: one cluster; 0: no cluster */
     uint32_t waiting_max;   /* blocks that wait for others, one of each set; 0: any number */
     uint32_t final_threads; /* of the second launch; 0: no second launch */
     bool
@@ -147,7 +148,8 @@ static inline uint32_t rdt_launch_message_bytes(const rdt_launch *launch) {
     return 2 * launch->slot_bytes;
 }
 
-/* Blocks for count elements of one result: one per tile, at least 1, at most blocks_max. */
+/* Blocks for count elements of one result: those of a cluster, or one per tile, at least 1, at most
+ * blocks_max. */
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count);
 /* Blocks that share a set of results, for complete extents: 1 where blocks make no sets. */
 uint32_t rdt_launch_splits(const rdt_launch *launch, const rdt_extents *extents);

@@ -18,8 +18,9 @@ family.params = {
       doc = "the path of a load: past L1, through it, or marked as used once" },
     { name = "tail", labels = { "shuffle", "shared" },
       doc = "how a block combines its threads: warp shuffles, or shared memory down to one warp" },
-    { name = "finish", labels = { "single", "poll", "ticket", "two_pass" },
-      doc = "how blocks are combined: there is one only, the first, the last, a second launch" },
+    { name = "finish", labels = { "single", "poll", "ticket", "two_pass", "cluster" },
+      doc = "how blocks are combined: there is one only, by the first, the last, a second launch, "
+          .. "or by the first of a thread block cluster" },
     { name = "per_sm", values = { 1, 2, 4, 8, 16, 32, 64 }, launch = true,
       doc = "blocks per multiprocessor at most" },
 }
@@ -30,6 +31,11 @@ end
 
 local function tile(c)
     return c.block * c.vec * c.unroll
+end
+
+-- Blocks of a grid whatever the count; nil: as many as there are tiles.
+local function blocks_always(c)
+    return c.finish == "single" and 1 or c.finish == "cluster" and limits.cluster_blocks or nil
 end
 
 -- What there is scratch for.
@@ -53,11 +59,13 @@ family.allowed = limits.allowed
 -- does the same loads with as many blocks. Every tune leaves out what does not.
 function family.distinct(c, p, d)
     if c.block == 32 and c.tail == "shared" then return false end -- one warp: nothing to share
-    if c.unroll > 1 and tile(c) >= 2 * p.count then return false end -- no further load
-    if c.block > 32 and c.block * c.vec >= 2 * p.count then return false end -- no further warp loads
+    local first = c.finish == "cluster" and limits.cluster_blocks or 1
+    if c.unroll > 1 and first * tile(c) >= 2 * p.count then return false end -- no further load
+    if c.block > 32 and first * c.block * c.vec >= 2 * p.count then return false end -- nor warp
     if c.finish == "single" then return true end
     local wanted = tiles(c, p)
     if wanted < 2 then return false end -- one block: single
+    if c.finish == "cluster" then return c.tail == "shuffle" end -- warps hand over their values
     -- A grid is as wide as there are tiles at most, and as there is scratch.
     return c.per_sm == 1 or math.min(wanted, blocks_max(c, p, d)) > c.per_sm // 2 * d.sm_count
 end
@@ -70,6 +78,11 @@ function family.useful(c, p, d)
     if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end
     -- One multiprocessor of all takes what is far more than it holds.
     if c.finish == "single" then return input_bytes(p) <= 256 * 1024 end
+    -- So do few; and what is less, one takes as soon.
+    if c.finish == "cluster" then
+        return input_bytes(p) > 16 * 1024 and input_bytes(p) <= 256 * 1024
+            and tiles(c, p) <= 2 * limits.cluster_blocks and limits.is_short(p, d)
+    end
     -- Loops of few loads, gone through again and again.
     if tiles(c, p) > 64 * d.sm_count and c.block * c.unroll < 256 then return false end
     -- Blocks that come and go more than sixteen times over.
@@ -95,15 +108,29 @@ local grids = {
     { bytes = math.huge, block = 512, unroll = 8, per_sm = 32 },
 }
 
+-- Likewise of one cluster, where there are such.
+local clusters = {
+    { bytes = 16 * KiB },
+    { bytes = 32 * KiB, block = 128, unroll = 2, per_sm = 1, finish = "cluster" },
+    { bytes = 64 * KiB, block = 128, unroll = 4, per_sm = 1, finish = "cluster" },
+    { bytes = 128 * KiB, block = 128, unroll = 8, per_sm = 1, finish = "cluster" },
+    { bytes = 256 * KiB, block = 256, unroll = 8, per_sm = 1, finish = "cluster" },
+    { bytes = math.huge },
+}
+
 -- The built-in default: good on any GPU, known to be best on none. Of two large inputs four loads of
 -- each are in flight, not eight.
 function family.default(p, d)
-    local row = limits.row_of(grids, input_bytes(p))
-    local fewer = p.op.inputs == 2 and row.unroll > 4 and 2 or 1
+    local row = limits.row_of(clusters, input_bytes(p))
+    if not row.block or not limits.is_short(p, d) or not limits.has_cluster(row, p, d) then
+        row = limits.row_of(grids, input_bytes(p))
+    end
+    local together = row.finish == "cluster"
+    local fewer = p.op.inputs == 2 and (together or row.unroll > 4) and 2 or 1
     local c = {
         block = row.block, vec = 16 // p.dtype.bytes, unroll = row.unroll // fewer,
         load = "no_allocate", tail = "shuffle", finish = row.finish or "poll",
-        per_sm = row.per_sm * fewer,
+        per_sm = together and 1 or row.per_sm * fewer,
     }
     c.block = limits.block_most(c, p, d)
     return c
@@ -114,8 +141,8 @@ function family.launch(c, p, d)
     return {
         threads = c.block,
         tile = tile(c),
-        blocks_max = c.finish == "single" and 1
-            or math.min(c.per_sm * d.sm_count, blocks_max(c, p, d)),
+        blocks_max = blocks_always(c) or math.min(c.per_sm * d.sm_count, blocks_max(c, p, d)),
+        cluster = c.finish == "cluster" and limits.cluster_blocks or nil,
         final_threads = c.finish == "two_pass" and c.block or 0,
         overlap = limits.overlap(p, d),
     }

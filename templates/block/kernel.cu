@@ -6,8 +6,10 @@
 //@ local layout = loads.layout(dtype, vec)
 //@ local parts = given.parts(layout, vec)
 //@ local ahead = arch >= 90 and not indexed and not counts
+//@ local together = finish == "cluster"
 //@ local once = (finish == "single" or finish == "poll") and not indexed and not op.part
-//@ local few = tail == "shuffle" and block > 32 and not op.lanes and not op.part and block // 32 * acc.bytes <= 128
+//@ local few = not together and tail == "shuffle" and block > 32 and not op.lanes and not op.part and block // 32 * acc.bytes <= 128
+//@ local cluster_blocks = require("lib/limits").cluster_blocks
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "block" with
 // @{config}
 //
@@ -49,7 +51,7 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 //@ include "lib/reduce_warp.cu"
 //@ if few then
 //@     include "lib/reduce_few_warps.cu"
-//@ else
+//@ elseif not together then
 //@     include "lib/reduce_block.cu"
 //@ end
 //@ if once then
@@ -141,6 +143,8 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@     include "lib/partials.cu"
 //@ elseif finish == "poll" then
 //@     include "lib/poll.cu"
+//@ elseif together then
+//@     include "lib/meet_cluster.cu"
 //@ end
 //@ if ahead then
 // Asks for the block's first tile to be brought into L2, a line of 128 bytes at a time. That reads
@@ -161,18 +165,29 @@ __device__ __forceinline__ void prefetch_tile(const element *input, u64 count@{a
 }
 
 //@ end
-extern "C" __global__ void __launch_bounds__(@{block})
+extern "C" __global__ void __launch_bounds__(@{block})@{together and (" __cluster_dims__(%d, 1, 1)"):format(cluster_blocks) or ""}
 redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
+//@ if together then
+    __shared__ u64 words[VALUES * WORDS];
+    begin_meeting(words);
+//@ end
 //@ local prefetch = ahead and { "count", " prefetch_tile(input, count" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "count", "output")) do
     @{line}
 //@ end
-    accumulator a = reduce_block(reduce_share(input, count@{given.argument})@{given.argument});
-//@ if finish == "single" then
+//@ if together then
+    hand_over(words, reduce_warp(reduce_share(input, count@{given.argument})@{given.argument}));
+    if (blockIdx.x > 0 || threadIdx.x >= 32) return;
+    const accumulator a = end_meeting(words@{given.argument});
     if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 //@ else
+    accumulator a = reduce_block(reduce_share(input, count@{given.argument})@{given.argument});
+//@ end
+//@ if finish == "single" then
+    if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
+//@ elseif not together then
     if (gridDim.x == 1) {
         if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
         return;

@@ -12,6 +12,9 @@ limits.finish = { name = "finish", labels = { "single", "poll", "ticket" },
 limits.per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
     doc = "blocks per multiprocessor at most, if they share results" }
 
+-- Blocks of a cluster: as many as every GPU that has clusters runs side by side.
+limits.cluster_blocks = 8
+
 -- The first row whose `bytes` are at least the input's.
 function limits.row_of(rows, bytes)
     for _, row in ipairs(rows) do
@@ -78,6 +81,34 @@ function limits.block_most(c, p, d)
     return block
 end
 
+-- Likewise what the blocks of a cluster take beside parts: words of each warp of all of them.
+local function words_bytes(c, p, d)
+    return limits.cluster_blocks * (c.block // 32) * 8 * made_of(p, d).acc.halves
+end
+
+-- Whether the device runs a cluster of such blocks; if not, why not.
+function limits.has_cluster(c, p, d)
+    if d.major < 9 then
+        return false, "finish=cluster, and the device has no thread block clusters"
+    end
+    -- A thread may take so many registers that no more than 512 fit a multiprocessor.
+    if d.sm_count * math.max(1, 512 // c.block) < limits.cluster_blocks then
+        return false, "block=%d in a cluster of %d, more than the device runs side by side",
+            c.block, limits.cluster_blocks
+    end
+    local bytes = c.block * part_bytes(p, d) + words_bytes(c, p, d)
+    if bytes > d.shared_bytes_per_block then
+        return false, "block=%d takes %d bytes of shared memory in a cluster, and a block has %d",
+            c.block, bytes, d.shared_bytes_per_block
+    end
+    return true
+end
+
+-- Whether a value is so few words that each warp of a cluster may send its own.
+function limits.is_short(p, d)
+    return made_of(p, d).acc.halves <= 8
+end
+
 -- Whether the device can run such loads and blocks; if not, why not.
 function limits.allowed(c, p, d)
     if c.vec * p.dtype.bytes > 16 then
@@ -90,6 +121,12 @@ function limits.allowed(c, p, d)
     if part_bytes(p, d) > 0 and shared_bytes(c, p, d) > d.shared_bytes_per_block then
         return false, "block=%d takes %d bytes of shared memory for the sums of its threads, and a "
             .. "block has %d", c.block, shared_bytes(c, p, d), d.shared_bytes_per_block
+    end
+    if c.finish == "cluster" then
+        if c.per_sm ~= 1 then
+            return false, "finish=cluster has %d blocks: add per_sm=1", limits.cluster_blocks
+        end
+        return limits.has_cluster(c, p, d)
     end
     if c.finish == "single" and c.per_sm ~= 1 then
         return false, "finish=single has one block%s: add per_sm=1",

@@ -185,7 +185,10 @@ static void record_regret(const recording *recording, redtune_effort effort, uin
     CHECK(record);
     for (size_t i = 0; i < recording->count; i++) {
         tune self;
-        oracle oracle = oracle_model(tune_codegen, recording->gpu);
+        /* The records are of no clusters, which came later. */
+        rdt_facts gpu = *recording->gpu;
+        gpu.major = 8;
+        oracle oracle = oracle_model(tune_codegen, &gpu);
         oracle.record = record;
         tune_begin(&self, oracle, recording->of[i].dtype, recording->of[i].low,
                    recording->of[i].high);

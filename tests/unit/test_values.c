@@ -155,17 +155,40 @@ static void check_winners(const oracle *oracle, redtune_effort effort, const cha
     tune_end(&self);
 }
 
+/* On a GPU without clusters, which have no other tail and are the default's names where there are
+ * any. */
 static void another_name_that_wins_everywhere_is_found(void) {
+    rdt_facts gpu = oracle_h200;
+    gpu.major = 8;
     static const oracle_name best[] = {
         {"ticket", 0.7}, {"two_pass", 0.9}, {"shared", 0.9}, {"plain", 0.9}, {"streaming", 0.9}};
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         for (size_t k = 0; k < sizeof best / sizeof *best; k++) {
             oracle oracle = model_with(best[k].label, best[k].factor);
+            oracle.facts = &gpu;
             check_winners(&oracle, searches[i], best[k].label);
         }
-        oracle all = oracle_model(tune_codegen, &oracle_h200);
+        oracle all = oracle_model(tune_codegen, &gpu);
         for (int k = 0; k < ORACLE_NAMES; k++) all.name[k].factor = 0.8;
         check_winners(&all, searches[i], "every other");
+    }
+}
+
+/* Where it is faster by far, at sizes that have it. */
+static void clusters_that_win_are_found(void) {
+    for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
+        tune self;
+        oracle oracle = oracle_model(tune_codegen, &oracle_h200);
+        oracle.name[ORACLE_NAMES - 1] = (oracle_name){"cluster", 0.7};
+        tune_begin(&self, oracle, REDTUNE_F32, 12, 18);
+        self.effort = searches[i];
+        CHECK_OK(tune_run(&self), self.err);
+        for (size_t k = 0; k < self.count; k++) {
+            const uint64_t bytes = 4 * self.problems[k].count;
+            const bool wins = strstr(self.cold[k].winner.config, "finish=cluster") != NULL;
+            CHECK(wins == (bytes > 16 * 1024 && bytes <= 256 * 1024));
+        }
+        tune_end(&self);
     }
 }
 
@@ -180,6 +203,7 @@ int main(int argc, char **argv) {
         FACT(another_class_is_asked_for_itself),
         FACT(a_losing_name_costs_little),
         FACT(another_name_that_wins_everywhere_is_found),
+        FACT(clusters_that_win_are_found),
     };
     if (!tune_open()) return 1;
     int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
