@@ -50,9 +50,6 @@ function family.allowed(c, p, d)
     if c.lanes > c.block then
         return false, "lanes=%d, and block=%d: a row's threads are of one block", c.lanes, c.block
     end
-    if c.rows > 1 and c.lanes > 32 then
-        return false, "rows=%d, and several warps take a row: add rows=1", c.rows
-    end
     return true
 end
 
