@@ -20,6 +20,8 @@ typedef struct rdt_entry {
     /* The explorer's, here and below: what to do with the least of the point's values. */
     rdt_use use;
     bool proposed, probed;
+    bool estimated;                    /* estimate_ns is known */
+    double estimate_ns;                /* rdt_estimate_time; 0: the family has none */
     bool expanded[RDT_NEIGHBOURHOODS]; /* these neighbours were proposed */
 } rdt_entry;
 

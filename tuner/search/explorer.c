@@ -41,10 +41,45 @@ void rdt_explorer_propose_entry(rdt_explorer *self, size_t index) {
     self->proposed[self->proposed_count++] = index;
 }
 
+/* 0: nothing is known of it. */
+static double estimate_of(const rdt_explorer *self, size_t index) {
+    const rdt_search *search = self->candidates->search;
+    rdt_entry *each = &self->candidates->entry[index];
+    redtune_error ignored;
+    if (!each->estimated &&
+        rdt_estimate_time(search->codegen, (rdt_case){search->problem, search->facts},
+                          &each->candidate.point, &each->estimate_ns, &ignored))
+        each->estimate_ns = 0;
+    each->estimated = true;
+    return each->estimate_ns;
+}
+
+/* Whether the entry is far behind the best so far of its family, or before there is one behind the
+ * family's default, by the estimate. Of two families estimates say less. */
+static bool is_hopeless(const rdt_explorer *self, size_t index) {
+    const rdt_candidates *candidates = self->candidates;
+    const rdt_entry *entry = candidates->entry;
+    size_t best = candidates->count;
+    const double margin = candidates->search->strategy->hopeless;
+    if (margin <= 0 || entry[index].is_default) return false;
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (entry[i].candidate.point.family != entry[index].candidate.point.family ||
+            !(entry[i].is_default || entry[i].samples))
+            continue;
+        if (best == candidates->count || !entry[best].samples ||
+            (entry[i].samples && entry[i].median_ns < entry[best].median_ns))
+            best = i;
+    }
+    if (best == candidates->count) return false;
+    const double best_ns = estimate_of(self, best), time_ns = estimate_of(self, index);
+    return best_ns > 0 && time_ns > margin * best_ns;
+}
+
 static void propose(void *user, const rdt_point *point) {
     rdt_explorer *self = user;
     const long at = rdt_candidates_find(self->candidates, point);
-    if (at >= 0 && is_open(&self->candidates->entry[at]) && left(self))
+    if (at >= 0 && is_open(&self->candidates->entry[at]) && left(self) &&
+        !is_hopeless(self, (size_t)at))
         rdt_explorer_propose_entry(self, (size_t)at);
 }
 

@@ -34,6 +34,7 @@ static const rdt_strategy shapes[EFFORTS] = {
     [REDTUNE_EFFORT_STANDARD] = {.name = "standard",
                                  .explore = rdt_explore_shape,
                                  .samples = 3,
+                                 .hopeless = 1.4,
                                  .exact = {0, 28, 40},
                                  .noisy = {0, 28, 48},
                                  .rounds = {{6, 9}, {4, 31}}},

@@ -30,6 +30,9 @@ typedef struct rdt_strategy {
     /* Exploration: which points are measured first, with `samples` each. */
     redtune_status (*explore)(struct rdt_candidates *candidates, redtune_error *err);
     int samples;
+    /* Times the estimate of a family's best so far: what takes longer by its estimate is left out.
+     * 0: nothing is. */
+    double hopeless;
     /* How much is explored where every sample of a candidate takes the same time, as in a model,
      * and where they do not: there what is best has more equals that few samples cannot tell from
      * it, and is harder to predict. Exploring everything uses neither. */
