@@ -142,7 +142,8 @@ static void defaults_are_near_the_best_estimate(void) {
     static const struct {
         uint64_t count, inner;
         double most_ns;
-    } shapes[] = {{100000, 300, 20000}, {262144, 17, 10000}, {65536, 64, 5600}, {4096, 5120, 13000}};
+    } shapes[] = {
+        {100000, 300, 20000}, {262144, 17, 10000}, {65536, 64, 5600}, {4096, 5120, 13000}};
     CHECK(begin_rows());
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const redtune_problem problem = halves_of(shapes[i].count, shapes[i].inner);
