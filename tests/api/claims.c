@@ -38,11 +38,11 @@ static bool plant(redtune_error *err) {
     bool inside = false, done = false;
     while (in && out && fgets(line, sizeof line, in)) {
         inside |= !strncmp(line, "redtune_reduce(const element", 28);
-        if (inside && !done && strstr(line, "accumulator a = ")) {
+        fputs(line, out);
+        if (inside && !done && !strcmp(line, "{\n")) {
             fputs(planted, out);
             done = true;
         }
-        fputs(line, out);
     }
     if (in) fclose(in);
     if (out) fclose(out);
