@@ -243,7 +243,7 @@ static redtune_status run_planned(const redtune_problem *problem, int calls) {
 
 /* Its time: that of the measurement which served, by elements. */
 static void what_is_measured_is_not_recorded(void) {
-    const redtune_problem measured = of(64, 100, 0, 0), near = of(64, 200, 0, 0),
+    const redtune_problem measured = of(64, 100, 0, 0), near = of(128, 100, 0, 0),
                           pitched = of(64, 100, 0, 104);
     redtune_problem max = measured;
     max.op = REDTUNE_MAX;

@@ -76,21 +76,29 @@ an_altered_launch_is_measured_again() {
 }
 
 # explain OP: of what redtune comes with.
-explain() { run env REDTUNE_SYSTEM_DB="$shipped" "$redtune" explain --gpu H200 --op "$1" --count 1M; }
+explain() { run env REDTUNE_SYSTEM_DB="$shipped" "$redtune" explain --gpu H200 --op sum "$@"; }
 
 shipped_rows_stay_valid() {
     fresh_templates
     change_no_kernel
-    for op in sum argmax min; do
-        explain $op
+    for dtype in f16 bf16 f32 f64 i8 i32 i64; do
+        explain --dtype $dtype --count 1M
         want_exit 0
         want_in_out "match     exact"
         want_not_in_out differs
     done
-    sed -i 's/return a .. " + " .. b/return b .. " + " .. a/' "$templates/lib/sums.lua"
-    explain sum
+    for dtype in f16 bf16 f32; do
+        for axis in 0 1; do
+            explain --dtype $dtype --shape 1024x1024 --axis $axis
+            want_exit 0
+            want_in_out "match     exact"
+            want_not_in_out differs
+        done
+    done
+    sed -i '$a __device__ int changed;' "$templates/columns/kernel.cu"
+    explain --shape 1024x1024 --axis 0
     want_in_out differs
-    explain argmax
+    explain --count 1M
     want_not_in_out differs
 }
 
