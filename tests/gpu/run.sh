@@ -22,7 +22,7 @@ shared=(ops segments columns rows order order_segments kernels random_segments a
     short staged teams teams_axes)
 # These time something, or mind what else the GPU does: nothing runs beside them.
 alone=(evaluator evaluator_pairs evaluator_segments evaluator_shapes first_result host_cost judge ladder
-    large overlap runtime shape_times start)
+    large overlap runtime scratch shape_times start)
 cores=$(nproc)
 parts=$((cores < 16 ? cores : 16))
 
