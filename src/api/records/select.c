@@ -359,11 +359,15 @@ static bool is_beside(rdt_case at, const nearness *nearest, const rdt_choice *be
 }
 
 /* The nearest row was measured at other extents. Where its config leaves strips or multiprocessors
- * empty here, the winner of another near one takes its place, or else the default. */
+ * empty here, the winner of another near one takes its place, or else the default. No row is left
+ * where the default is to serve because there is no estimate. */
 static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
                         const nearness *nearest, rdt_choice *best) {
     const double nearest_ns = time_of(codegen, at, &best->point);
-    if (nearest_ns <= 0) return;
+    if (nearest_ns <= 0) {
+        if (is_beside(at, nearest, best) && is_as_good_by_default(best)) best->row = NULL;
+        return;
+    }
     double least_ns = nearest_ns;
     peers peers = {.count = 0};
     list_peers(rows, at, nearest, &peers);
@@ -384,12 +388,9 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
     rdt_choice best = {.row = NULL};
     look_through(&winners->rows, false, codegen, at, &nearest, &best);
     if (nearest.origin != OWN) look_through(&winners->alike, true, codegen, at, &nearest, &best);
-    const bool beside = is_beside(at, &nearest, &best);
     if (best.row && best.match != REDTUNE_MATCH_EXACT)
         look_around(nearest.origin == ALIKE ? &winners->alike : &winners->rows, codegen, at,
                     &nearest, &best);
-    if (beside && time_of(codegen, at, &best.point) <= 0 && is_as_good_by_default(&best))
-        best.row = NULL;
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
         redtune_status status = rdt_codegen_default(codegen, at, &best.point, err);
