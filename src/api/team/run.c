@@ -65,8 +65,8 @@ redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err) {
 /* Nothing is made within a capture: trying would end it. The context is current. */
 static redtune_status take_parts(rank_call *self, redtune_error *err) {
     bool capturing = false;
-    if (self->reduces) return REDTUNE_OK;
-    self->parts = atomic_load_explicit(&self->plan->parts, memory_order_acquire);
+    self->parts =
+        self->reduces ? self->plan : atomic_load_explicit(&self->plan->parts, memory_order_acquire);
     if (self->parts) return REDTUNE_OK;
     redtune_status status =
         rdt_workspace_is_capturing(self->team->workspace, self->call.stream, &capturing, err);
@@ -167,8 +167,7 @@ static uint64_t bytes_of_messages(const rank_call *self) {
 
 /* The kernel of the part. What comes next is no reduction, so that nothing overlaps. */
 static redtune_status start_part(rank_call *self, redtune_error *err) {
-    const rdt_executable *executable =
-        rdt_plan_executable(self->reduces ? self->plan : self->parts);
+    const rdt_executable *executable = rdt_plan_executable(self->parts);
     const redtune_team *team = self->team;
     const rdt_context *context = team->rt->context;
     redtune_status status = REDTUNE_OK;
