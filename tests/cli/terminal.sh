@@ -14,54 +14,45 @@ fresh() {
     "$@"
 }
 
+# on_pty STREAM COLUMNS COMMAND...: runs it with stdout or stderr on a terminal that is so wide, and what
+# that gets, byte by byte, in the file `terminal`.
+on_pty() {
+    python3 - "$@" <<'PY'
+import fcntl, os, struct, subprocess, sys, termios
+mine, terminal = os.openpty()
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, int(sys.argv[2]), 0, 0))
+process = subprocess.Popen(sys.argv[3:], stdin=subprocess.DEVNULL, **{sys.argv[1]: terminal})
+os.close(terminal)
+with open("terminal", "wb") as seen:
+    while True:
+        try:
+            piece = os.read(mine, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen.write(piece)
+sys.exit(process.wait())
+PY
+}
+
 # watch COLUMNS COMMAND...: runs it with stderr on a terminal that is so wide, and what that gets,
 # byte by byte, in stderr.
 watch() {
     ran=$*
-    python3 - "$@" <<'PY'
-import fcntl, os, struct, subprocess, sys, termios
-mine, terminal = os.openpty()
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, int(sys.argv[1]), 0, 0))
-with open("stdout", "wb") as out:
-    process = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=out, stderr=terminal)
-os.close(terminal)
-seen = b""
-while True:
-    try:
-        piece = os.read(mine, 65536)
-    except OSError:
-        break
-    if not piece:
-        break
-    seen += piece
-open("stderr", "wb").write(seen)
-sys.exit(process.wait())
-PY
+    on_pty stderr "$@" >stdout
     code=$?
+    mv terminal stderr
     out=$(cat stdout)
     err=$(cat stderr)
 }
 
 # on_terminal_of COLUMNS COMMAND...: what it prints where stdout is a terminal that is so wide.
 on_terminal_of() {
-    python3 - "$@" <<'PY'
-import fcntl, os, struct, subprocess, sys, termios
-mine, terminal = os.openpty()
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, int(sys.argv[1]), 0, 0))
-process = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=terminal)
-os.close(terminal)
-seen = b""
-while True:
-    try:
-        piece = os.read(mine, 65536)
-    except OSError:
-        break
-    if not piece:
-        break
-    seen += piece
-sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
-sys.exit(process.wait())
-PY
+    local status=0
+    on_pty stdout "$@" || status=$?
+    sed 's/\r$//' terminal
+    return $status
 }
 
 # want_progress COLUMNS: stderr is one line that was rewritten and erased, then the summary.
