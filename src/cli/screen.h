@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Columns of the terminal that out is; otherwise, where it is none, or does not say. */
+/* How many columns out's terminal has. Where out is no terminal, or one that does not say:
+ * `otherwise`. */
 size_t rdt_screen_columns(FILE *out, size_t otherwise);
 /* Paragraphs of lines below 100 columns, filled anew where the terminal is narrower. A line that
  * begins with a blank stays as it is. */
