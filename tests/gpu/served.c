@@ -9,6 +9,9 @@
  * plan's time over the faster of its own and the second's p50, p95 and the greatest; and its gain
  * over the default.
  *
+ * With RDT_TEST_PART it makes the plans of a part of the shapes and times nothing: several
+ * processes compile side by side what one that times them then finds.
+ *
  * usage: served TUNED.db BEST.db RECORDING [P95]   fails beyond P95, as 1.05, and at wrong results
  */
 #include <math.h>
@@ -207,9 +210,29 @@ static redtune_status read_entries(const char *path) {
     return status;
 }
 
+static const char *const no_database = "/nowhere/none.db";
+
+static redtune_status make_plans(char **paths) {
+    const char *const databases[PLANS] = {paths[0], paths[1], no_database};
+    redtune_status status = read_entries(paths[2]);
+    for (int k = 0; !status && k < PLANS; k++) {
+        redtune *rt = NULL;
+        status = redtune_open(&(redtune_options){.database = databases[k]}, &rt, &err);
+        for (size_t i = 0; !status && i < entry_count && !subject_is_late(); i++) {
+            redtune_plan *plan = NULL;
+            if (!subject_is_of_part(i)) continue;
+            if (redtune_plan_create(rt, &entries[i].problem, &plan, &err))
+                fprintf(stderr, "served: a plan is left out: %s\n", err.message);
+            redtune_plan_destroy(plan);
+        }
+        redtune_close(rt);
+    }
+    return status;
+}
+
 /* In batches, so that RDT_TEST_SECONDS ends with some shapes that have all rounds. */
 static redtune_status time_all(char **paths) {
-    const char *const databases[PLANS] = {paths[0], paths[1], "/nowhere/none.db"};
+    const char *const databases[PLANS] = {paths[0], paths[1], no_database};
     redtune_status status = read_entries(paths[2]);
     for (size_t first = 0, end; !status && first < entry_count && !subject_is_late(); first = end) {
         const redtune_dtype dtype = entries[first].problem.dtype;
@@ -230,6 +253,12 @@ int main(int argc, char **argv) {
     if (device_open(&gpu, &err)) {
         fprintf(stderr, "no GPU: %s\n", err.message);
         return 77;
+    }
+    if (getenv("RDT_TEST_PART")) {
+        const redtune_status made = make_plans(argv + 1);
+        if (made) fprintf(stderr, "served: %s\n", err.message);
+        device_close(&gpu);
+        return made != REDTUNE_OK;
     }
     redtune_status status = workshop_open(&gpu, &shop, &err);
     if (!status) status = turns_open(&shop, size, &race, &err);
