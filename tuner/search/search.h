@@ -9,6 +9,7 @@
 #include "tuner/search/strategy.h"
 
 struct rdt_candidates;
+struct rdt_usual;
 
 /* A problem like this one, by its trials: those of its extents among them. */
 typedef struct rdt_similar {
@@ -39,7 +40,8 @@ typedef struct rdt_search {
     /* Trials of the class that say which named values are worth a probe, or more. NULL: nothing is
      * probed. */
     const rdt_trials *sizes;
-    const char *stage;        /* for the sink's progress */
+    struct rdt_usual *usual; /* of the class, found once for all of its problems; NULL: each time */
+    const char *stage;       /* for the sink's progress */
     const rdt_budget *budget; /* of time; NULL: no limit */
     bool any; /* of points that are named: those that are allowed, worth measuring or not */
     const rdt_sink *sink;

@@ -2,7 +2,7 @@
  * those before, and the crossovers between them. */
 #pragma once
 
-#include "tuner/search/search.h"
+#include "tuner/search/values.h"
 
 typedef struct rdt_sweep {
     const rdt_evaluator *evaluator;
@@ -20,7 +20,8 @@ typedef struct rdt_sweep {
     size_t searches_after; /* of the tune, beside this sweep's: they share the budget */
     const rdt_sink *sink;
     rdt_sink searches; /* the sweep's own, here and below: the sink of its searches */
-    size_t *order;     /* in which shapes are searched; NULL: the problems' */
+    rdt_usual usual;
+    size_t *order; /* in which shapes are searched; NULL: the problems' */
     bool warned_of_others, warned_of_clocks;
 } rdt_sweep;
 

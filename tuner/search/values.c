@@ -66,12 +66,16 @@ static redtune_status mark_default(const rdt_search *search, redtune_problem pro
     return status == REDTUNE_UNSUPPORTED ? REDTUNE_OK : status; /* no family serves this size */
 }
 
+/* The extent that counts the results of a shape. */
+static uint64_t *results_of(redtune_problem *problem) {
+    return rdt_problem_layout(problem) == RDT_LAYOUT_COLUMNS ? &problem->inner : &problem->outer;
+}
+
 /* Over the plane, packed: the problem's own steps are looked at beside. */
 static redtune_status mark_shapes(const rdt_search *search, uint64_t count, rdt_values *out,
                                   redtune_error *err) {
     redtune_problem problem = *search->problem;
-    const bool columns = rdt_problem_layout(&problem) == RDT_LAYOUT_COLUMNS;
-    uint64_t *results = columns ? &problem.inner : &problem.outer;
+    uint64_t *results = results_of(&problem);
     redtune_status status = REDTUNE_OK;
     problem.count = count;
     problem.outer_step = problem.step = 0;
@@ -82,15 +86,38 @@ static redtune_status mark_shapes(const rdt_search *search, uint64_t count, rdt_
     return status;
 }
 
-static redtune_status mark_defaults(const rdt_search *search, rdt_values *out, redtune_error *err) {
+/* At all sizes. */
+static redtune_status mark_sizes(const rdt_search *search, rdt_values *out, redtune_error *err) {
     const bool shapes = rdt_plane_has(search->problem);
-    redtune_status status = shapes ? mark_default(search, *search->problem, out, err) : REDTUNE_OK;
+    redtune_status status = REDTUNE_OK;
     for (int power = 0; !status && power <= LARGEST; power += shapes ? SHAPE_POWERS : POWERS) {
         redtune_problem problem = *search->problem;
         problem.count = UINT64_C(1) << power;
         status = shapes ? mark_shapes(search, problem.count, out, err)
                         : mark_default(search, problem, out, err);
     }
+    return status;
+}
+
+/* What mark_sizes does not replace of a problem. */
+static redtune_problem without_size(redtune_problem problem) {
+    if (rdt_plane_has(&problem)) *results_of(&problem) = problem.outer_step = problem.step = 0;
+    problem.count = 0;
+    return problem;
+}
+
+static redtune_status mark_defaults(const rdt_search *search, rdt_values *out, redtune_error *err) {
+    rdt_usual *usual = search->usual;
+    const redtune_problem problem = without_size(*search->problem);
+    redtune_status status = REDTUNE_OK;
+    if (usual && usual->known && rdt_problem_same(&usual->problem, &problem)) {
+        *out = usual->values;
+    } else {
+        status = mark_sizes(search, out, err);
+        if (!status && usual) *usual = (rdt_usual){true, problem, *out};
+    }
+    if (!status && rdt_plane_has(search->problem))
+        status = mark_default(search, *search->problem, out, err);
     return status;
 }
 

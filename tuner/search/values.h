@@ -27,6 +27,14 @@ typedef struct rdt_values {
     rdt_use of[RDT_FAMILY_MAX][RDT_PARAM_MAX][RDT_PARAM_VALUE_MAX];
 } rdt_values;
 
+/* The values that the defaults have at the sizes of a class, which its problems share. */
+typedef struct rdt_usual {
+    bool known;
+    redtune_problem problem; /* any of them, without its size */
+    rdt_values values;
+} rdt_usual;
+
+/* *out is zeroed. */
 redtune_status rdt_values_classify(const rdt_search *search, rdt_values *out, redtune_error *err);
 
 /* The least use of any of the point's values. */
