@@ -6,6 +6,7 @@
 # usage: tests/gpu/run.sh BUILD LOGS [STEP...]   with this in the environment:
 #   limit_s=N   what each step, and each part of a test, has at most (seconds)
 #   total_s=N   what all of them have
+#   RDT_TEST_CONFIG=finish=cluster   of the covering set of whole arrays: kernels with that in their config
 set -u
 build=$(realpath "$1") logs=$(realpath -m "$2")
 shift 2

@@ -57,6 +57,14 @@ bool subject_is_light(const rdt_space *space, const rdt_point *point) {
            LIGHT_MAX;
 }
 
+bool subject_is_wanted(const workshop *shop, const rdt_point *point) {
+    const char *config = getenv("RDT_TEST_CONFIG");
+    char text[RDT_POINT_TEXT_BYTES];
+    if (!config) return true;
+    rdt_point_format(rdt_codegen_spaces(shop->codegen), point, text);
+    return strstr(text, config) != NULL;
+}
+
 redtune_status subject_open(workshop *shop, const redtune_problem *problem, const rdt_point *point,
                             subject *out, redtune_error *err) {
     const device *gpu = shop->gpu;

@@ -70,6 +70,10 @@ redtune_dtype subject_result(const subject *self, int output);
  * it seconds. */
 bool subject_is_light(const rdt_space *space, const rdt_point *point);
 
+/* Whether the point has $RDT_TEST_CONFIG in its text, such as finish=cluster; without it all have.
+ */
+bool subject_is_wanted(const workshop *shop, const rdt_point *point);
+
 /* How many additions an element passes through at most: docs/ops.md's d. */
 double subject_depth(const subject *self, uint64_t count);
 
@@ -129,8 +133,8 @@ __attribute__((unused)) static size_t subject_turn(size_t i, size_t n) {
     return i * STRIDE % n;
 }
 
-/* Runs the fact on every kernel of the covering set of the first op_count ops, 0 for all, each with
- * each dtype; on a simulated device the smaller set. */
+/* Runs the fact on every wanted kernel of the covering set of the first op_count ops, 0 for all,
+ * each with each dtype; on a simulated device the smaller set. */
 __attribute__((unused)) static void subject_for_each(device *gpu, int op_count,
                                                      void (*fact)(subject *self)) {
     redtune_error err;
@@ -142,11 +146,11 @@ __attribute__((unused)) static void subject_for_each(device *gpu, int op_count,
                            .op_count = op_count};
     CHECK_OK(workshop_open(gpu, &shop, &err), err);
     CHECK_OK(cover_pairs(shop.codegen, &gpu->context->facts, &set, &points, &count, &err), err);
-    size_t done = 0;
+    size_t done = 0, wanted = 0;
     for (size_t i = 0; i < count && !check_state.failed && !subject_is_late(); i++) {
         const cover_point *at = &points[subject_turn(i, count)];
         subject self;
-        if (!subject_is_of_part(i)) continue;
+        if (!subject_is_wanted(&shop, &at->point) || !subject_is_of_part(wanted++)) continue;
         done++;
         CHECK_OK(subject_open(&shop, &at->problem, &at->point, &self, &err), err);
         fact(&self);
