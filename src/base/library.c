@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <glob.h>
+#include <limits.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -308,6 +309,16 @@ void rdt_library_close(rdt_library *library) {
     if (!library) return;
     dlclose(library->handle);
     free(library);
+}
+
+void rdt_library_load_beside(const rdt_library *library, const char *name) {
+    const char *slash = strrchr(library->path, '/'), *error;
+    const int length = slash ? (int)(slash - library->path) : 0;
+    char path[PATH_MAX];
+    if (!slash || snprintf(path, sizeof path, "%.*s/%s", length, library->path, name) >= PATH_MAX)
+        return;
+    void *handle = open_file(path, &error);
+    if (handle) dlclose(handle); /* it stays, by OPEN_MODE */
 }
 
 const char *rdt_library_path(const rdt_library *library) { return library->path; }

@@ -30,6 +30,9 @@ typedef struct rdt_library rdt_library;
 redtune_status rdt_library_open(const rdt_library_search *search, rdt_library **out,
                                 redtune_error *err);
 void rdt_library_close(rdt_library *library);
+/* Loads the file of that name beside it, if it is there and loads: a library that looks for it by
+ * name alone then finds it. */
+void rdt_library_load_beside(const rdt_library *library, const char *name);
 /* The path it was loaded from; lives as long as the library. */
 const char *rdt_library_path(const rdt_library *library);
 /* Fills table. REDTUNE_LIBRARY that names the first entry point the library lacks. */

@@ -191,7 +191,7 @@ static void summarise_log(const rdt_compiler *compiler, nvrtcProgram program, rd
     free(log);
 }
 
-/* Users' most frequent failure: half of NVRTC is a second library, which it looks for by itself. */
+/* Users' most frequent failure. */
 static redtune_status builtins_missing(const rdt_compiler *compiler, const char *name,
                                        nvrtcResult rc, const char *log, redtune_error *err) {
     const char *path = rdt_compiler_path(compiler);
@@ -240,6 +240,14 @@ static redtune_status take_image(const rdt_compiler *compiler, nvrtcProgram prog
     return REDTUNE_OK;
 }
 
+/* Half of NVRTC is a second library, which NVRTC asks the loader for by name. Some builds (the
+ * wheel of 13.0.88) do not say that it lies in their own folder. */
+static void load_builtins(const rdt_compiler *compiler) {
+    char name[64];
+    snprintf(name, sizeof name, "libnvrtc-builtins.so.%d.%d", compiler->major, compiler->minor);
+    rdt_library_load_beside(compiler->library, name);
+}
+
 redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, const char *name,
                                     int major, int minor, bool ptx, rdt_image *out,
                                     redtune_error *err) {
@@ -253,6 +261,7 @@ redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, 
         rdt_text_copy(texts[count++], OPTION_BYTES, "--fmad=false");
     for (int i = 0; i < count; i++) options[i] = texts[i];
 
+    load_builtins(compiler);
     nvrtcProgram program = NULL;
     nvrtcResult rc = compiler->nvrtc.nvrtcCreateProgram(&program, source, name, 0, NULL, NULL);
     if (!rc) rc = compiler->nvrtc.nvrtcCompileProgram(program, count, options);

@@ -194,6 +194,20 @@ static void compiler_without_builtins_says_where_they_belong(void) {
     CHECK_CONTAINS(err.message, "failed to open libnvrtc-builtins.so.12.4. | Make sure");
 }
 
+/* The stand-in's folder is not where the loader looks. */
+static void compiler_finds_the_builtins_beside_nvrtc(void) {
+    rdt_image image = {0};
+    use_failing("nothing", "");
+    setenv("RDT_TEST_NVRTC_BUILTINS", "libnvrtc-builtins.so.12.4", 1);
+    setenv("RDT_TEST_NVRTC_MINOR", "3", 1); /* whose builtins are not there */
+    CHECK_FAILS(compile(source, 9, 0, false, &image), REDTUNE_LIBRARY, err,
+                "NVRTC found no libnvrtc-builtins.so.12.3");
+    unsetenv("RDT_TEST_NVRTC_MINOR");
+    CHECK_OK(compile(source, 9, 0, false, &image), err);
+    unsetenv("RDT_TEST_NVRTC_BUILTINS");
+    free(image.data);
+}
+
 static void compiler_cuts_a_long_log(void) {
     char log[5000];
     rdt_image image = {0};
@@ -253,6 +267,7 @@ static void compiler_close_takes_null(void) { rdt_compiler_close(NULL); }
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(compiler_finds_the_builtins_beside_nvrtc), /* first: what was loaded stays */
         FACT(compiler_tells_its_version_and_path),
         FACT(compiler_makes_a_cubin),
         FACT(compiler_makes_ptx_where_asked),
