@@ -18,7 +18,7 @@ family.params = {
     { name = "width", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256 },
       doc = "threads side by side, over neighbouring columns" },
     { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "columns per thread, and per load" },
-    { name = "unroll", values = { 1, 2, 4, 8, 16 },
+    { name = "unroll", values = { 1, 2, 4, 8, 16, 32, 64 },
       doc = "independent loads in flight per thread" },
     limits.load,
     limits.finish,
@@ -76,6 +76,10 @@ function family.allowed(c, p, d)
         return false, "width=%d, and block=%d: threads side by side are of one block", c.width,
             c.block
     end
+    if c.unroll > 16 and c.vec * limits.element_bytes(p) > 4 then
+        return false, "unroll=%d, and vec=%d of %s: so many loads are of 4 bytes at most", c.unroll, c.vec,
+            p.dtype.name
+    end
     if c.finish ~= "single" and c.width == c.block then
         return false, "finish=%s has several threads along the axis: add width=%d", c.finish,
             c.block // 2
@@ -106,6 +110,8 @@ function family.useful(c, p, d)
     -- columns of their own need not combine them; or few threads where there is much to do.
     local own = c.width == c.block and limits.accumulator_bytes(p, d) > 4
     if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 and not own then return false end
+    -- More loads than usual where they bring all of a column.
+    if c.unroll > 16 and tiles(c, p) > 1 then return false end
     if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
     -- Lines that another load needs, too, may be worth a place in L1.
     if c.load == "plain" and c.vec * bytes >= 16 then return false end

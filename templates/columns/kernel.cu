@@ -9,12 +9,12 @@
 //@ local depth = block // width
 //@ local acc_bytes = acc.bytes
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
-//@ local ahead, side = arch >= 90 and not indexed and not counts, 1
+//@ local ahead, side = arch >= 90 and not counts, 1
 //@ local made = "STRIP"
 //@ local skew, skew_type = "", ""
 //@ -- Where loads and accumulators leave half of 64 registers, compilers may take some more than 64, and
 //@ -- fewer than 1024 threads are resident: blocks that share columns would wait for others to end.
-//@ local in_flight = vec * unroll * given.inputs * dtype.bytes
+//@ local in_flight = math.max(unroll > 16 and 4 or 1, vec * dtype.bytes) * unroll * given.inputs
 //@ local few = acc.bytes == 4 and vec <= 8 and in_flight <= 128 and (shared or in_flight > 64)
 //@ local bounds = few and ("%d, %d"):format(block, 1024 // block) or block
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "columns" with
@@ -111,12 +111,26 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
         // What is left of a tile.
         const u32 left = count - e;
         vector v[LOADS];
+//@ if unroll > 16 then
+        // By fours, so that few loads have to be left out.
+#pragma unroll
+        for (u32 i = 0; i < LOADS; i++, at += stride) {
+            if (i % 4 == 0 && i * DEPTH >= left) break;
+            v[i] = load_columns_if<WHOLE>(i * DEPTH < left, at, columns@{given.argument});
+        }
+#pragma unroll
+        for (u32 i = 0; i < LOADS; i++) {
+            if (i % 4 == 0 && i * DEPTH >= left) break;
+            if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
+        }
+//@ else
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride)
             v[i] = load_columns_if<WHOLE>(i * DEPTH < left, at, columns@{given.argument});
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++)
             if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
+//@ end
     }
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's. A thread that had
