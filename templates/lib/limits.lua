@@ -23,9 +23,9 @@ function limits.row_of(rows, bytes)
 end
 
 -- Whether the kernel waits for the one before it, as the templates say, so that it may be launched
--- earlier. An indexed op lost 1 us of 5 by it (docs/benchmarks.md).
+-- earlier. An indexed op of a whole array lost 1 us of 5 by it (docs/benchmarks.md).
 function limits.overlap(p, d)
-    return d.major >= 9 and not p.op.indexed
+    return d.major >= 9 and not (p.op.indexed and p.layout ~= "rows" and p.layout ~= "columns")
 end
 
 -- The ops as made, by order, accuracy, op, dtype and result: rules ask for thousands of configs.

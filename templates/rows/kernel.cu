@@ -7,7 +7,7 @@
 //@ local parts = given.parts(layout, vec)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local over = unroll > 1 and rows == 1 and not shared and unroll // 2 or 0
-//@ local ahead = arch >= 90 and not indexed and not counts
+//@ local ahead = arch >= 90 and not counts
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "rows" with
 // @{config}
 //

@@ -8,7 +8,7 @@
 //@ local parts = vec
 //@ local acc_bytes = acc.bytes
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
-//@ local ahead, side = arch >= 90 and not indexed and not counts, strips
+//@ local ahead, side = arch >= 90 and not counts, strips
 //@ local made = "MADE"
 //@ local skew, skew_type = ", skew", ", const skews &skew"
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "skewed" with
