@@ -37,8 +37,9 @@ for page in ./*.md docs/*.md; do
 done
 cp packaging/mkdocs.yml "$folder/mkdocs.yml"
 cp packaging/site.css "$folder/pages"
-# In tables a number's unit stays beside it.
-sed -i -E '/^\|/s/([0-9]) (%|us|s|GB|KiB|MiB|GiB)( |,|$)/\1\xc2\xa0\2\3/g' "$folder"/pages/*.md "$folder"/pages/docs/*.md
+# In tables a number stays beside its unit, and beside what is said of it in brackets.
+sed -i -E '/^\|/{s/([0-9]) (%|us|s|GB|KiB|MiB|GiB)( |,|\)|$)/\1\xc2\xa0\2\3/g;s/([0-9%]) \(([0-9])/\1\xc2\xa0(\2/g}' \
+    "$folder"/pages/*.md "$folder"/pages/docs/*.md
 python3 -m mkdocs build --strict --config-file "$folder/mkdocs.yml" >"$folder/log" 2>&1 || {
     cat "$folder/log" >&2
     exit 1

@@ -39,6 +39,7 @@ def main():
     holders = {}
     for path, found in words.items():
         for word in found:
+            word = re.sub(r"^(\.\.?/)+", "", word)
             holders.setdefault(word.rsplit("/", 1)[-1], []).append((path, word))
     orphans = []
     for path in paths:
