@@ -4,6 +4,7 @@ gpus=$(realpath "$2") # a driver whose devices $TEST_GPUS names
 here=$(realpath "${BASH_SOURCE%/*}")
 . "$here/check.sh"
 . "$here/facts.sh"
+. "$here/files.sh"
 
 # on GPUS COMMAND...: runs it on a machine with these GPUs; "-": with none.
 on() {
@@ -206,8 +207,17 @@ a_machine_has_the_label_that_it_is_given() {
     [ ! -e bad.db ] || fail "something was stored"
 }
 
+# A GPU whose driver says nothing of being one in software, and takes no cubin.
+a_driver_that_refuses_cubins_is_given_ptx() {
+    integers 4 5 >numbers
+    on H "$redtune" reduce numbers --dtype i32 --device 0 --db none.db -v
+    want_exit 0
+    want_out 10
+}
+
 databases
 check_run a_machine_has_the_label_that_it_is_given the_gpu_of_this_machine without_one_the_last_that_was_measured \
     explain_goes_by_the_gpu_that_programs_run_on what_was_imported_is_shown_where_nothing_else_is \
     shipped_rows_appear_when_they_are_asked_for nothing_is_said_plainly names_are_given_in_part \
-    all_of_them_when_asked_for a_report_of_a_device_is_about_that_device
+    all_of_them_when_asked_for a_report_of_a_device_is_about_that_device \
+    a_driver_that_refuses_cubins_is_given_ptx

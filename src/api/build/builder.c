@@ -258,6 +258,8 @@ static redtune_status make_from_source(rdt_builder *builder, const rdt_context *
                                        kernel_source *wanted, const rdt_launch *launch,
                                        rdt_kernel **out, redtune_error *err) {
     redtune_error failure = {0};
+    /* To ask a GPU that is known to be one in software takes the compiler longer than to tell. */
+    if (rdt_facts_is_simulated(wanted->facts)) atomic_store(&builder->ptx, true);
     for (;;) {
         rdt_image image = {0};
         char key[RDT_HASH_TEXT_BYTES];
