@@ -16,26 +16,80 @@ typedef struct list_call {
     rdt_points points;
 } list_call;
 
-/* Steps to the next point in the order of the space (rdt_point_rank). */
-static bool next_point(const rdt_space *space, int index[RDT_PARAM_MAX]) {
-    for (int named = 0; named < 2; named++)
-        for (int i = space->param_count - 1; i >= 0; i--) {
-            if (rdt_space_param_is_named(&space->param[i]) != named) continue;
-            if (++index[i] < space->param[i].value_count) return true;
-            index[i] = 0;
+/* A walk over the points of a space in their order (rdt_point_rank), which leaves out those that
+ * differ from a refused one only in what its rules did not look at. */
+typedef struct walk {
+    const rdt_space *space;
+    int count, param[RDT_PARAM_MAX]; /* from the one that changes last to the one that does first */
+    int index[RDT_PARAM_MAX];        /* of each one's value */
+    int read;                        /* the last that rules looked at since it changed */
+    rdt_point point;
+} walk;
+
+static walk walk_begin(const rdt_space *space, int family) {
+    walk self = {.space = space, .point = {.family = family}};
+    for (int named = 1; named >= 0; named--)
+        for (int i = 0; i < space->param_count; i++)
+            if (rdt_space_param_is_named(&space->param[i]) == named) self.param[self.count++] = i;
+    return self;
+}
+
+/* Takes the values from number `first` on out of the table on top: a rule that looks at one asks
+ * for it. */
+static void forget_values(lua_State *state, walk *self, int first) {
+    for (int k = first; k < self->count; k++) {
+        const rdt_param *param = &self->space->param[self->param[k]];
+        self->point.value[self->param[k]] = param->value[self->index[k]];
+        lua_pushnil(state);
+        lua_setfield(state, -2, param->name);
+    }
+    self->read = first;
+}
+
+/* __index of the config: upvalue 1 is the walk. */
+static int look_up(lua_State *state) {
+    walk *self = lua_touserdata(state, lua_upvalueindex(1));
+    const char *name = lua_tostring(state, 2);
+    for (int k = self->count - 1; name && k >= 0; k--) {
+        const int i = self->param[k];
+        if (strcmp(self->space->param[i].name, name)) continue;
+        lua_settop(state, 1);
+        rdt_marshal_set_param(state, &self->space->param[i], self->point.value[i]);
+        lua_getfield(state, 1, name);
+        if (k > self->read) self->read = k;
+        return 1;
+    }
+    return 0;
+}
+
+static void push_config(lua_State *state, walk *self) {
+    lua_createtable(state, 0, self->space->param_count);
+    lua_createtable(state, 0, 1);
+    lua_pushlightuserdata(state, self);
+    lua_pushcclosure(state, look_up, 1);
+    lua_setfield(state, -2, "__index");
+    lua_setmetatable(state, -2);
+    forget_values(state, self, 0);
+}
+
+/* To the next point that differs in one of the values up to number `last`. The config is on top. */
+static bool next_point(lua_State *state, walk *self, int last) {
+    for (int k = last + 1; k < self->count; k++) self->index[k] = 0;
+    for (int k = last; k >= 0; k--) {
+        if (++self->index[k] < self->space->param[self->param[k]].value_count) {
+            forget_values(state, self, k);
+            return true;
         }
+        self->index[k] = 0;
+    }
     return false;
 }
 
-/* Gives the point, and its table on top, the values that have changed. */
-static void set_values(lua_State *state, const rdt_space *space, const int *index,
-                       rdt_point *point) {
-    for (int i = 0; i < space->param_count; i++) {
-        const int64_t value = space->param[i].value[index[i]];
-        if (point->value[i] == value) continue;
-        point->value[i] = value;
-        rdt_marshal_set_param(state, &space->param[i], value);
-    }
+/* The last value that a refusal hangs on; all of them, where the default has the same so far. */
+static int refused_for(const walk *self, const rdt_point *baseline) {
+    for (int k = 0; k <= self->read; k++)
+        if (self->point.value[self->param[k]] != baseline->value[self->param[k]]) return self->read;
+    return self->count - 1;
 }
 
 /* Calls the rule at stack index with the arguments behind it; whether it says yes. */
@@ -63,23 +117,22 @@ static int collect_points(lua_State *state) {
     const rdt_space *space = &call->codegen->space[family];
     const bool any_use = call->points.scope == RDT_SCOPE_DISTINCT;
     enum { ALLOWED = 2, DISTINCT, USEFUL, PROBLEM, FACTS, CONFIG };
+    walk at = walk_begin(space, family);
     rdt_marshal_push_rule(state, call->codegen, family, "allowed");
     rdt_marshal_push_rule(state, call->codegen, family, "distinct");
     rdt_marshal_push_rule(state, call->codegen, family, "useful");
     rdt_marshal_push_problem(state, call->at.problem);
     rdt_marshal_push_facts(state, call->at.facts);
-    lua_createtable(state, 0, space->param_count);
-    rdt_point point = {.family = family};
-    int index[RDT_PARAM_MAX] = {0};
-    for (int i = 0; i < space->param_count; i++) point.value[i] = INT64_MIN; /* none is set yet */
+    push_config(state, &at);
+    int last;
     do {
-        set_values(state, space, index, &point);
-        bool is_default = rdt_point_same(&point, &call->baseline);
-        if (holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
-            (is_default || ((any_use || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)) &&
-                            holds(state, DISTINCT, CONFIG, PROBLEM, FACTS))))
-            add_point(state, &call->points, &point);
-    } while (next_point(space, index));
+        const bool good = holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
+                          (rdt_point_same(&at.point, &call->baseline) ||
+                           ((any_use || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)) &&
+                            holds(state, DISTINCT, CONFIG, PROBLEM, FACTS)));
+        if (good) add_point(state, &call->points, &at.point);
+        last = good ? at.count - 1 : refused_for(&at, &call->baseline);
+    } while (next_point(state, &at, last));
     return 0;
 }
 
