@@ -26,8 +26,7 @@ static const char *const all_titles[] = {"op",      "dtype", "size", "L2",      
 static void print_gpu_table(listing *self) {
     if (!self->table.cell_count) return;
     if (self->gpu_count++) puts("");
-    rdt_table_print_gpu(&self->gpu, stdout);
-    puts("\n");
+    rdt_table_print_gpu(&self->gpu, 0, stdout);
     rdt_table_print(&self->table, stdout);
 }
 

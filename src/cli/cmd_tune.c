@@ -135,9 +135,7 @@ static void print_tables(const redtune *rt, const outcome *done, bool all) {
             if (!rdt_table_is_same_gpu(&model, &next)) break;
         }
         if (first) puts("");
-        rdt_table_print_gpu(&model, stdout);
-        printf(", driver for CUDA %d.%d\n\n", opened.driver_version / 1000,
-               opened.driver_version % 1000 / 10);
+        rdt_table_print_gpu(&model, opened.driver_version, stdout);
         print_model(&done->results[first], end - first, all);
     }
 }

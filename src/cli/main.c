@@ -46,8 +46,7 @@ static void print_command_help(const rdt_command *command) {
 }
 
 static void print_help(void) {
-    rdt_table lines = {
-        .column_count = 2, .right = "ll", .line_columns = rdt_screen_columns(stdout, 0)};
+    rdt_table lines = {.column_count = 2, .right = "ll"};
     rdt_screen_print_prose(
         "redtune finds the fastest reduction kernel for a GPU, remembers it, and runs it.\n\n"
         "Usage: redtune [COMMAND] [OPTION...]\n\n"

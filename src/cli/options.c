@@ -8,7 +8,6 @@
 #include "cli/lengths.h"
 #include "cli/message.h"
 #include "cli/nearest.h"
-#include "cli/screen.h"
 #include "cli/table.h"
 
 /* ---- parsing ------------------------------------------------------------------------------- */
@@ -268,8 +267,7 @@ redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_
 /* ---- help ---------------------------------------------------------------------------------- */
 
 void rdt_options_print(unsigned bits, FILE *out) {
-    rdt_table lines = {
-        .column_count = 2, .right = "ll", .line_columns = rdt_screen_columns(out, 0)};
+    rdt_table lines = {.column_count = 2, .right = "ll"};
     for (const rdt_option *row = rdt_option_table; row->name; row++) {
         if (!(row->commands & bits)) continue;
         char letter[8] = "    ";

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/message.h"
+#include "cli/screen.h"
 #include "cli/shape.h"
 
 enum {
@@ -117,13 +118,14 @@ static const char *print_row(const rdt_table *table, const layout *layout, const
     return cell;
 }
 
-static int line_columns(size_t wanted) {
-    if (!wanted || wanted > LINE_COLUMNS) return LINE_COLUMNS;
-    return wanted < LINE_LEAST ? LINE_LEAST : (int)wanted;
+static int line_columns(FILE *out) {
+    const size_t columns = rdt_screen_columns(out, LINE_COLUMNS);
+    if (columns > LINE_COLUMNS) return LINE_COLUMNS;
+    return columns < LINE_LEAST ? LINE_LEAST : (int)columns;
 }
 
 void rdt_table_print(rdt_table *table, FILE *out) {
-    layout layout = {.columns = line_columns(table->line_columns)};
+    layout layout = {.columns = line_columns(out)};
     int before = 0;
     const char *cell = table->cells;
     for (size_t i = 0; i < table->cell_count; i++, cell += strlen(cell) + 1) {
@@ -148,11 +150,15 @@ bool rdt_table_is_same_gpu(const redtune_device_info *a, const redtune_device_in
            a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->peak_gbps == b->peak_gbps;
 }
 
-void rdt_table_print_gpu(const redtune_device_info *gpu, FILE *out) {
-    char name[sizeof gpu->name];
+void rdt_table_print_gpu(const redtune_device_info *gpu, int driver_version, FILE *out) {
+    char name[sizeof gpu->name], bus[32] = "", driver[48] = "", line[sizeof name + 192];
     snprintf(name, sizeof name, "%s", gpu->name);
     rdt_message_make_plain(name);
-    fprintf(out, "%s, compute capability %d.%d, %d SMs, L2 %.0f MiB", name, gpu->major, gpu->minor,
-            gpu->sm_count, (double)gpu->l2_bytes / (1 << 20));
-    if (gpu->peak_gbps > 0) fprintf(out, ", bus %.0f GB/s", gpu->peak_gbps);
+    if (gpu->peak_gbps > 0) snprintf(bus, sizeof bus, ", bus %.0f GB/s", gpu->peak_gbps);
+    if (driver_version)
+        snprintf(driver, sizeof driver, ", driver for CUDA %d.%d", driver_version / 1000,
+                 driver_version % 1000 / 10);
+    snprintf(line, sizeof line, "%s, compute capability %d.%d, %d SMs, L2 %.0f MiB%s%s\n\n", name,
+             gpu->major, gpu->minor, gpu->sm_count, (double)gpu->l2_bytes / (1 << 20), bus, driver);
+    rdt_screen_print_prose(line, out);
 }

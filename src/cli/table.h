@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include "redtune/redtune.h"
 
-/* Starts with column_count and right set, and line_columns if wanted, the rest zero. */
+/* Starts with column_count and right set, the rest zero. */
 typedef struct rdt_table {
     size_t column_count;
-    const char *right;   /* per column: 'r' aligns it to the right */
-    size_t line_columns; /* of a line, at most; 0: 100 */
-    char *cells;         /* row by row, each with its NUL */
+    const char *right; /* per column: 'r' aligns it to the right */
+    char *cells;       /* row by row, each with its NUL */
     size_t cell_count, bytes, capacity;
     bool failed; /* memory ran out: a row is missing */
 } rdt_table;
@@ -24,13 +23,13 @@ void rdt_table_add_row(rdt_table *table, const char *const cells[]);
 void rdt_table_add_problem(rdt_table *table, const redtune_problem *problem);
 void rdt_table_add_us(rdt_table *table, double ns);
 void rdt_table_add_ratio(rdt_table *table, double above, double below);
-/* Two blanks between columns, none at the end of a line. In a table that would be wider than its
- * lines may be, the last cell of a row is broken behind commas and blanks, or where little room is
- * left for it, stands on lines of its own below the row. A word that is too long stays whole. The
- * table is empty afterwards. */
+/* Two blanks between columns, none at the end of a line. In a table that would be wider than out's
+ * terminal, or than 100 columns, the last cell of a row is broken behind commas and blanks, or
+ * where little room is left for it, stands on lines of its own below the row. A word that is too
+ * long stays whole. The table is empty afterwards. */
 void rdt_table_print(rdt_table *table, FILE *out);
 
 /* Whether two GPUs are of one model. */
 bool rdt_table_is_same_gpu(const redtune_device_info *a, const redtune_device_info *b);
-/* The heading of a GPU model's table; its line is not ended. */
-void rdt_table_print_gpu(const redtune_device_info *gpu, FILE *out);
+/* The heading of a GPU model's table, with the CUDA version of its driver unless that is 0. */
+void rdt_table_print_gpu(const redtune_device_info *gpu, int driver_version, FILE *out);

@@ -160,13 +160,14 @@ quiet_is_silent() {
     want_no_err
 }
 
-stdout_is_the_same_on_a_terminal() {
+stdout_says_the_same_on_a_terminal() {
     for format in --quiet "--quiet --json"; do
         # shellcheck disable=SC2086
         run "${tune[@]}" $format
         # shellcheck disable=SC2086
         on_terminal seen "${tune[@]}" $format || fail "it fails on a terminal"
-        cmp -s stdout seen || fail "a terminal gets another text"
+        cmp -s <(tr -d ' \n' <stdout) <(tr -d ' \n' <seen) || fail "a terminal gets another text"
+        [[ $format == *json ]] || [ -z "$(awk 'length > 80' seen)" ] || fail "it is wider than its terminal"
     done
 }
 
@@ -204,5 +205,5 @@ nothing_is_coloured() {
 check_run a_terminal_has_one_line_that_is_rewritten the_bar_of_a_single_problem_moves \
     a_line_of_several_gpus_names_the_one_at_hand \
     a_narrow_terminal_has_a_shorter_line \
-    without_a_terminal_each_problem_has_a_line quiet_is_silent stdout_is_the_same_on_a_terminal \
+    without_a_terminal_each_problem_has_a_line quiet_is_silent stdout_says_the_same_on_a_terminal \
     a_narrow_terminal_has_narrow_lines nothing_is_coloured
