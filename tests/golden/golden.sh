@@ -6,6 +6,7 @@
 set -u
 redtune=$1 update=${2:-}
 here=$(dirname "$(realpath "$0")")
+shipped=$here/../../data/shipped.db
 failed=0
 made=$(mktemp)
 trap 'rm -f "$made"' EXIT
@@ -36,10 +37,10 @@ sum_i8_single      sum    i8   block=32,vec=16,unroll=1,tail=shuffle,finish=sing
 argmax_f16_poll    argmax f16  block=256,vec=8,unroll=2,tail=shared,finish=poll
 mean_bf16_two_pass mean   bf16 block=512,vec=2,unroll=1,tail=shuffle,finish=two_pass
 LIST
-# On a GPU that has clusters.
-compare sum_f32_cluster emit --gpu sim --op sum --dtype f32 \
+# On a GPU that has clusters, as the shipped database knows one.
+compare sum_f32_cluster emit --gpu h200 --db "$shipped" --op sum --dtype f32 \
     --config block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=cluster,per_sm=1
-compare minmax_f64_cluster emit --gpu sim --op minmax --dtype f64 \
+compare minmax_f64_cluster emit --gpu h200 --db "$shipped" --op minmax --dtype f64 \
     --config block=64,vec=2,unroll=2,load=plain,tail=shuffle,finish=cluster,per_sm=1
 compare compensated_f32_poll emit --op dot --accuracy compensated --dtype f32 \
     --config block=256,vec=4,unroll=4,finish=poll
