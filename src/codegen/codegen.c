@@ -139,7 +139,7 @@ redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err) {
 
 void rdt_codegen_close(rdt_codegen *codegen) {
     if (!codegen) return;
-    for (int i = 0; i < RDT_POINTS_KEPT; i++) free(codegen->kept[i].point);
+    rdt_points_forget(codegen);
     rdt_lua_close(&codegen->lua);
     free(codegen);
 }

@@ -25,6 +25,15 @@ typedef struct rdt_points {
     size_t count, capacity;
 } rdt_points;
 
+/* The configs of a family that are right for a class on a device. They are a small part of the
+ * space, and the same for all problems of the class, one after the other in a tune. */
+typedef struct rdt_allowed {
+    redtune_problem problem; /* one of the class */
+    rdt_facts facts;
+    uint8_t (*index)[RDT_PARAM_MAX]; /* of each parameter's value; NULL: none were asked for */
+    size_t count, capacity;
+} rdt_allowed;
+
 /* A source that was rendered, told by all that it depends on. */
 typedef struct rdt_rendered {
     uint64_t key; /* 0: a free place */
@@ -38,10 +47,14 @@ struct rdt_codegen {
     rdt_space space[RDT_FAMILY_MAX];
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
+    rdt_allowed allowed[RDT_FAMILY_MAX]; /* of the class that was last asked for */
     rdt_points kept[RDT_POINTS_KEPT];
     int kept_next;                            /* the place that is taken next */
     rdt_rendered rendered[RDT_RENDERED_KEPT]; /* a hash table, of kernel_hash.c */
 };
+
+/* Frees what points.c has kept. */
+void rdt_points_forget(rdt_codegen *codegen);
 
 /* The following run inside rdt_lua_call; each pushes one value. */
 

@@ -10,86 +10,41 @@
 /* ---- asking the family --------------------------------------------------------------------- */
 
 typedef struct list_call {
-    const rdt_codegen *codegen;
+    rdt_codegen *codegen;
     rdt_case at;
     rdt_point baseline; /* the default of the current family, which is always a point */
     rdt_points points;
 } list_call;
 
-/* A walk over the points of a space in their order (rdt_point_rank), which leaves out those that
- * differ from a refused one only in what its rules did not look at. */
-typedef struct walk {
-    const rdt_space *space;
-    int count, param[RDT_PARAM_MAX]; /* from the one that changes last to the one that does first */
-    int index[RDT_PARAM_MAX];        /* of each one's value */
-    int read;                        /* the last that rules looked at since it changed */
-    rdt_point point;
-} walk;
-
-static walk walk_begin(const rdt_space *space, int family) {
-    walk self = {.space = space, .point = {.family = family}};
-    for (int named = 1; named >= 0; named--)
-        for (int i = 0; i < space->param_count; i++)
-            if (rdt_space_param_is_named(&space->param[i]) == named) self.param[self.count++] = i;
-    return self;
-}
-
-/* Takes the values from number `first` on out of the table on top: a rule that looks at one asks
- * for it. */
-static void forget_values(lua_State *state, walk *self, int first) {
-    for (int k = first; k < self->count; k++) {
-        const rdt_param *param = &self->space->param[self->param[k]];
-        self->point.value[self->param[k]] = param->value[self->index[k]];
-        lua_pushnil(state);
-        lua_setfield(state, -2, param->name);
-    }
-    self->read = first;
-}
-
-/* __index of the config: upvalue 1 is the walk. */
-static int look_up(lua_State *state) {
-    walk *self = lua_touserdata(state, lua_upvalueindex(1));
-    const char *name = lua_tostring(state, 2);
-    for (int k = self->count - 1; name && k >= 0; k--) {
-        const int i = self->param[k];
-        if (strcmp(self->space->param[i].name, name)) continue;
-        lua_settop(state, 1);
-        rdt_marshal_set_param(state, &self->space->param[i], self->point.value[i]);
-        lua_getfield(state, 1, name);
-        if (k > self->read) self->read = k;
-        return 1;
-    }
-    return 0;
-}
-
-static void push_config(lua_State *state, walk *self) {
-    lua_createtable(state, 0, self->space->param_count);
-    lua_createtable(state, 0, 1);
-    lua_pushlightuserdata(state, self);
-    lua_pushcclosure(state, look_up, 1);
-    lua_setfield(state, -2, "__index");
-    lua_setmetatable(state, -2);
-    forget_values(state, self, 0);
-}
-
-/* To the next point that differs in one of the values up to number `last`. The config is on top. */
-static bool next_point(lua_State *state, walk *self, int last) {
-    for (int k = last + 1; k < self->count; k++) self->index[k] = 0;
-    for (int k = last; k >= 0; k--) {
-        if (++self->index[k] < self->space->param[self->param[k]].value_count) {
-            forget_values(state, self, k);
-            return true;
+/* Steps to the next point in the order of the space (rdt_point_rank). */
+static bool next_point(const rdt_space *space, uint8_t index[RDT_PARAM_MAX]) {
+    for (int named = 0; named < 2; named++)
+        for (int i = space->param_count - 1; i >= 0; i--) {
+            if (rdt_space_param_is_named(&space->param[i]) != named) continue;
+            if (++index[i] < space->param[i].value_count) return true;
+            index[i] = 0;
         }
-        self->index[k] = 0;
-    }
     return false;
 }
 
-/* The last value that a refusal hangs on; all of them, where the default has the same so far. */
-static int refused_for(const walk *self, const rdt_point *baseline) {
-    for (int k = 0; k <= self->read; k++)
-        if (self->point.value[self->param[k]] != baseline->value[self->param[k]]) return self->read;
-    return self->count - 1;
+/* A point of no values, and its table on top. One table serves all configs: making one for each
+ * would take longer than the rules. */
+static rdt_point push_point(lua_State *state, const rdt_space *space, int family) {
+    rdt_point point = {.family = family};
+    for (int i = 0; i < space->param_count; i++) point.value[i] = INT64_MIN;
+    lua_createtable(state, 0, space->param_count);
+    return point;
+}
+
+/* Gives the point, and its table on top, the values that have changed. */
+static void set_values(lua_State *state, const rdt_space *space, const uint8_t *index,
+                       rdt_point *point) {
+    for (int i = 0; i < space->param_count; i++) {
+        const int64_t value = space->param[i].value[index[i]];
+        if (point->value[i] == value) continue;
+        point->value[i] = value;
+        rdt_marshal_set_param(state, &space->param[i], value);
+    }
 }
 
 /* Calls the rule at stack index with the arguments behind it; whether it says yes. */
@@ -104,35 +59,70 @@ static bool holds(lua_State *state, int rule, int config, int problem, int facts
     return yes;
 }
 
+/* The rule sees no extents: what it allows serves all of them. */
+static int collect_allowed(lua_State *state) {
+    list_call *call = lua_touserdata(state, 1);
+    const int family = call->baseline.family;
+    const rdt_space *space = &call->codegen->space[family];
+    rdt_allowed *out = &call->codegen->allowed[family];
+    enum { ALLOWED = 2, CLASS, FACTS, CONFIG };
+    rdt_marshal_push_rule(state, call->codegen, family, "allowed");
+    rdt_marshal_push_class(state, call->at.problem);
+    rdt_marshal_push_facts(state, call->at.facts);
+    rdt_point point = push_point(state, space, family);
+    uint8_t index[RDT_PARAM_MAX] = {0};
+    out->count = 0;
+    do {
+        set_values(state, space, index, &point);
+        if (!holds(state, ALLOWED, CONFIG, CLASS, FACTS)) continue;
+        if (RDT_ARRAY_RESERVE(out->index, out->capacity, out->count + 1, NULL))
+            rdt_lua_raise(state, REDTUNE_MEMORY, "out of memory for the space");
+        memcpy(out->index[out->count++], index, sizeof index);
+    } while (next_point(space, index));
+    return 0;
+}
+
+static redtune_status need_allowed(list_call *call, const char *what, redtune_error *err) {
+    rdt_allowed *self = &call->codegen->allowed[call->baseline.family];
+    if (self->index && rdt_problem_same_class(&self->problem, call->at.problem) &&
+        rdt_facts_same(&self->facts, call->at.facts))
+        return REDTUNE_OK;
+    rdt_lua *lua = &call->codegen->lua;
+    redtune_status status = rdt_lua_call(lua, what, collect_allowed, call, err);
+    self->problem = *call->at.problem;
+    self->facts = *call->at.facts;
+    if (status) {
+        free(self->index);
+        *self = (rdt_allowed){.index = NULL};
+    }
+    return status;
+}
+
 static void add_point(lua_State *state, rdt_points *points, const rdt_point *point) {
     if (RDT_ARRAY_RESERVE(points->point, points->capacity, points->count + 1, NULL))
         rdt_lua_raise(state, REDTUNE_MEMORY, "out of memory for the space");
     points->point[points->count++] = *point;
 }
 
-/* One table serves all configs: making one for each would take longer than the rules. */
 static int collect_points(lua_State *state) {
     list_call *call = lua_touserdata(state, 1);
     const int family = call->baseline.family;
     const rdt_space *space = &call->codegen->space[family];
+    const rdt_allowed *allowed = &call->codegen->allowed[family];
     const bool any_use = call->points.scope == RDT_SCOPE_DISTINCT;
-    enum { ALLOWED = 2, DISTINCT, USEFUL, PROBLEM, FACTS, CONFIG };
-    walk at = walk_begin(space, family);
-    rdt_marshal_push_rule(state, call->codegen, family, "allowed");
+    enum { DISTINCT = 2, USEFUL, PROBLEM, FACTS, CONFIG };
     rdt_marshal_push_rule(state, call->codegen, family, "distinct");
     rdt_marshal_push_rule(state, call->codegen, family, "useful");
     rdt_marshal_push_problem(state, call->at.problem);
     rdt_marshal_push_facts(state, call->at.facts);
-    push_config(state, &at);
-    int last;
-    do {
-        const bool good = holds(state, ALLOWED, CONFIG, PROBLEM, FACTS) &&
-                          (rdt_point_same(&at.point, &call->baseline) ||
-                           ((any_use || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)) &&
-                            holds(state, DISTINCT, CONFIG, PROBLEM, FACTS)));
-        if (good) add_point(state, &call->points, &at.point);
-        last = good ? at.count - 1 : refused_for(&at, &call->baseline);
-    } while (next_point(state, &at, last));
+    rdt_point point = push_point(state, space, family);
+    for (size_t i = 0; i < allowed->count; i++) {
+        set_values(state, space, allowed->index[i], &point);
+        if (rdt_point_same(&point, &call->baseline) ||
+            ((any_use || holds(state, USEFUL, CONFIG, PROBLEM, FACTS)) &&
+             holds(state, DISTINCT, CONFIG, PROBLEM, FACTS)))
+            add_point(state, &call->points, &point);
+    }
     return 0;
 }
 
@@ -154,7 +144,8 @@ static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_scope s
         call.baseline = defaults[i];
         snprintf(what, sizeof what, "list the space of template %s",
                  codegen->space[defaults[i].family].family);
-        status = rdt_lua_call(&codegen->lua, what, collect_points, &call, err);
+        status = need_allowed(&call, what, err);
+        if (!status) status = rdt_lua_call(&codegen->lua, what, collect_points, &call, err);
     }
     if (status)
         free(call.points.point);
@@ -198,4 +189,9 @@ redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_scope scop
     memcpy(*points, found->point, bytes);
     *count = found->count;
     return REDTUNE_OK;
+}
+
+void rdt_points_forget(rdt_codegen *codegen) {
+    for (int i = 0; i < RDT_POINTS_KEPT; i++) free(codegen->kept[i].point);
+    for (int i = 0; i < RDT_FAMILY_MAX; i++) free(codegen->allowed[i].index);
 }

@@ -51,8 +51,9 @@ local function tiles(c, p)
     return (p.count + tile(c) - 1) // tile(c)
 end
 
--- Whether a config is right for this problem and device; if not, why not: a text, or a format and
--- its values, since a search asks of thousands of configs and wants no reason.
+-- Whether a config is right for a class of problems, whatever their extents, and this device; if not,
+-- why not: a text, or a format and its values, since a search asks of thousands of configs and wants
+-- no reason. Asked for all of the space, p has no extents.
 family.allowed = limits.allowed
 
 -- Whether an allowed config does work of its own here: no simpler one, with one value a step down,

@@ -67,7 +67,7 @@ static redtune_status mark_default(const rdt_search *search, redtune_problem pro
 }
 
 /* The extent that counts the results of a shape. */
-static uint64_t *results_of(redtune_problem *problem) {
+static uint64_t *result_extent(redtune_problem *problem) {
     return rdt_problem_layout(problem) == RDT_LAYOUT_COLUMNS ? &problem->inner : &problem->outer;
 }
 
@@ -75,7 +75,7 @@ static uint64_t *results_of(redtune_problem *problem) {
 static redtune_status mark_shapes(const rdt_search *search, uint64_t count, rdt_values *out,
                                   redtune_error *err) {
     redtune_problem problem = *search->problem;
-    uint64_t *results = results_of(&problem);
+    uint64_t *results = result_extent(&problem);
     redtune_status status = REDTUNE_OK;
     problem.count = count;
     problem.outer_step = problem.step = 0;
@@ -101,7 +101,7 @@ static redtune_status mark_sizes(const rdt_search *search, rdt_values *out, redt
 
 /* What mark_sizes does not replace of a problem. */
 static redtune_problem without_size(redtune_problem problem) {
-    if (rdt_plane_has(&problem)) *results_of(&problem) = problem.outer_step = problem.step = 0;
+    if (rdt_plane_has(&problem)) *result_extent(&problem) = problem.outer_step = problem.step = 0;
     problem.count = 0;
     return problem;
 }
