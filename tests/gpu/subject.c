@@ -61,8 +61,9 @@ bool subject_is_wanted(const workshop *shop, const rdt_point *point) {
     const char *config = getenv("RDT_TEST_CONFIG");
     char text[RDT_POINT_TEXT_BYTES];
     if (!config) return true;
+    const bool without = *config == '!';
     rdt_point_format(rdt_codegen_spaces(shop->codegen), point, text);
-    return strstr(text, config) != NULL;
+    return (strstr(text, config + without) != NULL) != without;
 }
 
 redtune_status subject_open(workshop *shop, const redtune_problem *problem, const rdt_point *point,

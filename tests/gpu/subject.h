@@ -70,8 +70,8 @@ redtune_dtype subject_result(const subject *self, int output);
  * it seconds. */
 bool subject_is_light(const rdt_space *space, const rdt_point *point);
 
-/* Whether the point has $RDT_TEST_CONFIG in its text, such as finish=cluster; without it all have.
- */
+/* Whether the point has $RDT_TEST_CONFIG in its text, such as finish=cluster, or with an
+ * exclamation mark before it, has not. Without it all are wanted. */
 bool subject_is_wanted(const workshop *shop, const rdt_point *point);
 
 /* How many additions an element passes through at most: docs/ops.md's d. */
