@@ -4,7 +4,7 @@ local number = require "report/number"
 
 local chart = {}
 
-local WIDTH <const>, LEFT <const>, RIGHT <const>, TOP <const> = 360, 44, 18, 10
+local WIDTH <const>, LEFT <const>, RIGHT <const>, TOP <const> = 360, 48, 18, 10
 
 local function at(x)
     return ("%.1f"):format(x)
@@ -135,9 +135,12 @@ function chart.plane(plane, label, cell)
     local wide = (WIDTH - left - 2) / #plane.cols
     local parts = {}
     local function add(part) parts[#parts + 1] = part end
+    local free = 0 -- where the label before ends
     for k, col in ipairs(plane.cols) do
-        if wide >= 24 or k % 2 == 1 then
-            add(text(left + (k - 0.5) * wide, 12, "mid note", number.count(col)))
+        local name, middle = number.count(col), left + (k - 0.5) * wide
+        if middle - 3.3 * #name >= free then
+            add(text(middle, 12, "mid note", name))
+            free = middle + 3.3 * #name + 4
         end
     end
     for i, size in ipairs(plane.rows) do
@@ -152,7 +155,7 @@ function chart.plane(plane, label, cell)
                 add(('<rect class="cell %s" x="%s" y="%s" width="%s" height="%d" fill-opacity="%.2f">'
                     .. '<title>%s</title></rect>'):format(class, at(x), at(y), at(wide - 1), row - 1,
                                                           opacity, note))
-                if wide >= 16 then
+                if wide >= 5 * #shown + 3 then
                     add(text(x + wide / 2 - 0.5, y + 13, opacity > 0.6 and "mid tiny over"
                              or "mid tiny", shown))
                 end
