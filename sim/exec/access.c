@@ -154,11 +154,19 @@ static void add_word(bank_words *words, uint32_t word) {
         words->first[word % BANKS] = word;
 }
 
+/* Whether all lanes are there, each behind the one before it. */
+static bool is_row(uint32_t lanes, const sim_access *access, const uint32_t *offsets) {
+    uint32_t apart = ~lanes;
+    for (uint32_t i = 0; i < SIM_LANES; i++) apart |= offsets[i] ^ (offsets[0] + i * access->bytes);
+    return !apart;
+}
+
 /* Passes over the banks: lanes that want different words of one bank take turns. Accesses of 8
  * and 16 bytes go in halves and quarters of a warp, as hardware does. */
 static uint32_t count_wavefronts(uint32_t lanes, const sim_access *access,
                                  const uint32_t *offsets) {
     uint32_t per_wave = access->bytes <= BANK_BYTES ? SIM_LANES : WAVE_BYTES / access->bytes;
+    if (is_row(lanes, access, offsets)) return SIM_LANES / per_wave;
     uint32_t words_each = access->bytes <= BANK_BYTES ? 1 : access->bytes / BANK_BYTES;
     uint32_t total = 0;
     for (uint32_t first = 0; first < SIM_LANES; first += per_wave) {

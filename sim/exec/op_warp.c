@@ -36,8 +36,8 @@ static bool masks_hold(sim_run *x, const sim_inst *in, uint32_t lanes) {
 }
 
 /* Where a lane reads from; its own lane when the source is out of range. */
-static uint32_t source_lane(sim_shuffle mode, uint32_t lane, uint32_t b, uint32_t c,
-                            bool *in_range) {
+static inline uint32_t source_lane(sim_shuffle mode, uint32_t lane, uint32_t b, uint32_t c,
+                                   bool *in_range) {
     uint32_t clamp = c & 31, segment = c >> 8 & 31;
     uint32_t most = (lane & segment) | (clamp & ~segment), least = lane & segment;
     int from = (int)lane;
@@ -63,6 +63,28 @@ static uint32_t source_lane(sim_shuffle mode, uint32_t lane, uint32_t b, uint32_
     return *in_range ? (uint32_t)from : lane;
 }
 
+/* The whole warp, and nobody left out; the mode is a constant of each call. */
+static inline uint32_t shuffle_all(sim_shuffle mode, uint64_t *d, const uint64_t *source,
+                                   const uint64_t *b, const uint64_t *c) {
+    uint32_t valid = 0;
+    for (uint32_t i = 0; i < SIM_LANES; i++) {
+        bool in_range = false;
+        d[i] = source[source_lane(mode, i, (uint32_t)b[i], (uint32_t)c[i], &in_range)];
+        valid |= (uint32_t)in_range << i;
+    }
+    return valid;
+}
+
+static uint32_t shuffle_whole(sim_shuffle mode, uint64_t *d, const uint64_t *source,
+                              const uint64_t *b, const uint64_t *c) {
+    switch (mode) {
+    case SIM_SHUFFLE_UP: return shuffle_all(SIM_SHUFFLE_UP, d, source, b, c);
+    case SIM_SHUFFLE_DOWN: return shuffle_all(SIM_SHUFFLE_DOWN, d, source, b, c);
+    case SIM_SHUFFLE_BFLY: return shuffle_all(SIM_SHUFFLE_BFLY, d, source, b, c);
+    default: return shuffle_all(mode, d, source, b, c);
+    }
+}
+
 void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t source[SIM_LANES];
     uint64_t *d = sim_row(x, in->ref[0]);
@@ -72,13 +94,14 @@ void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
     const bool all = all_meet(masks, lanes);
     if (!all && !masks_hold(x, in, lanes)) return;
     memcpy(source, sim_row(x, in->ref[2]), sizeof source);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+    if (all) valid = shuffle_whole((sim_shuffle)in->mode, d, source, b, c);
+    for (uint32_t rest = all ? 0 : lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
         bool in_range = false;
         uint32_t from =
             source_lane((sim_shuffle)in->mode, i, (uint32_t)b[i], (uint32_t)c[i], &in_range);
         uint32_t present = lanes & (uint32_t)masks[i];
-        if (!all && !(present >> from & 1) &&
+        if (!(present >> from & 1) &&
             sim_find(x, in, i, REDTUNE_SIM_BAD_MASK,
                      "shuffles from lane %u, which is not there: mask 0x%08x, at the "
                      "instruction 0x%08x",

@@ -124,8 +124,11 @@ void sim_order_global(sim_run *x, const sim_inst *in, uint32_t lane, sim_alloc *
     if (!tags) return; /* accesses are aligned, so none crosses a page */
     tags += offset % SIM_PAGE_BYTES;
     uint32_t thread = x->warp->index * SIM_LANES + lane;
+    sim_global_tag before = {.block = 0};
     for (uint32_t i = 0; i < bytes; i++) {
-        if (tags[i].block && !is_ordered(x, in, lane, &tags[i])) {
+        const bool is_known = !memcmp(&tags[i], &before, sizeof before);
+        before = tags[i];
+        if (tags[i].block && !is_known && !is_ordered(x, in, lane, &tags[i])) {
             uint32_t writer = tags[i].thread;
             bool other_block = tags[i].block - 1u != x->block->index;
             sim_find(x, in, lane, REDTUNE_SIM_GLOBAL_RACE,
@@ -240,30 +243,43 @@ static void put_write(const sim_run *x, sim_shared_tag *tag, uint32_t lane, sim_
     tag->read_lanes = 0;
 }
 
+/* One byte's part of an access; false: it is a finding. */
+static bool order_byte(sim_run *x, const sim_inst *in, uint32_t lane, sim_place at,
+                       sim_touch touch) {
+    const bool reads = touch != SIM_TOUCH_WRITE && touch != SIM_TOUCH_STRONG_WRITE;
+    const bool writes = touch != SIM_TOUCH_READ && touch != SIM_TOUCH_STRONG_READ;
+    const bool races = sim_find_checks(x->grid, REDTUNE_SIM_SHARED_RACE);
+    sim_shared_tag *tag = &at.block->tags[at.offset];
+    const bool written = tag->write_clock >= at.block->start_clock;
+    uint32_t other = 0;
+    if (reads && !written &&
+        sim_find(x, in, lane, REDTUNE_SIM_UNINITIALISED,
+                 "reads shared memory at offset %u that the block never wrote", at.offset))
+        return false;
+    if (races && written && !write_is_ordered(x, tag, lane, touch)) {
+        find_shared(x, in, lane, at, touch, "wrote", tag->write_thread);
+        return false;
+    }
+    if (races && writes && touch < SIM_TOUCH_ATOMIC && !reads_are_ordered(x, tag, lane, &other)) {
+        find_shared(x, in, lane, at, touch, "reads", other);
+        return false;
+    }
+    if (touch == SIM_TOUCH_READ) put_read(x, tag, lane);
+    if (writes) put_write(x, tag, lane, touch);
+    return true;
+}
+
+/* The bytes of an element have one history: what goes for the first goes for those with its tag. */
 void sim_order_shared(sim_run *x, const sim_inst *in, uint32_t lane, sim_place at,
                       sim_touch touch) {
-    bool reads = touch != SIM_TOUCH_WRITE && touch != SIM_TOUCH_STRONG_WRITE;
-    bool writes = touch != SIM_TOUCH_READ && touch != SIM_TOUCH_STRONG_READ;
-    bool races = sim_find_checks(x->grid, REDTUNE_SIM_SHARED_RACE);
-    for (const uint32_t end = at.offset + at.bytes; at.offset < end; at.offset++) {
-        sim_shared_tag *tag = &at.block->tags[at.offset];
-        bool written = tag->write_clock >= at.block->start_clock;
-        uint32_t other = 0;
-        if (reads && !written &&
-            sim_find(x, in, lane, REDTUNE_SIM_UNINITIALISED,
-                     "reads shared memory at offset %u that the block never wrote", at.offset)) {
-            return;
+    sim_shared_tag *tag = &at.block->tags[at.offset], before = *tag;
+    if (!order_byte(x, in, lane, at, touch)) return;
+    const sim_shared_tag after = *tag;
+    for (const uint32_t end = at.offset + at.bytes; ++at.offset < end;) {
+        if (!memcmp(++tag, &before, sizeof before)) {
+            *tag = after;
+            continue;
         }
-        if (races && written && !write_is_ordered(x, tag, lane, touch)) {
-            find_shared(x, in, lane, at, touch, "wrote", tag->write_thread);
-            return;
-        }
-        if (races && writes && touch < SIM_TOUCH_ATOMIC &&
-            !reads_are_ordered(x, tag, lane, &other)) {
-            find_shared(x, in, lane, at, touch, "reads", other);
-            return;
-        }
-        if (touch == SIM_TOUCH_READ) put_read(x, tag, lane);
-        if (writes) put_write(x, tag, lane, touch);
+        if (!order_byte(x, in, lane, at, touch)) return;
     }
 }

@@ -17,8 +17,8 @@ typedef struct sim_global_tag {
 typedef struct sim_shared_tag {
     uint32_t write_clock;
     uint32_t read_clock;
-    uint32_t read_lanes; /* of warp read_warp, since a barrier or a sync of the whole warp */
-    uint16_t write_thread : 13;
+    uint32_t read_lanes;        /* of warp read_warp, since a barrier or a sync of the whole warp */
+    uint16_t write_thread : 14; /* a bit more than it takes: none is over */
     uint16_t write_strong : 1;
     uint16_t write_late : 1; /* by a thread on its way from arriving at its cluster's barrier */
     uint16_t read_warp;      /* SIM_MANY_WARPS + rank: of several of a block */
