@@ -14,6 +14,14 @@
 #define SIM_NO_OVERLAP _Pragma("GCC ivdep")
 #endif
 
+/* A step over lanes is made twice: for what every x86-64 has, and for twice as wide vectors. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && __GNUC__ >= 12 &&            \
+    !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SIM_WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define SIM_WIDE
+#endif
+
 enum { SIM_ALL_LANES_COUNT = 32 };
 #define SIM_ALL_LANES 0xffffffffu
 
@@ -76,21 +84,21 @@ static inline uint64_t sim_f64_bits(double value) {
 /* Steps of one, two and three sources: RESULT is an expression of a, b and c, which READ has
  * turned into values; it gives the bits to keep. */
 #define SIM_STEP1(name, READ, RESULT)                                                              \
-    static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                             \
+    SIM_WIDE static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                    \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         const uint64_t *pa = sim_row(x, in->ref[1]);                                               \
         SIM_FOR_LANES(i, lanes, READ(a, pa[i]); d[i] = (RESULT));                                  \
     }
 
 #define SIM_STEP2(name, READ, RESULT)                                                              \
-    static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                             \
+    SIM_WIDE static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                    \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         const uint64_t *pa = sim_row(x, in->ref[1]), *pb = sim_row(x, in->ref[2]);                 \
         SIM_FOR_LANES(i, lanes, READ(a, pa[i]); READ(b, pb[i]); d[i] = (RESULT));                  \
     }
 
 #define SIM_STEP3(name, READ, RESULT)                                                              \
-    static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                             \
+    SIM_WIDE static void name(sim_run *x, const sim_inst *in, uint32_t lanes) {                    \
         uint64_t *d = sim_row(x, in->ref[0]);                                                      \
         const uint64_t *pa = sim_row(x, in->ref[1]), *pb = sim_row(x, in->ref[2]);                 \
         const uint64_t *pc = sim_row(x, in->ref[3]);                                               \

@@ -45,14 +45,16 @@ SIM_STEP1(popc_64, SIM_READ_U64, (uint32_t)__builtin_popcountll(a))
 SIM_STEP1(clz_32, SIM_READ_U32, a ? (uint32_t)__builtin_clz(a) : 32u)
 SIM_STEP1(clz_64, SIM_READ_U64, a ? (uint32_t)__builtin_clzll(a) : 64u)
 
-static inline uint64_t reverse(uint64_t value, uint32_t bits) {
-    uint64_t result = 0;
-    for (uint32_t i = 0; i < bits; i++) result |= (value >> i & 1) << (bits - 1 - i);
-    return result;
+/* Of 64 bits: neighbours change places, then pairs, fours and bytes. */
+static inline uint64_t reverse(uint64_t value) {
+    value = (value >> 1 & 0x5555555555555555) | (value & 0x5555555555555555) << 1;
+    value = (value >> 2 & 0x3333333333333333) | (value & 0x3333333333333333) << 2;
+    value = (value >> 4 & 0x0f0f0f0f0f0f0f0f) | (value & 0x0f0f0f0f0f0f0f0f) << 4;
+    return __builtin_bswap64(value);
 }
 
-SIM_STEP1(brev_32, SIM_READ_U32, reverse(a, 32))
-SIM_STEP1(brev_64, SIM_READ_U64, reverse(a, 64))
+SIM_STEP1(brev_32, SIM_READ_U32, reverse(a) >> 32)
+SIM_STEP1(brev_64, SIM_READ_U64, reverse(a))
 
 /* The highest bit that differs from the sign; all ones if all are the sign. */
 static inline uint32_t find_high(uint64_t value, uint32_t bits, bool is_signed, bool shift_amount) {
@@ -168,7 +170,7 @@ SIM_STEP3(prmt_ecr, SIM_READ_U32, permute(a, b, prmt_modes[4][c & 3]))
 SIM_STEP3(prmt_rc16, SIM_READ_U32, permute(a, b, prmt_modes[5][c & 3]))
 
 /* lop3: bit k of the table is the result where a, b and c have the bits of k. */
-static void lop3(sim_run *x, const sim_inst *in, uint32_t lanes) {
+SIM_WIDE static void lop3(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]), *b = sim_row(x, in->ref[2]);
     const uint64_t *c = sim_row(x, in->ref[3]);
@@ -182,7 +184,7 @@ static void lop3(sim_run *x, const sim_inst *in, uint32_t lanes) {
         } d[i] = result);
 }
 
-static void selp(sim_run *x, const sim_inst *in, uint32_t lanes) {
+SIM_WIDE static void selp(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]), *b = sim_row(x, in->ref[2]);
     uint32_t chosen = sim_mask(x, in->ref[3]);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define COMPARE(name, T, READ, expression)                                                         \
-    static uint32_t name(const uint64_t *pa, const uint64_t *pb) {                                 \
+    SIM_WIDE static uint32_t name(const uint64_t *pa, const uint64_t *pb) {                        \
         uint32_t result = 0;                                                                       \
         for (uint32_t i = 0; i < SIM_LANES; i++) {                                                 \
             T a = READ(pa[i]), b = READ(pb[i]);                                                    \

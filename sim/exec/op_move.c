@@ -13,7 +13,7 @@ void sim_step_yield(sim_run *x, const sim_inst *in, uint32_t lanes) {
     x->budget = 0;
 }
 
-void sim_step_move(sim_run *x, const sim_inst *in, uint32_t lanes) {
+SIM_WIDE void sim_step_move(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *a = sim_row(x, in->ref[1]);
     SIM_FOR_LANES(i, lanes, d[i] = a[i]);
@@ -27,7 +27,7 @@ void sim_step_move_wide(sim_run *x, const sim_inst *in, uint32_t lanes) {
 }
 
 /* mov.b64 d, {low, high}: the first part is the lowest */
-void sim_step_pack(sim_run *x, const sim_inst *in, uint32_t lanes) {
+SIM_WIDE void sim_step_pack(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t *d = sim_row(x, in->ref[0]), result[SIM_LANES] = {0};
     uint32_t bits = in->bytes * 8u;
     uint64_t keep = (1ull << bits) - 1;
@@ -38,7 +38,7 @@ void sim_step_pack(sim_run *x, const sim_inst *in, uint32_t lanes) {
     SIM_FOR_LANES(i, lanes, d[i] = result[i]);
 }
 
-void sim_step_unpack(sim_run *x, const sim_inst *in, uint32_t lanes) {
+SIM_WIDE void sim_step_unpack(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t source[SIM_LANES];
     uint32_t bits = in->bytes * 8u;
     uint64_t keep = (1ull << bits) - 1;
