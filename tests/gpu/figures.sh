@@ -17,6 +17,7 @@
 #   several   two results in one pass against one: 16, 64, 256 and 1024 MiB of f32
 #   axis_ops2 mean_var, logsumexp and max_at of f32 at six shapes, both axes, beside torch and
 #             torch.compile
+#   orders    sums in fixed order against free ones, compensated and exact ones against plain ones
 #   served    random shapes: the tune's choice against a search at those very shapes
 #
 # usage: tests/gpu/figures.sh BUILD LOGS [STEP...]   with these in the environment:
@@ -61,7 +62,7 @@ is_any_wanted() {
     return 1
 }
 if [ ! -s "$tuned" ] && is_any_wanted tune race_f32 race_f16 ops layouts recorded tune_ops \
-    cublas several axis_ops2 served; then
+    cublas several axis_ops2 orders served; then
     wanted+=(${wanted[@]:+tune})
     limit_s=300 step tune "$redtune" --device "$device" --db "$tuned"
 fi
@@ -131,6 +132,25 @@ beside_cublas() {
 figure cublas beside_cublas
 limit_s=120 figure several "$tests/several" 1.03 "$tuned"
 figure axis_ops2 race_along axis_ops2 --op mean_var,logsumexp,max_at --dtype f32 --shape six
+
+# orders.c's sums, tuned; what is in the database is not measured again.
+beside_plain() {
+    local six=1048576x64,1048576x16,65536x256,4096x4096,1024x1024,32x1024 dtype order axis accuracy
+    for dtype in f32 f16; do
+        for order in free fixed; do
+            tune_some --dtype $dtype --size 1K..512M --order $order --effort quick || return
+            tune_some --dtype $dtype --size 4871,155872,185364,741455 --order $order --effort quick || return
+            for axis in 1 0; do
+                tune_some --dtype $dtype --shape $six,262144x64 --axis $axis --order $order || return
+            done
+        done
+        for accuracy in compensated exact; do
+            tune_some --dtype $dtype --size 16M..512M --accuracy $accuracy || return
+        done
+    done
+    within $((${SECONDS_EACH:-240} + 60)) "$tests/orders" "$tuned"
+}
+tail_lines=80 figure orders beside_plain
 
 # From nothing, for the gain over the built-in default, and from the tune's database.
 recorded() {
