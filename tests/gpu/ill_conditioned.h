@@ -42,7 +42,10 @@ static int spread(redtune_dtype dtype) {
 
 /* The x of both, where y is given, that makes their sum as small as a rounding allows. */
 static double cancel(redtune_dtype dtype, const rational *sum, double y) {
-    return rounded(dtype, (double)(-rational_real(sum) / (long double)y));
+    double x = (double)(-rational_real(sum) / (long double)y);
+    /* That of a few f16 may be beyond the largest number. */
+    while (!isfinite(rounded(dtype, x))) x /= 2;
+    return rounded(dtype, x);
 }
 
 /* Factors of what is added: y is 1 where the op has one input. */

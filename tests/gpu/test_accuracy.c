@@ -182,90 +182,113 @@ static rdt_point draw_point(rdt_case at, uint64_t *state) {
     return point;
 }
 
-static void check_point(const redtune_problem *problem, const rdt_point *point,
-                        const rdt_extents *extents, uint64_t *state) {
-    subject self;
-    CHECK_OK(subject_open(&shop, problem, point, &self, &err), err);
-    const bool exact = problem->accuracy == REDTUNE_ACCURACY_EXACT;
+/* A kernel on the sets of those extents. */
+static void check_sets(subject *self, const rdt_extents *extents, uint64_t *state) {
+    const bool exact = self->problem.accuracy == REDTUNE_ACCURACY_EXACT;
+    const rdt_extents complete = rdt_launch_complete(*extents);
     for (int kind = 0; kind < SETS + exact && !check_state.failed; kind++) {
         const uint64_t offset = next(state) % (OFFSET_MAX + 1);
         if (exact) {
-            check_rounded(&self, (set)kind, extents, offset, state);
+            check_rounded(self, (set)kind, &complete, offset, state);
             continue;
         }
-        const long double worst = measure(&self, (set)kind, extents, offset, state);
+        const long double worst = measure(self, (set)kind, &complete, offset, state);
         check_that(worst <= 1, __FILE__, __LINE__, "%s: %s's set is off by %.3Lg times the bound",
-                   self.name, set_names[kind], worst);
+                   self->name, set_names[kind], worst);
+    }
+}
+
+/* Extents of one layout, up to the first without a count, whose kernels are right for all of them,
+ * and how many kernels are drawn for each problem. */
+enum { EXTENTS_MAX = 4 };
+typedef struct layout {
+    rdt_extents extents[EXTENTS_MAX];
+    int drawn, drawn_simulated;
+} layout;
+
+/* How many kernels of the fact there were: parts share them out by their number in all of it. */
+static size_t numbered;
+
+/* The kernel of that point on all extents, or the default of the first ones on these. */
+static int check_kernel(const redtune_problem *problem, const rdt_point *point,
+                        const rdt_extents *extents, uint64_t *state) {
+    uint64_t own = next(state);
+    subject self;
+    if (!subject_is_of_part(numbered++) || subject_is_late()) return 0;
+    const redtune_status status = subject_open(&shop, problem, point, &self, &err);
+    check_that(!status, __FILE__, __LINE__, "%s", err.message);
+    if (status) return 0;
+    for (size_t k = 0; k < EXTENTS_MAX && extents[k].count; k++) {
+        check_sets(&self, &extents[k], &own);
+        if (!point) break;
     }
     subject_close(&self);
+    return 1;
 }
 
-/* The built-in default, and others, of every problem or, simulated, one of so many. */
-static void check_extents(redtune_accuracy accuracy, rdt_extents extents, int points,
-                          size_t one_of) {
-    uint64_t state = extents.count;
-    const rdt_extents complete = rdt_launch_complete(extents);
+static redtune_status problem_of(redtune_problem problem, redtune_accuracy accuracy,
+                                 const rdt_extents *extents, redtune_problem *out) {
+    problem.accuracy = accuracy;
+    problem.count = extents->count;
+    problem.outer = extents->outer;
+    problem.inner = extents->inner;
+    problem.outer_step = extents->outer_step;
+    return rdt_problem_resolve(&problem, out, &err);
+}
+
+/* Of every problem or, simulated, of one of so many. */
+static void check_layout(redtune_accuracy accuracy, const layout *at, size_t one_of) {
     if (!gpu.context) SKIP("there is no GPU");
+    const bool simulated = device_is_simulated(&gpu);
+    uint64_t state = at->extents[0].count;
+    int done = 0;
+    size_t count = 0;
+    while (count < EXTENTS_MAX && at->extents[count].count) count++;
+    numbered = 0;
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
-        redtune_problem problem = problems[i];
-        if ((device_is_simulated(&gpu) && i % one_of) || !subject_is_of_part(i)) continue;
-        if (accuracy == REDTUNE_ACCURACY_EXACT && problem.op != REDTUNE_SUM) continue;
-        problem.accuracy = accuracy;
-        problem.count = extents.count;
-        problem.outer = extents.outer;
-        problem.inner = extents.inner;
-        problem.outer_step = extents.outer_step;
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        const rdt_case at = {&problem, &gpu.context->facts};
-        check_point(&problem, NULL, &complete, &state);
-        for (int k = 0; k < points && !check_state.failed; k++) {
-            const rdt_point point = draw_point(at, &state);
-            check_point(&problem, &point, &complete, &state);
+        if (simulated && i % one_of) continue;
+        if (accuracy == REDTUNE_ACCURACY_EXACT && problems[i].op != REDTUNE_SUM) continue;
+        for (size_t k = 0; k < count; k++) {
+            redtune_problem problem;
+            CHECK_OK(problem_of(problems[i], accuracy, &at->extents[k], &problem), err);
+            done += check_kernel(&problem, NULL, &at->extents[k], &state);
+        }
+        for (int n = 0; n < (simulated ? at->drawn_simulated : at->drawn); n++) {
+            redtune_problem problem;
+            CHECK_OK(problem_of(problems[i], accuracy, &at->extents[(size_t)n % count], &problem),
+                     err);
+            const rdt_case drawn = {&problem, &gpu.context->facts};
+            const rdt_point point = draw_point(drawn, &state);
+            done += check_kernel(&problem, &point, at->extents, &state);
         }
     }
+    printf("%s: %d kernels\n", check_state.fact, done);
+    fflush(stdout);
 }
 
-static int points_of(int on_gpu, int simulated) {
-    return gpu.context && device_is_simulated(&gpu) ? simulated : on_gpu;
-}
+static const layout whole = {{{.count = ELEMENTS_MAX}, {.count = 77}}, 12, 3};
+static const layout rows = {
+    {{.count = 97, .outer = 40}, {.count = 1500, .outer = 3, .outer_step = 1504}, {4, 90}}, 12, 2};
+static const layout columns = {{{64, 1, 72}, {50, 3, 31}, {3, 1, 96}}, 12, 2};
 
 static void whole_arrays_are_within_the_bound(void) {
-    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = ELEMENTS_MAX},
-                  points_of(10, 3), 1);
-    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 77}, points_of(4, 1), 4);
+    check_layout(REDTUNE_ACCURACY_COMPENSATED, &whole, 1);
 }
 
 static void rows_are_within_the_bound(void) {
-    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 97, .outer = 40},
-                  points_of(5, 2), 2);
-    check_extents(REDTUNE_ACCURACY_COMPENSATED,
-                  (rdt_extents){.count = 1500, .outer = 3, .outer_step = 1504}, points_of(5, 1), 3);
-    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 4, .outer = 90},
-                  points_of(5, 1), 5);
+    check_layout(REDTUNE_ACCURACY_COMPENSATED, &rows, 2);
 }
 
 static void columns_are_within_the_bound(void) {
-    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 64, .inner = 72},
-                  points_of(5, 2), 2);
-    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 50, .outer = 3, .inner = 31},
-                  points_of(5, 1), 3);
-    check_extents(REDTUNE_ACCURACY_COMPENSATED, (rdt_extents){.count = 3, .inner = 96},
-                  points_of(10, 1), 5);
+    check_layout(REDTUNE_ACCURACY_COMPENSATED, &columns, 2);
 }
 
 static void exact_sums_of_whole_arrays_are_the_nearest(void) {
-    check_extents(REDTUNE_ACCURACY_EXACT, (rdt_extents){.count = ELEMENTS_MAX}, points_of(10, 2),
-                  1);
-    check_extents(REDTUNE_ACCURACY_EXACT, (rdt_extents){.count = 77}, points_of(4, 1), 3);
+    check_layout(REDTUNE_ACCURACY_EXACT, &whole, 1);
 }
 
 static void exact_sums_of_rows_are_the_nearest(void) {
-    check_extents(REDTUNE_ACCURACY_EXACT, (rdt_extents){.count = 97, .outer = 40}, points_of(5, 1),
-                  1);
-    check_extents(REDTUNE_ACCURACY_EXACT,
-                  (rdt_extents){.count = 1500, .outer = 3, .outer_step = 1504}, points_of(5, 1), 3);
-    check_extents(REDTUNE_ACCURACY_EXACT, (rdt_extents){.count = 4, .outer = 90}, points_of(5, 1),
-                  5);
+    check_layout(REDTUNE_ACCURACY_EXACT, &rows, 1);
 }
 
 /* $RDT_TEST_SETS of f32 and of f64. */

@@ -162,8 +162,13 @@ static rdt_point draw_point(rdt_case at, int family, uint64_t *state) {
     return point;
 }
 
+/* How many kernels of the fact were drawn: parts share them out by their number in all of it, so
+ * that each has as many. */
+static size_t drawn;
+
 static void check_problem(redtune_problem problem, void (*check)(subject *self, uint64_t *state),
                           int kernels, uint64_t *state) {
+    int done = 0;
     rdt_point baseline;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
@@ -173,12 +178,16 @@ static void check_problem(redtune_problem problem, void (*check)(subject *self, 
     for (int i = 0; i < kernels && !check_state.failed; i++) {
         const rdt_point point = draw_point(at, baseline.family, state);
         uint64_t own = next(state);
-        if (!subject_is_of_part((size_t)i)) continue;
+        if (!subject_is_of_part(drawn++) || subject_is_late()) continue;
         subject self;
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         check(&self, &own);
         subject_close(&self);
+        done++;
     }
+    /* What is stopped has said how far it came. */
+    printf("%s: %d kernels\n", check_state.fact, done);
+    fflush(stdout);
 }
 
 static const redtune_problem problems[] = {
@@ -208,6 +217,7 @@ enum { PROBLEMS = sizeof problems / sizeof *problems };
 
 static void kernels_have_the_bits_of_the_order(void) {
     uint64_t state = 1;
+    drawn = 0;
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
@@ -331,6 +341,7 @@ static void check_column_kernel(subject *self, uint64_t *state) {
 static void check_layout(uint64_t count, uint64_t outer, uint64_t inner,
                          void (*check)(subject *self, uint64_t *state), uint64_t seed) {
     uint64_t state = seed;
+    drawn = 0;
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
