@@ -16,9 +16,11 @@ local family = {
 
 family.params = {
     { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
+    { name = "lanes", values = { 32, 64, 128, 256 },
+      doc = "threads that share a chunk of 4 KiB: a group" },
     { name = "chunks", values = { 1, 2, 4, 8 },
-      doc = "chunks of 4 KiB that a warp takes one after the other, at least" },
-    { name = "unroll", values = { 2, 4, 8 }, doc = "independent loads in flight per thread" },
+      doc = "chunks that a group takes one after the other, at least" },
+    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
     { name = "resident", values = { 512, 1024, 1536, 2048 },
       doc = "threads that a multiprocessor has registers for, at least" },
     { name = "load", labels = { "no_allocate", "plain", "streaming" },
@@ -30,7 +32,7 @@ family.params = {
       doc = "blocks per multiprocessor at most, if they share results" },
 }
 
-local CHUNK_BYTES <const>, BLOCKS <const> = 4096, 16
+local CHUNK_BYTES <const>, CHUNK_LOADS <const>, BLOCKS <const> = 4096, 256, 16
 
 function family.serves(p)
     if p.op.indexed then return false end
@@ -40,7 +42,7 @@ end
 
 -- The elements of a node, where no more chunks are needed for each.
 local function node(c, p)
-    return c.block // 32 * c.chunks * (CHUNK_BYTES // p.dtype.bytes)
+    return c.block // c.lanes * c.chunks * (CHUNK_BYTES // p.dtype.bytes)
 end
 
 local function nodes(c, p)
@@ -59,6 +61,16 @@ local function input_bytes(p)
     return p.count * p.outer * limits.element_bytes(p)
 end
 
+-- Two sets of the values of threads that share chunks, and of groups and warps.
+local function shared_bytes(c, p, d)
+    local values = (c.lanes > 32 and c.block or 0) + c.block // c.lanes + c.block // 32
+    return 2 * values * limits.accumulator_bytes(p, d) + 16
+end
+
+local function has_room(c, p, d)
+    return shared_bytes(c, p, d) <= d.shared_bytes_per_block
+end
+
 function family.allowed(c, p, d)
     if c.block > d.threads_per_block then
         return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
@@ -66,6 +78,20 @@ function family.allowed(c, p, d)
     if c.resident > d.threads_per_sm then
         return false, "resident=%d, and the device has %d threads per multiprocessor", c.resident,
             d.threads_per_sm
+    end
+    if c.lanes > c.block then
+        return false, "lanes=%d, and block=%d: a chunk's threads are of one block", c.lanes, c.block
+    end
+    if c.lanes > 32 and c.lanes * c.unroll ~= CHUNK_LOADS then
+        return false, "lanes=%d have %d loads of a chunk each: add unroll=%d", c.lanes,
+            CHUNK_LOADS // c.lanes, CHUNK_LOADS // c.lanes
+    end
+    if c.lanes == 32 and c.unroll == 1 then
+        return false, "unroll=1, and a warp has 8 loads of a chunk: add unroll=2"
+    end
+    if not has_room(c, p, d) then
+        return false, "block=%d and lanes=%d take %d bytes of shared memory, and a block has %d", c.block,
+            c.lanes, shared_bytes(c, p, d), d.shared_bytes_per_block
     end
     if c.rows > 1 and (p.layout == "whole" or c.finish ~= "single") then
         return false, "rows=%d, and blocks make one result only: add rows=1", c.rows
@@ -78,8 +104,8 @@ function family.allowed(c, p, d)
 end
 
 function family.distinct(c, p, d)
-    -- No chunks for half of the warps, or of those that each takes.
-    if c.block * c.chunks > 32 and node(c, p) >= 2 * p.count then return false end
+    -- No chunks for half of the groups, or of those that each takes.
+    if c.block * c.chunks > c.lanes and node(c, p) >= 2 * p.count then return false end
     -- A multiprocessor has whole blocks, and BLOCKS of them at most are asked for.
     if c.resident % c.block > 0 or c.resident > BLOCKS * c.block then return false end
     if p.layout == "rows" then
@@ -105,7 +131,7 @@ end
 local function is_useful_for_rows(c, p, d)
     if c.rows > 1 and sets(c, p) < 8 * d.sm_count then return false end
     -- A warp goes through many chunks, where several could.
-    if c.block < 256 and 32 * p.count > c.block * 16 * node({ block = 32, chunks = 1 }, p) then
+    if c.block < 256 and 32 * p.count > c.block * 16 * node({ block = 32, lanes = 32, chunks = 1 }, p) then
         return false
     end
     return c.load ~= "streaming" and limits.useful(c, p, d, sets(c, p))
@@ -114,7 +140,11 @@ end
 function family.useful(c, p, d)
     local most = resident_max(c, p, d)
     if c.resident > most then return false end
-    if limits.accumulator_bytes(p, d) <= 8 and c.resident < math.min(1024, most, BLOCKS * c.block) then
+    if c.lanes > 32 then
+        -- A barrier for each chunk.
+        if input_bytes(p) > 8 * 1024 * 1024 or c.chunks > 1 then return false end
+        if c.resident ~= math.min(1024, BLOCKS * c.block) then return false end
+    elseif limits.accumulator_bytes(p, d) <= 8 and c.resident < math.min(1024, most, BLOCKS * c.block) then
         return false
     end
     if p.layout == "rows" then return is_useful_for_rows(c, p, d) end
@@ -127,15 +157,16 @@ end
 -- The default's grids for inputs of up to so many bytes, after what won on an H200.
 local KiB, MiB = 1024, 1024 * 1024
 local grids = {
-    { bytes = 8 * KiB, block = 64, unroll = 8, per_sm = 1, finish = "single" },
-    { bytes = 16 * KiB, block = 128, unroll = 8, per_sm = 1, finish = "single" },
-    { bytes = 32 * KiB, block = 256, unroll = 8, per_sm = 1, finish = "single" },
-    { bytes = 64 * KiB, block = 512, unroll = 8, per_sm = 1, finish = "single" },
+    { bytes = 4 * KiB, block = 128, lanes = 128, unroll = 2, per_sm = 1, finish = "single" },
+    { bytes = 8 * KiB, block = 256, lanes = 128, unroll = 2, per_sm = 1, finish = "single" },
+    { bytes = 16 * KiB, block = 512, lanes = 128, unroll = 2, per_sm = 1, finish = "single" },
+    { bytes = 32 * KiB, block = 512, lanes = 64, unroll = 4, per_sm = 1, finish = "single" },
+    { bytes = 64 * KiB, block = 1024, lanes = 64, unroll = 4, per_sm = 1, finish = "single" },
     { bytes = 96 * KiB, block = 1024, unroll = 4, per_sm = 1, finish = "single" },
-    { bytes = 512 * KiB, block = 32, unroll = 8, narrow_unroll = 4, per_sm = 1 },
-    { bytes = 1 * MiB, block = 32, unroll = 8, per_sm = 2 },
-    { bytes = 2 * MiB, block = 128, unroll = 8, per_sm = 1 },
-    { bytes = 4 * MiB, block = 256, unroll = 8, per_sm = 1 },
+    { bytes = 512 * KiB, block = 256, lanes = 256, unroll = 1, per_sm = 1 },
+    { bytes = 1 * MiB, block = 128, lanes = 128, unroll = 2, per_sm = 2 },
+    { bytes = 2 * MiB, block = 256, lanes = 64, unroll = 4, per_sm = 1 },
+    { bytes = 4 * MiB, block = 256, lanes = 64, unroll = 4, per_sm = 2 },
     { bytes = 16 * MiB, block = 256, unroll = 4, per_sm = 4 },
     { bytes = 128 * MiB, block = 512, unroll = 2, narrow_unroll = 4, resident = 1024, per_sm = 2 },
     { bytes = 384 * MiB, block = 1024, unroll = 2, resident = 1024, per_sm = 4 },
@@ -144,12 +175,13 @@ local grids = {
 
 local function resident_of(c, p, d)
     local most = limits.accumulator_bytes(p, d) > 8 and 512 or resident_max(c, p, d)
+    if c.lanes > 32 then most = 1024 end
     return math.min(most, d.threads_per_sm, BLOCKS * c.block)
 end
 
 -- Rows: a warp for each chunk, up to 16, and two chunks or more for each of several.
 local function default_of_rows(p, d)
-    local c = { block = 32, chunks = 1, unroll = p.dtype.bytes < 4 and 8 or 4, rows = 1,
+    local c = { block = 32, lanes = 32, chunks = 1, unroll = p.dtype.bytes < 4 and 8 or 4, rows = 1,
                 load = "no_allocate" }
     while c.block < 512 and 4 * node(c, p) <= p.count do c.block = 2 * c.block end
     limits.finished(c, d, sets(c, p), nodes(c, p), function(at) return splits(at, p, d) end)
@@ -164,11 +196,12 @@ function family.default(p, d)
     if p.layout == "rows" then return default_of_rows(p, d) end
     local row = limits.row_of(grids, input_bytes(p))
     local c = {
-        block = row.block, chunks = row.chunks or 1, load = "no_allocate",
+        block = row.block, lanes = row.lanes or 32, chunks = row.chunks or 1, load = "no_allocate",
         finish = row.finish or "poll",
         unroll = p.dtype.bytes < 4 and row.narrow_unroll or row.unroll, rows = 1,
         per_sm = row.per_sm,
     }
+    if not has_room(c, p, d) then c.lanes, c.unroll = 32, 4 end
     c.resident = math.min(row.resident or d.threads_per_sm, resident_of(c, p, d))
     return c
 end

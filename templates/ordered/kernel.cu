@@ -5,11 +5,11 @@
 //@ local acc = op.acc
 //@ local vec = 16 // dtype.bytes
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
-//@ local warps, shared = block // 32, finish ~= "single"
+//@ local warps, groups, own, shared = block // 32, block // lanes, 256 // lanes, finish ~= "single"
+//@ local function log2(n) return math.floor(math.log(n, 2) + 0.5) end
 //@ local ahead = arch >= 90 and not counts
 //@ local room = finish == "poll" and scratch.all_words_bytes // (8 * acc.halves) or scratch.all_slots_bytes // acc.bytes
-//@ local span = math.floor(math.log(warps * chunks, 2) + 0.5)
-//@ local node_levels = math.floor(math.log(16 // math.max(1, 8 // acc.halves), 2) + 0.5)
+//@ local span, node_levels = log2(groups * chunks), log2(16 // math.max(1, 8 // acc.halves))
 //@ local is_split = not shared and "false" or by_rows and "p.mine.splits > 1" or "true" -- results, by blocks
 //@ local count, extents = by_rows and "e.count" or "count", by_rows and "extents e" or "u64 count"
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered" with
@@ -34,7 +34,8 @@ typedef @{acc.c} accumulator;
 
 //@ include "lib/given.cu"
 constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 WARPS = BLOCK / 32;
+constexpr u32 LANES = @{lanes};  // threads that share a chunk: a group
+constexpr u32 GROUPS = BLOCK / LANES;
 constexpr u32 VEC = @{vec};  // elements per load
 constexpr u32 LOADS = 8;  // loads of a thread in a chunk
 constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
@@ -49,7 +50,7 @@ constexpr u64 PLACES = @{room};  // of nodes in scratch
 constexpr u64 NODES_MAX = 16 * BLOCK;  // of a result: a thread combines 16 at most
 //@ end
 //@ if ahead then
-constexpr u64 NODE_BYTES = WARPS * @{chunks} * CHUNK_BYTES;  // at least
+constexpr u64 NODE_BYTES = GROUPS * @{chunks} * CHUNK_BYTES;  // at least
 constexpr u64 AHEAD_BYTES = 1 << 20;  // larger inputs are not prefetched
 //@ end
 
@@ -77,25 +78,25 @@ __device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
     return nodes ? nodes : 1;
 }
 
-// Thread 0 returns the combination of the values of the warps' first lanes, neighbours first. All
-// threads of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values again has
-// passed the barrier of the other, before which this one was read.
-__device__ __forceinline__ accumulator reduce_warps(accumulator a, u32 turn@{given.parameter})
+// Thread 0 returns the combination of the values of the first threads of each THREADS, neighbours
+// first. All threads of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values
+// again has passed the barrier of the other, before which this one was read.
+template <u32 THREADS>
+__device__ __forceinline__ accumulator reduce_groups(accumulator a, u32 turn@{given.parameter})
 {
-//@ if warps > 1 then
-    __shared__ accumulator warp_value[2][WARPS];
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (lane == 0) warp_value[turn][warp] = a;
+    constexpr u32 VALUES = BLOCK / THREADS;
+    if (VALUES == 1) return a;
+    __shared__ accumulator group_value[2][VALUES];
+    if (threadIdx.x % THREADS == 0) group_value[turn][threadIdx.x / THREADS] = a;
     __syncthreads();
-    if (warp == 0) {
-        a = lane < WARPS ? warp_value[turn][lane] : @{op.identity};
-//@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
-//@         if step < warps then
-        a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@         end
+    if (threadIdx.x < 32) {
+        a = threadIdx.x < VALUES ? group_value[turn][threadIdx.x] : @{op.identity};
+//@ for _, step in ipairs { 1, 2, 4, 8, 16 } do
+//@     if step < warps then
+        if (@{step} < VALUES) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@     end
-    }
 //@ end
+    }
     return a;
 }
 
@@ -119,7 +120,7 @@ __device__ __forceinline__ plan plan_of(const rows &all)
 //@ else
     p.mine = share{1, 0, gridDim.x, blockIdx.x};
 //@ end
-    // A node has as many chunks as the warps need, or more where there would be too many nodes.
+    // A node has as many chunks as the groups need, or more where there would be too many nodes.
     const u64 chunks = (all.count + CHUNK - 1) / CHUNK;
     u64 most = 1;
 //@ if shared then
@@ -134,16 +135,25 @@ __device__ __forceinline__ plan plan_of(const rows &all)
 // This warp's part of a node of a row. Chunks are the node's at most, and those that the row has.
 __device__ __forceinline__ run run_of(const rows &all, u64 row, u32 node, u32 span)
 {
-    const u32 most = (1u << span) / WARPS;
+    const u32 most = (1u << span) / GROUPS;
     const u64 begin = (u64)(all.input + row * all.pitch);
     const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * most) * CHUNK_BYTES;
     return run_between(at, begin + all.count * sizeof(element), most);
 }
 
-// The row of the block's first node, and whether there is one.
+// The row and number of the block's first node, and whether there is one.
 __device__ __forceinline__ u64 first_row(const plan &p)
 {
     return @{by_rows and "p.mine.set * ROWS" or "0"};
+}
+
+__device__ __forceinline__ u32 first_node(const plan &p)
+{
+//@ if shared then
+    // The last block, which waits for the others, has none of which there may be a part only.
+    if (p.nodes <= p.mine.splits) return p.nodes - 1 - p.mine.split;
+//@ end
+    return p.mine.split;
 }
 
 __device__ __forceinline__ bool has_node(const plan &p)
@@ -151,12 +161,26 @@ __device__ __forceinline__ bool has_node(const plan &p)
     return @{by_rows and "p.mine.set < p.mine.sets && " or ""}p.mine.split < p.nodes;
 }
 
-// Ends a node of which the first lane has its warp's value: a row that is not split is finished, and
+// Goes on to the block's next node, of the same row or another.
+__device__ __forceinline__ void step_on(u64 &row, u32 &node, const plan &p)
+{
+//@ if shared then
+    if (@{is_split}) node += p.mine.splits;
+//@ end
+//@ if is_split ~= "true" then
+    if (!(@{is_split})) {
+        row++;
+        if (row % ROWS == 0) row += (u64)(gridDim.x - 1) * ROWS;
+    }
+//@ end
+}
+
+// Ends a node of which the first thread of each group has its value: a row that is not split is finished, and
 // the value of another node is left.
 __device__ __forceinline__ void end_node(accumulator a, u64 row, u32 node, u32 &turn,
                                          const plan &p, u64 count, @{result.c} *output, void *scratch@{given.parameter})
 {
-    a = reduce_warps(a, turn@{given.argument});
+    a = reduce_groups<LANES>(a, turn@{given.argument});
     turn ^= 1;
 //@ if shared then
     if (@{is_split}) {
@@ -168,6 +192,9 @@ __device__ __forceinline__ void end_node(accumulator a, u64 row, u32 node, u32 &
     if (threadIdx.x == 0) @{given.write("output[row]", "a", "count")}
 }
 
+//@ if lanes > 32 then
+//@     include "ordered/shared_chunks.cu"
+//@ else
 // Goes through the block's nodes. The loads of a warp's next step are on their way before the step
 // before it is done with.
 template <bool ALIGNED>
@@ -175,22 +202,14 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run o
                                            @{result.c} *output, void *scratch@{given.parameter})
 {
     u64 row = first_row(p);
-    u32 node = p.mine.split;
+    u32 node = first_node(p);
     bool is_there = has_node(p);
     vector v[UNROLL];
     load_first<ALIGNED>(v, own@{given.argument});
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;
-//@ if shared then
-        if (@{is_split}) next_node += p.mine.splits;
-//@ end
-//@ if is_split ~= "true" then
-        if (!(@{is_split})) {
-            next_row++;
-            if (next_row % ROWS == 0) next_row += (u64)(gridDim.x - 1) * ROWS;
-        }
-//@ end
+        step_on(next_row, next_node, p);
         is_there = next_row < all.number && next_node < p.nodes;
         run next = {};
         if (is_there) next = run_of(all, next_row, next_node, p.span);
@@ -202,6 +221,7 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run o
     }
 }
 
+//@ end
 //@ if ahead then
 // Asks for the block's first chunks to be brought into L2, a line of 128 bytes at a time. That
 // reads nothing, so it is right even while the kernel before may still write.
@@ -210,7 +230,7 @@ __device__ __forceinline__ void prefetch_node(const rows &all, const plan &p@{gi
     if (p.mine.set >= p.mine.sets) return;
     const u64 begin = (u64)(all.input + p.mine.set * ROWS * all.pitch);
     const u64 stop = begin + all.count * sizeof(element);
-    const u64 node = begin + ((u64)p.mine.split << p.span) * CHUNK_BYTES;
+    const u64 node = begin + ((u64)first_node(p) << p.span) * CHUNK_BYTES;
     for (u64 at = threadIdx.x * 128; at < NODE_BYTES; at += BLOCK * 128) {
         if (node + at >= stop) break;
         asm volatile("prefetch.global.L2 [%0];" : : "l"(node + at));
@@ -227,8 +247,10 @@ redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scra
     // What the arguments alone say is made before the kernel waits for the one before it.
     const rows all = @{by_rows and "rows{input, e.count, e.outer, e.outer_step}" or "rows{input, count, 1, 0}"};
     const plan p = plan_of(all);
+//@ if lanes == 32 then
     run own = {};
-    if (has_node(p)) own = run_of(all, first_row(p), p.mine.split, p.span);
+    if (has_node(p)) own = run_of(all, first_row(p), first_node(p), p.span);
+//@ end
 //@ local prefetch = ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(all, p" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", count, "output")) do
@@ -236,9 +258,9 @@ redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scra
 //@ end
     u32 turn = 0;
     if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
-        take_nodes<true>(all, p, own, turn, output, scratch@{given.argument});
+        take_nodes<true>(all, p, @{lanes == 32 and "own, " or ""}turn, output, scratch@{given.argument});
     else
-        take_nodes<false>(all, p, own, turn, output, scratch@{given.argument});
+        take_nodes<false>(all, p, @{lanes == 32 and "own, " or ""}turn, output, scratch@{given.argument});
 //@ if shared then
     if (!(@{is_split})) return;
     const u32 nodes = p.nodes;
@@ -256,7 +278,7 @@ redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scra
 //@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
     a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
 //@     end
-    a = combine(@{op.identity}, reduce_warps(a, turn@{given.argument})@{given.argument});
+    a = combine(@{op.identity}, reduce_groups<32>(a, turn@{given.argument})@{given.argument});
     if (threadIdx.x == 0) @{given.write("output[p.mine.set]", "a", "all.count")}
 //@ end
 }

@@ -67,9 +67,10 @@ LIST
 while read -r name op dtype config; do
     compare "$name" emit --order fixed --op "$op" --dtype "$dtype" --config "$config"
 done <<'LIST'
-ordered_f32_poll   sum    f32  block=256,chunks=2,unroll=4,resident=1536,finish=poll,per_sm=8
-ordered_f16_ticket dot    f16  block=64,chunks=1,unroll=8,resident=1024,finish=ticket,per_sm=2
-ordered_f64_single var    f64  block=128,chunks=1,unroll=2,resident=512,finish=single,per_sm=1
+ordered_f32_poll   sum    f32  block=256,lanes=32,chunks=2,unroll=4,resident=1536,finish=poll,per_sm=8
+ordered_f16_ticket dot    f16  block=64,lanes=32,chunks=1,unroll=8,resident=1024,finish=ticket,per_sm=2
+ordered_f64_single var    f64  block=128,lanes=32,chunks=1,unroll=2,resident=512,finish=single,per_sm=1
+ordered_f16_groups sum    f16  block=256,lanes=128,chunks=1,unroll=2,resident=1024,finish=poll,per_sm=1
 LIST
 
 # file, op, dtype, shape and axis, config, in fixed order

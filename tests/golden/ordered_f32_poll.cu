@@ -1,5 +1,5 @@
 // redtune: the sum of f32 into f32, by the template "ordered" with
-// block=256,chunks=2,unroll=4,resident=1536,load=no_allocate,rows=1,finish=poll
+// block=256,lanes=32,chunks=2,unroll=4,resident=1536,load=no_allocate,rows=1,finish=poll
 // compile with --fmad=false
 //
 // output[0] = x[0] + ... + x[n-1]
@@ -14,7 +14,8 @@ typedef float value;  // in registers
 typedef float accumulator;
 
 constexpr u32 BLOCK = 256;  // threads per block
-constexpr u32 WARPS = BLOCK / 32;
+constexpr u32 LANES = 32;  // threads that share a chunk: a group
+constexpr u32 GROUPS = BLOCK / LANES;
 constexpr u32 VEC = 4;  // elements per load
 constexpr u32 LOADS = 8;  // loads of a thread in a chunk
 constexpr u32 UNROLL = 4;  // independent loads in flight per thread
@@ -395,20 +396,22 @@ __device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
     return nodes ? nodes : 1;
 }
 
-// Thread 0 returns the combination of the values of the warps' first lanes, neighbours first. All
-// threads of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values again has
-// passed the barrier of the other, before which this one was read.
-__device__ __forceinline__ accumulator reduce_warps(accumulator a, u32 turn)
+// Thread 0 returns the combination of the values of the first threads of each THREADS, neighbours
+// first. All threads of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values
+// again has passed the barrier of the other, before which this one was read.
+template <u32 THREADS>
+__device__ __forceinline__ accumulator reduce_groups(accumulator a, u32 turn)
 {
-    __shared__ accumulator warp_value[2][WARPS];
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (lane == 0) warp_value[turn][warp] = a;
+    constexpr u32 VALUES = BLOCK / THREADS;
+    if (VALUES == 1) return a;
+    __shared__ accumulator group_value[2][VALUES];
+    if (threadIdx.x % THREADS == 0) group_value[turn][threadIdx.x / THREADS] = a;
     __syncthreads();
-    if (warp == 0) {
-        a = lane < WARPS ? warp_value[turn][lane] : 0.0f;
-        a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
-        a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
-        a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
+    if (threadIdx.x < 32) {
+        a = threadIdx.x < VALUES ? group_value[turn][threadIdx.x] : 0.0f;
+        if (1 < VALUES) a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+        if (2 < VALUES) a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+        if (4 < VALUES) a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
     }
     return a;
 }
@@ -429,7 +432,7 @@ __device__ __forceinline__ plan plan_of(const rows &all)
 {
     plan p;
     p.mine = share{1, 0, gridDim.x, blockIdx.x};
-    // A node has as many chunks as the warps need, or more where there would be too many nodes.
+    // A node has as many chunks as the groups need, or more where there would be too many nodes.
     const u64 chunks = (all.count + CHUNK - 1) / CHUNK;
     u64 most = 1;
     if (true) most = PLACES / p.mine.sets < NODES_MAX ? PLACES / p.mine.sets : NODES_MAX;
@@ -442,16 +445,23 @@ __device__ __forceinline__ plan plan_of(const rows &all)
 // This warp's part of a node of a row. Chunks are the node's at most, and those that the row has.
 __device__ __forceinline__ run run_of(const rows &all, u64 row, u32 node, u32 span)
 {
-    const u32 most = (1u << span) / WARPS;
+    const u32 most = (1u << span) / GROUPS;
     const u64 begin = (u64)(all.input + row * all.pitch);
     const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * most) * CHUNK_BYTES;
     return run_between(at, begin + all.count * sizeof(element), most);
 }
 
-// The row of the block's first node, and whether there is one.
+// The row and number of the block's first node, and whether there is one.
 __device__ __forceinline__ u64 first_row(const plan &p)
 {
     return 0;
+}
+
+__device__ __forceinline__ u32 first_node(const plan &p)
+{
+    // The last block, which waits for the others, has none of which there may be a part only.
+    if (p.nodes <= p.mine.splits) return p.nodes - 1 - p.mine.split;
+    return p.mine.split;
 }
 
 __device__ __forceinline__ bool has_node(const plan &p)
@@ -459,12 +469,18 @@ __device__ __forceinline__ bool has_node(const plan &p)
     return p.mine.split < p.nodes;
 }
 
-// Ends a node of which the first lane has its warp's value: a row that is not split is finished, and
+// Goes on to the block's next node, of the same row or another.
+__device__ __forceinline__ void step_on(u64 &row, u32 &node, const plan &p)
+{
+    if (true) node += p.mine.splits;
+}
+
+// Ends a node of which the first thread of each group has its value: a row that is not split is finished, and
 // the value of another node is left.
 __device__ __forceinline__ void end_node(accumulator a, u64 row, u32 node, u32 &turn,
                                          const plan &p, u64 count, float *output, void *scratch)
 {
-    a = reduce_warps(a, turn);
+    a = reduce_groups<LANES>(a, turn);
     turn ^= 1;
     if (true) {
         if (threadIdx.x == 0) leave(scratch, number_of(p.mine, node), a);
@@ -481,14 +497,14 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run o
                                            float *output, void *scratch)
 {
     u64 row = first_row(p);
-    u32 node = p.mine.split;
+    u32 node = first_node(p);
     bool is_there = has_node(p);
     vector v[UNROLL];
     load_first<ALIGNED>(v, own);
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;
-        if (true) next_node += p.mine.splits;
+        step_on(next_row, next_node, p);
         is_there = next_row < all.number && next_node < p.nodes;
         run next = {};
         if (is_there) next = run_of(all, next_row, next_node, p.span);
@@ -507,7 +523,7 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
     const rows all = rows{input, count, 1, 0};
     const plan p = plan_of(all);
     run own = {};
-    if (has_node(p)) own = run_of(all, first_row(p), p.mine.split, p.span);
+    if (has_node(p)) own = run_of(all, first_row(p), first_node(p), p.span);
     u32 turn = 0;
     if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
         take_nodes<true>(all, p, own, turn, output, scratch);
@@ -527,6 +543,6 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
     a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
     a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
     a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
-    a = combine(0.0f, reduce_warps(a, turn));
+    a = combine(0.0f, reduce_groups<32>(a, turn));
     if (threadIdx.x == 0) output[p.mine.set] = a;
 }

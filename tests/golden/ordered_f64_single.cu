@@ -1,5 +1,5 @@
 // redtune: the var of f64 into f64, by the template "ordered" with
-// block=128,chunks=1,unroll=2,resident=512,load=no_allocate,rows=1,finish=single
+// block=128,lanes=32,chunks=1,unroll=2,resident=512,load=no_allocate,rows=1,finish=single
 // compile with --fmad=false
 //
 // output[0] = ((x[0] - mean)^2 + ... + (x[n-1] - mean)^2) / (n - ddof)
@@ -46,7 +46,8 @@ __device__ __forceinline__ values values_of(const arguments &rest, const void *i
 }
 
 constexpr u32 BLOCK = 128;  // threads per block
-constexpr u32 WARPS = BLOCK / 32;
+constexpr u32 LANES = 32;  // threads that share a chunk: a group
+constexpr u32 GROUPS = BLOCK / LANES;
 constexpr u32 VEC = 2;  // elements per load
 constexpr u32 LOADS = 8;  // loads of a thread in a chunk
 constexpr u32 UNROLL = 2;  // independent loads in flight per thread
@@ -349,19 +350,21 @@ __device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
     return nodes ? nodes : 1;
 }
 
-// Thread 0 returns the combination of the values of the warps' first lanes, neighbours first. All
-// threads of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values again has
-// passed the barrier of the other, before which this one was read.
-__device__ __forceinline__ accumulator reduce_warps(accumulator a, u32 turn, const values &given)
+// Thread 0 returns the combination of the values of the first threads of each THREADS, neighbours
+// first. All threads of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values
+// again has passed the barrier of the other, before which this one was read.
+template <u32 THREADS>
+__device__ __forceinline__ accumulator reduce_groups(accumulator a, u32 turn, const values &given)
 {
-    __shared__ accumulator warp_value[2][WARPS];
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (lane == 0) warp_value[turn][warp] = a;
+    constexpr u32 VALUES = BLOCK / THREADS;
+    if (VALUES == 1) return a;
+    __shared__ accumulator group_value[2][VALUES];
+    if (threadIdx.x % THREADS == 0) group_value[turn][threadIdx.x / THREADS] = a;
     __syncthreads();
-    if (warp == 0) {
-        a = lane < WARPS ? warp_value[turn][lane] : record{0, 0, 0, 0};
-        a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 1), __shfl_down_sync(0xffffffff, a.off, 1), __shfl_down_sync(0xffffffff, a.m2, 1), __shfl_down_sync(0xffffffff, a.n, 1)}, given);
-        a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 2), __shfl_down_sync(0xffffffff, a.off, 2), __shfl_down_sync(0xffffffff, a.m2, 2), __shfl_down_sync(0xffffffff, a.n, 2)}, given);
+    if (threadIdx.x < 32) {
+        a = threadIdx.x < VALUES ? group_value[turn][threadIdx.x] : record{0, 0, 0, 0};
+        if (1 < VALUES) a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 1), __shfl_down_sync(0xffffffff, a.off, 1), __shfl_down_sync(0xffffffff, a.m2, 1), __shfl_down_sync(0xffffffff, a.n, 1)}, given);
+        if (2 < VALUES) a = combine(a, record{__shfl_down_sync(0xffffffff, a.from, 2), __shfl_down_sync(0xffffffff, a.off, 2), __shfl_down_sync(0xffffffff, a.m2, 2), __shfl_down_sync(0xffffffff, a.n, 2)}, given);
     }
     return a;
 }
@@ -382,7 +385,7 @@ __device__ __forceinline__ plan plan_of(const rows &all)
 {
     plan p;
     p.mine = share_of((all.number + ROWS - 1) / ROWS);
-    // A node has as many chunks as the warps need, or more where there would be too many nodes.
+    // A node has as many chunks as the groups need, or more where there would be too many nodes.
     const u64 chunks = (all.count + CHUNK - 1) / CHUNK;
     u64 most = 1;
     p.span = 2;
@@ -394,16 +397,21 @@ __device__ __forceinline__ plan plan_of(const rows &all)
 // This warp's part of a node of a row. Chunks are the node's at most, and those that the row has.
 __device__ __forceinline__ run run_of(const rows &all, u64 row, u32 node, u32 span)
 {
-    const u32 most = (1u << span) / WARPS;
+    const u32 most = (1u << span) / GROUPS;
     const u64 begin = (u64)(all.input + row * all.pitch);
     const u64 at = begin + (((u64)node << span) + threadIdx.x / 32 * most) * CHUNK_BYTES;
     return run_between(at, begin + all.count * sizeof(element), most);
 }
 
-// The row of the block's first node, and whether there is one.
+// The row and number of the block's first node, and whether there is one.
 __device__ __forceinline__ u64 first_row(const plan &p)
 {
     return 0;
+}
+
+__device__ __forceinline__ u32 first_node(const plan &p)
+{
+    return p.mine.split;
 }
 
 __device__ __forceinline__ bool has_node(const plan &p)
@@ -411,12 +419,21 @@ __device__ __forceinline__ bool has_node(const plan &p)
     return p.mine.split < p.nodes;
 }
 
-// Ends a node of which the first lane has its warp's value: a row that is not split is finished, and
+// Goes on to the block's next node, of the same row or another.
+__device__ __forceinline__ void step_on(u64 &row, u32 &node, const plan &p)
+{
+    if (!(false)) {
+        row++;
+        if (row % ROWS == 0) row += (u64)(gridDim.x - 1) * ROWS;
+    }
+}
+
+// Ends a node of which the first thread of each group has its value: a row that is not split is finished, and
 // the value of another node is left.
 __device__ __forceinline__ void end_node(accumulator a, u64 row, u32 node, u32 &turn,
                                          const plan &p, u64 count, double *output, void *scratch, const values &given)
 {
-    a = reduce_warps(a, turn, given);
+    a = reduce_groups<LANES>(a, turn, given);
     turn ^= 1;
     a = combine(record{0, 0, 0, 0}, a, given);
     if (threadIdx.x == 0) output[row] = (a.m2 / fmax((double)count - given.ddof, 0.0));
@@ -429,17 +446,14 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run o
                                            double *output, void *scratch, const values &given)
 {
     u64 row = first_row(p);
-    u32 node = p.mine.split;
+    u32 node = first_node(p);
     bool is_there = has_node(p);
     vector v[UNROLL];
     load_first<ALIGNED>(v, own, given);
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;
-        if (!(false)) {
-            next_row++;
-            if (next_row % ROWS == 0) next_row += (u64)(gridDim.x - 1) * ROWS;
-        }
+        step_on(next_row, next_node, p);
         is_there = next_row < all.number && next_node < p.nodes;
         run next = {};
         if (is_there) next = run_of(all, next_row, next_node, p.span);
@@ -458,7 +472,7 @@ redtune_reduce(const element *input, u64 count, double *output, void *scratch, u
     const rows all = rows{input, count, 1, 0};
     const plan p = plan_of(all);
     run own = {};
-    if (has_node(p)) own = run_of(all, first_row(p), p.mine.split, p.span);
+    if (has_node(p)) own = run_of(all, first_row(p), first_node(p), p.span);
     const values given = values_of(rest, input, output);
     u32 turn = 0;
     if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
