@@ -9,6 +9,7 @@
 //@ local together, rows = unroll // vector, width < 32 and warps or depth
 //@ local bits, least = log2(256 // depth), log2(depth * together)
 //@ local shared, node_levels, made = finish ~= "single", 6, "STRIP"
+//@ local ahead = arch >= 90 and not counts
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered_columns" with
 // @{config}
 // compile with --fmad=false
@@ -40,6 +41,7 @@ constexpr u32 TOGETHER = @{together};  // vectors of each column in flight per t
 constexpr u32 CHUNK_LEVELS = 8;  // 2^8 vectors are a chunk
 constexpr u32 CHUNK = VECTOR << CHUNK_LEVELS;  // elements
 constexpr u32 BITS = @{bits};  // 2^BITS vectors of a chunk are a thread's
+constexpr u32 TURN_BITS = @{bits - log2(together)};  // which take 2^TURN_BITS turns at most
 constexpr u32 LEVELS = 48;  // of the tree above chunks
 constexpr u32 OWN = @{depth > 1 and "1" or "VEC"};  // columns per thread of which it has the value
 
@@ -117,9 +119,9 @@ template <bool WHOLE, bool FULL>
 __device__ __forceinline__ void take_chunk(accumulator (&a)[VEC], const element *chunk, u32 left, u64 step,
                                            u32 columns, u32 first, u32 apart, u32 bits@{given.parameter})
 {
-    accumulator level[BITS + 1][VEC];
+    accumulator level[TURN_BITS + 1][VEC];
 #pragma unroll
-    for (u32 k = 0; k <= BITS; k++)
+    for (u32 k = 0; k <= TURN_BITS; k++)
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) level[k][j] = @{op.identity};
 #pragma unroll
@@ -152,7 +154,7 @@ __device__ __forceinline__ void take_chunk(accumulator (&a)[VEC], const element 
 //@     apart = 2 * apart
 //@ end
             a[j] = part[0][j];
-//@ local turn, value, each, top = "turn", "a[j]", "[j]", bits
+//@ local turn, value, each, top = "turn", "a[j]", "[j]", bits - log2(together)
 //@ include "lib/wait_levels.cu"
         }
     }
@@ -212,6 +214,14 @@ struct node {
     u32 part, parts;
 };
 
+// Of a thread's vectors in a chunk, of which there are so many rows: it takes 2^bits.
+__device__ __forceinline__ u32 bits_of(const node &at, u32 rows)
+{
+    u32 bits = BITS - (at.parts < BITS ? at.parts : BITS);
+    while (bits > 0 && (u64)(DEPTH << at.parts << (bits - 1)) * VECTOR >= rows) bits--;
+    return bits;
+}
+
 // Makes the values of a node of a strip's columns: a thread's own ones, or that of column threadIdx.x.
 template <bool WHOLE>
 __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator *shared, u32 &turn,
@@ -225,8 +235,7 @@ __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator
     for (u64 c = 0; c < at.chunks; c++) {
         const u64 row = (at.chunk + c) * CHUNK, rows = e.count - row;
         const u32 left = rows < CHUNK ? (u32)rows : CHUNK;
-        u32 bits = BITS - (at.parts < BITS ? at.parts : BITS);
-        while (bits > 0 && (u64)(apart << (bits - 1)) * VECTOR >= left) bits--;
+        const u32 bits = bits_of(at, left);
         accumulator a[VEC];
         const element *chunk = from + row * e.step;
         if (left == CHUNK && is_there)
@@ -324,10 +333,52 @@ __device__ __forceinline__ void finish_nodes(accumulator own, accumulator *share
 
 //@ end
 //@ include "lib/strips.cu"
+//@ if ahead then
+constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
+
+// Asks for each thread's first loads to be brought into L2, a line of 128 bytes at a time, as in
+// lib/prefetch_strip.cu.
+__device__ __forceinline__ void prefetch_node(const element *input, const extents &e@{given.inputs > 1 and ", u64 second" or ""})
+{
+    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
+    share mine = share_of(e.outer * strips);
+    if (mine.set >= mine.sets) return;
+    const u64 o = e.outer > 1 ? mine.set / strips : 0;
+    const strip its = strip_of(mine.set - o * strips, strips, e);
+//@ if shared then
+    const node own = node_of(mine, e.count);
+    if (mine.split >= mine.splits) return;
+//@ else
+    const node own = {0, 0, 0, 0};
+//@ end
+    const u32 column = across() * VEC, first = own.part + (along() << own.parts);
+    const u64 begin = own.chunk * CHUNK, rows = e.count > begin ? e.count - begin : 0;
+    const u32 left = rows < CHUNK ? (u32)rows : CHUNK, bits = bits_of(own, left);
+    if (column >= its.columns) return;
+    const element *at = input + o * e.outer_step + begin * e.step + its.first + column;
+    const bool begins = STRIP * sizeof(element) >= 128 && column == 0;
+#pragma unroll
+    for (u32 i = 0; i < TOGETHER; i++) {
+        const u32 number = bits == 0 ? 0 : __brev(i) >> (32 - bits);
+        const u32 row = (first + number * (DEPTH << own.parts)) * VECTOR;
+        if (i >= 1u << bits) break;
+#pragma unroll
+        for (u32 k = 0; k < VECTOR; k++) {
+            const u64 from = (u64)(at + (row + k) * e.step);
+            if (row + k >= left || !(begins || from % 128 < LOAD_BYTES)) continue;
+            asm volatile("prefetch.global.L2 [%0];" : : "l"(from));
+//@     if given.inputs > 1 then
+            asm volatile("prefetch.global.L2 [%0];" : : "l"(from + second - (u64)input));
+//@     end
+        }
+    }
+}
+
+//@ end
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local prefetch = false
+//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}

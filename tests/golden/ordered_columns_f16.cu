@@ -27,6 +27,7 @@ constexpr u32 TOGETHER = 1;  // vectors of each column in flight per thread
 constexpr u32 CHUNK_LEVELS = 8;  // 2^8 vectors are a chunk
 constexpr u32 CHUNK = VECTOR << CHUNK_LEVELS;  // elements
 constexpr u32 BITS = 8;  // 2^BITS vectors of a chunk are a thread's
+constexpr u32 TURN_BITS = 8;  // which take 2^TURN_BITS turns at most
 constexpr u32 LEVELS = 48;  // of the tree above chunks
 constexpr u32 OWN = VEC;  // columns per thread of which it has the value
 
@@ -368,9 +369,9 @@ template <bool WHOLE, bool FULL>
 __device__ __forceinline__ void take_chunk(accumulator (&a)[VEC], const element *chunk, u32 left, u64 step,
                                            u32 columns, u32 first, u32 apart, u32 bits)
 {
-    accumulator level[BITS + 1][VEC];
+    accumulator level[TURN_BITS + 1][VEC];
 #pragma unroll
-    for (u32 k = 0; k <= BITS; k++)
+    for (u32 k = 0; k <= TURN_BITS; k++)
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) level[k][j] = 0.0f;
 #pragma unroll
@@ -477,6 +478,14 @@ struct node {
     u32 part, parts;
 };
 
+// Of a thread's vectors in a chunk, of which there are so many rows: it takes 2^bits.
+__device__ __forceinline__ u32 bits_of(const node &at, u32 rows)
+{
+    u32 bits = BITS - (at.parts < BITS ? at.parts : BITS);
+    while (bits > 0 && (u64)(DEPTH << at.parts << (bits - 1)) * VECTOR >= rows) bits--;
+    return bits;
+}
+
 // Makes the values of a node of a strip's columns: a thread's own ones, or that of column threadIdx.x.
 template <bool WHOLE>
 __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator *shared, u32 &turn,
@@ -490,8 +499,7 @@ __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator
     for (u64 c = 0; c < at.chunks; c++) {
         const u64 row = (at.chunk + c) * CHUNK, rows = e.count - row;
         const u32 left = rows < CHUNK ? (u32)rows : CHUNK;
-        u32 bits = BITS - (at.parts < BITS ? at.parts : BITS);
-        while (bits > 0 && (u64)(apart << (bits - 1)) * VECTOR >= left) bits--;
+        const u32 bits = bits_of(at, left);
         accumulator a[VEC];
         const element *chunk = from + row * e.step;
         if (left == CHUNK && is_there)
