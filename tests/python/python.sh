@@ -34,6 +34,14 @@ python3 -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps 
 }
 python3 -m pip install --disable-pip-version-check --no-deps --no-index --target "$work/site" \
     "$work"/wheels/redtune-*.whl
+# It takes nothing of this system but what every distribution has, so that it has a manylinux name.
+if grep -q 'REDTUNE_STATIC_DEPS:BOOL=ON' "$build/CMakeCache.txt" && python3 -c 'import auditwheel' 2>/dev/null; then
+    python3 -m auditwheel show "$work"/wheels/redtune-*.whl >"$work/audit" 2>&1 || true
+    tr '\n' ' ' <"$work/audit" | grep -q 'consistent with the following platform tag: "manylinux_' || {
+        cat "$work/audit"
+        exit 1
+    }
+fi
 export PYTHONPATH=$work/site:$PYTHONPATH
 "$work/site/bin/redtune" --version
 cd "$work"
