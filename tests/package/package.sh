@@ -143,8 +143,10 @@ if command -v dpkg-deb >/dev/null && command -v cpack >/dev/null; then
     mkdir "$folder/deb"
     if quiet cpack --config "$build/CPackConfig.cmake" -G DEB -B "$folder/deb"; then
         listing=$(dpkg-deb -c "$folder"/deb/*.deb)
+        dpkg-deb -I "$folder"/deb/*.deb | grep -q shlibs || fail "the Debian package says of no library what needs it"
         for file in bin/redtune lib.*/libredtune.so.0 lib.*/libredtune.a include/redtune/redtune.h \
-            cmake/redtune/redtune-config.cmake man1/redtune.1 man3/redtune.3 pkgconfig/redtune.pc; do
+            cmake/redtune/redtune-config.cmake man1/redtune.1.gz man3/redtune.3.gz pkgconfig/redtune.pc \
+            doc/redtune/changelog.gz; do
             grep -q "usr/.*$file" <<<"$listing" || fail "the Debian package lacks $file"
         done
     else
