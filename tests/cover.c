@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/random.h"
 
 /* The first two factors are the op and the dtype, the others the space's parameters. */
 enum { OP, DTYPE, PARAMS, FACTORS = RDT_PARAM_MAX + PARAMS, VALUES = 64 };
@@ -24,15 +25,11 @@ typedef struct cover {
     const rdt_space *space;
     int factors, values[FACTORS];
     bool missing[FACTORS][VALUES][FACTORS][VALUES]; /* both ways round */
-    uint64_t random;
+    rdt_random random;
 } cover;
 
-/* SplitMix64 (Steele, Lea, Flood, 2014). */
 static int draw(cover *self, int below) {
-    uint64_t z = self->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (int)((z ^ (z >> 31)) % (uint64_t)below);
+    return (int)rdt_random_below(&self->random, (uint64_t)below);
 }
 
 /* ---- points ---------------------------------------------------------------------------------- */

@@ -3,19 +3,14 @@
 #pragma once
 
 #include <math.h>
+#include "base/random.h"
 #include "model/scalar.h"
 #include "rational.h"
 
-/* SplitMix64 (Steele, Lea, Flood, 2014). */
-static uint64_t next(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* From -1 to 1. */
-static double real(uint64_t *state) { return ldexp((double)(int64_t)next(state), -63); }
+static double real(rdt_random *random) {
+    return ldexp((double)(int64_t)rdt_random_next(random), -63);
+}
 
 static double rounded(redtune_dtype dtype, double x) {
     const redtune_value value = rdt_scalar_from_real(dtype, x);
@@ -27,9 +22,9 @@ typedef enum set { KAHAN, ANDERSON, OGITA_RUMP_OISHI, PAIRS, SETS, ANY = SETS } 
 static const char *const set_names[] = {"Kahan", "Anderson", "Ogita-Rump-Oishi", "pairs", "any"};
 
 /* Finite, of any bits. */
-static double any_number(redtune_dtype dtype, uint64_t *state) {
+static double any_number(redtune_dtype dtype, rdt_random *random) {
     for (;;) {
-        const redtune_value value = rdt_scalar_from_bits(dtype, next(state));
+        const redtune_value value = rdt_scalar_from_bits(dtype, rdt_random_next(random));
         const double x = rdt_scalar_real(dtype, &value, 0);
         if (isfinite(x)) return x;
     }
@@ -50,33 +45,33 @@ static double cancel(redtune_dtype dtype, const rational *sum, double y) {
 
 /* Factors of what is added: y is 1 where the op has one input. */
 static void draw_set(redtune_dtype dtype, set kind, bool paired, uint64_t count, double *x,
-                     double *y, uint64_t *state) {
+                     double *y, rdt_random *random) {
     rational sum = {.pending = 0};
     const int bits = dtype == REDTUNE_F64 ? 53 : dtype == REDTUNE_F32 ? 24 : 11;
     for (uint64_t i = 0; i < count; i++) {
-        const int exponent = (int)(next(state) % (uint64_t)spread(dtype));
+        const int exponent = (int)(rdt_random_next(random) % (uint64_t)spread(dtype));
         const double part = (double)i / (double)count;
-        y[i] = paired ? rounded(dtype, 1 + fabs(real(state))) : 1;
+        y[i] = paired ? rounded(dtype, 1 + fabs(real(random))) : 1;
         switch (kind) {
         /* Large ones that cancel, and many that each lose their digits beside one. */
-        case KAHAN: x[i] = i % 7 ? 1 + real(state) / 2 : ldexp(i / 7 % 2 ? -1 : 1, bits); break;
+        case KAHAN: x[i] = i % 7 ? 1 + real(random) / 2 : ldexp(i / 7 % 2 ? -1 : 1, bits); break;
         /* The last takes their mean away, many times over. */
         case ANDERSON:
-            x[i] = i + 1 < count || dtype == REDTUNE_F16 ? real(state) : cancel(dtype, &sum, y[i]);
+            x[i] = i + 1 < count || dtype == REDTUNE_F16 ? real(random) : cancel(dtype, &sum, y[i]);
             break;
         /* The second half takes away what the first has left, ever more exactly. */
         case OGITA_RUMP_OISHI:
-            x[i] = i < count / 2 ? ldexp(real(state), exponent)
-                                 : ldexp(real(state), (int)(2 * (1 - part) * spread(dtype))) +
+            x[i] = i < count / 2 ? ldexp(real(random), exponent)
+                                 : ldexp(real(random), (int)(2 * (1 - part) * spread(dtype))) +
                                        cancel(dtype, &sum, y[i]);
             break;
         /* Numbers, and further down their negatives. */
         case PAIRS:
-            x[i] = i % 64 < 32 || i < 32 ? ldexp(real(state), exponent) : -x[i - 32];
+            x[i] = i % 64 < 32 || i < 32 ? ldexp(real(random), exponent) : -x[i - 32];
             if (i % 64 >= 32) y[i] = y[i - 32];
             break;
         /* Of every exponent, the least and the greatest among them. */
-        case ANY: x[i] = any_number(dtype, state); break;
+        case ANY: x[i] = any_number(dtype, random); break;
         }
         /* What takes a sum of f16 away may be beyond its largest number. */
         while (!isfinite(rounded(dtype, x[i]))) x[i] /= 2;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <math.h>
+#include "base/random.h"
 #include "model/scalar.h"
 
 enum { DRAWS_ELEMENTS = 1 << 17, DRAWS_SEGMENTS = 20000, DRAWS_WORK = 1 << 18 };
@@ -37,7 +38,7 @@ typedef enum draws_kind {
 typedef enum draws_style { DRAWS_WHOLE, DRAWS_REAL, DRAWS_SPECIAL, DRAWS_STYLES } draws_style;
 
 static struct {
-    uint64_t state;
+    rdt_random random;
     draws_kind kind;
     draws_style style;
     bool one;                                               /* table */
@@ -50,17 +51,13 @@ static struct {
     bool covered[DRAWS_ELEMENTS + 1]; /* by a segment */
 } drawn;
 
-static void draws_begin(uint64_t seed) { drawn.state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1; }
-
-/* Any 64 bits (Steele, Lea and Flood's SplitMix). */
-static uint64_t draw_bits(void) {
-    uint64_t z = drawn.state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+static void draws_begin(uint64_t seed) {
+    drawn.random.state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
-static uint64_t draw(uint64_t below) { return draw_bits() % below; }
+static uint64_t draw_bits(void) { return rdt_random_next(&drawn.random); }
+
+static uint64_t draw(uint64_t below) { return rdt_random_below(&drawn.random, below); }
 
 static const char *draws_kind_name(void) {
     static const char *const names[] = {

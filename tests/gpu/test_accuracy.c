@@ -70,7 +70,7 @@ static long double exact_of(const redtune_problem *problem, const wanted *self, 
 
 /* Draws the set for each result of the extents. */
 static void draw_results(const redtune_problem *problem, set kind, const rdt_extents *extents,
-                         uint64_t offset, wanted *right, uint64_t *state) {
+                         uint64_t offset, wanted *right, rdt_random *random) {
     static double column[2][ELEMENTS_MAX];
     memset(elements, 0, sizeof elements);
     for (uint64_t r = 0; r < extents->outer * extents->inner; r++) {
@@ -78,7 +78,7 @@ static void draw_results(const redtune_problem *problem, set kind, const rdt_ext
             offset + r / extents->inner * extents->outer_step + r % extents->inner;
         right[r] = (wanted){.count = 0};
         draw_set(problem->dtype, kind, problem->op == REDTUNE_DOT, extents->count, column[0],
-                 column[1], state);
+                 column[1], random);
         for (uint64_t e = 0; e < extents->count; e++) {
             for (int k = 0; k < 2; k++) elements[k][first + e * extents->step] = column[k][e];
             add_to(&right[r], problem->op, column[0][e], column[1][e]);
@@ -90,7 +90,7 @@ static unsigned char raw_results[RESULTS_MAX * sizeof(double)];
 static wanted right[RESULTS_MAX];
 /* Draws the set, reduces it and reads the results. */
 static void run_set(subject *self, set kind, const rdt_extents *extents, uint64_t offset,
-                    uint64_t *state) {
+                    rdt_random *random) {
     const uint64_t results = extents->outer * extents->inner;
     const rdt_operands operands = {
         .input = inputs[0].address + offset * self->element_bytes,
@@ -99,7 +99,7 @@ static void run_set(subject *self, set kind, const rdt_extents *extents, uint64_
         .scratch = self->scratch.address,
         .given.input = inputs[1].address + offset * self->element_bytes,
     };
-    draw_results(&self->problem, kind, extents, offset, right, state);
+    draw_results(&self->problem, kind, extents, offset, right, random);
     write_inputs(self, ELEMENTS_MAX + OFFSET_MAX);
     CHECK_OK(rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err), err);
     CHECK_OK(rdt_buffer_read(gpu.driver, raw_results, output.address,
@@ -110,13 +110,13 @@ static void run_set(subject *self, set kind, const rdt_extents *extents, uint64_
 
 /* The error of the result that is furthest off, as a multiple of the bound. */
 static long double measure(subject *self, set kind, const rdt_extents *extents, uint64_t offset,
-                           uint64_t *state) {
+                           rdt_random *random) {
     const redtune_problem *problem = &self->problem;
     const uint64_t results = extents->outer * extents->inner;
     const double depth =
         results == 1 ? subject_depth(self, extents->count) : (double)extents->count;
     long double worst = 0;
-    run_set(self, kind, extents, offset, state);
+    run_set(self, kind, extents, offset, random);
     for (uint64_t r = 0; r < results; r++) {
         long double bound;
         const long double exact = exact_of(problem, &right[r], depth, &bound);
@@ -128,10 +128,10 @@ static long double measure(subject *self, set kind, const rdt_extents *extents, 
 }
 
 static void check_rounded(subject *self, set kind, const rdt_extents *extents, uint64_t offset,
-                          uint64_t *state) {
+                          rdt_random *random) {
     const redtune_dtype dtype = self->problem.result;
     const size_t bytes = redtune_dtype_bytes(dtype);
-    run_set(self, kind, extents, offset, state);
+    run_set(self, kind, extents, offset, random);
     for (uint64_t r = 0; r < extents->outer * extents->inner; r++) {
         const redtune_value nearest = rational_round(&right[r].sum, dtype);
         redtune_value got = {.u64 = 0};
@@ -168,31 +168,32 @@ static const redtune_problem problems[] = {
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
 /* A point of any family that the problem may have. */
-static rdt_point draw_point(rdt_case at, uint64_t *state) {
+static rdt_point draw_point(rdt_case at, rdt_random *random) {
     const rdt_spaces *spaces = rdt_codegen_spaces(shop.codegen);
     rdt_point point;
     do {
-        const int family = (int)(next(state) % (uint64_t)spaces->count);
+        const int family = (int)(rdt_random_next(random) % (uint64_t)spaces->count);
         const rdt_space *space = &spaces->space[family];
         point = (rdt_point){.family = family};
         for (int i = 0; i < space->param_count; i++)
             point.value[i] =
-                space->param[i].value[next(state) % (uint64_t)space->param[i].value_count];
+                space->param[i]
+                    .value[rdt_random_next(random) % (uint64_t)space->param[i].value_count];
     } while (rdt_codegen_check(shop.codegen, at, &point, NULL));
     return point;
 }
 
 /* A kernel on the sets of those extents. */
-static void check_sets(subject *self, const rdt_extents *extents, uint64_t *state) {
+static void check_sets(subject *self, const rdt_extents *extents, rdt_random *random) {
     const bool exact = self->problem.accuracy == REDTUNE_ACCURACY_EXACT;
     const rdt_extents complete = rdt_launch_complete(*extents);
     for (int kind = 0; kind < SETS + exact && !check_state.failed; kind++) {
-        const uint64_t offset = next(state) % (OFFSET_MAX + 1);
+        const uint64_t offset = rdt_random_next(random) % (OFFSET_MAX + 1);
         if (exact) {
-            check_rounded(self, (set)kind, &complete, offset, state);
+            check_rounded(self, (set)kind, &complete, offset, random);
             continue;
         }
-        const long double worst = measure(self, (set)kind, &complete, offset, state);
+        const long double worst = measure(self, (set)kind, &complete, offset, random);
         check_that(worst <= 1, __FILE__, __LINE__, "%s: %s's set is off by %.3Lg times the bound",
                    self->name, set_names[kind], worst);
     }
@@ -211,8 +212,8 @@ static size_t numbered;
 
 /* The kernel of that point on all extents, or the default of the first ones on these. */
 static int check_kernel(const redtune_problem *problem, const rdt_point *point,
-                        const rdt_extents *extents, uint64_t *state) {
-    uint64_t own = next(state);
+                        const rdt_extents *extents, rdt_random *random) {
+    rdt_random own = {rdt_random_next(random)};
     subject self;
     if (!subject_is_of_part(numbered++) || subject_is_late()) return 0;
     const redtune_status status = subject_open(&shop, problem, point, &self, &err);
@@ -240,7 +241,7 @@ static redtune_status problem_of(redtune_problem problem, redtune_accuracy accur
 static void check_layout(redtune_accuracy accuracy, const layout *at, size_t one_of) {
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
-    uint64_t state = at->extents[0].count;
+    rdt_random random = {at->extents[0].count};
     int done = 0;
     size_t count = 0;
     while (count < EXTENTS_MAX && at->extents[count].count) count++;
@@ -251,15 +252,15 @@ static void check_layout(redtune_accuracy accuracy, const layout *at, size_t one
         for (size_t k = 0; k < count; k++) {
             redtune_problem problem;
             CHECK_OK(problem_of(problems[i], accuracy, &at->extents[k], &problem), err);
-            done += check_kernel(&problem, NULL, &at->extents[k], &state);
+            done += check_kernel(&problem, NULL, &at->extents[k], &random);
         }
         for (int n = 0; n < (simulated ? at->drawn_simulated : at->drawn); n++) {
             redtune_problem problem;
             CHECK_OK(problem_of(problems[i], accuracy, &at->extents[(size_t)n % count], &problem),
                      err);
             const rdt_case drawn = {&problem, &gpu.context->facts};
-            const rdt_point point = draw_point(drawn, &state);
-            done += check_kernel(&problem, &point, at->extents, &state);
+            const rdt_point point = draw_point(drawn, &random);
+            done += check_kernel(&problem, &point, at->extents, &random);
         }
     }
     printf("%s: %d kernels\n", check_state.fact, done);
@@ -297,7 +298,7 @@ static void exact_sums_of_many_sets_are_the_nearest(void) {
     const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 97, .outer = 40});
     const char *sets = getenv("RDT_TEST_SETS");
     const uint64_t most = sets ? strtoull(sets, NULL, 10) : 200;
-    uint64_t state = 7;
+    rdt_random random = {7};
     if (!gpu.context) SKIP("there is no GPU");
     for (int i = 0; i < 2 && !check_state.failed; i++) {
         redtune_problem problem = {.op = REDTUNE_SUM,
@@ -309,8 +310,8 @@ static void exact_sums_of_many_sets_are_the_nearest(void) {
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
         for (uint64_t done = 0; done < most && !check_state.failed; done += extents.outer)
-            check_rounded(&self, (set)(next(&state) % (SETS + 1)), &extents,
-                          next(&state) % (OFFSET_MAX + 1), &state);
+            check_rounded(&self, (set)(rdt_random_next(&random) % (SETS + 1)), &extents,
+                          rdt_random_next(&random) % (OFFSET_MAX + 1), &random);
         subject_close(&self);
     }
 }
@@ -321,14 +322,14 @@ static void plain_sums_are_beyond_the_bound(void) {
     const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 4096});
     redtune_problem problem;
     subject self;
-    uint64_t state = 1;
+    rdt_random random = {1};
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(rdt_problem_resolve(&plain, &problem, &err), err);
     CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
     for (int kind = 0; kind < PAIRS; kind++) {
         long double most = 0;
         for (int i = 0; i < 4; i++) {
-            const long double worst = measure(&self, (set)kind, &extents, 0, &state);
+            const long double worst = measure(&self, (set)kind, &extents, 0, &random);
             if (worst > most) most = worst;
         }
         check_that(most > 8, __FILE__, __LINE__, "%s's set: %.3Lg", set_names[kind], most);

@@ -1,6 +1,7 @@
 /* Facts about floats in every kernel of the covering set on a GPU: errors within the bound that
  * docs/ops.md gives, and NaN, infinity, signed zero and subnormal numbers wherever they stand. */
 #include <math.h>
+#include "base/random.h"
 #include "check.h"
 #include "fold.h"
 #include "model/scalar.h"
@@ -15,27 +16,21 @@ static device gpu;
 enum { COUNT_MAX = 1 << 20 };
 static uint64_t elements[COUNT_MAX];
 
-/* SplitMix64 (Steele, Lea, Flood, 2014). */
-static uint64_t next(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* From -1 to 1. */
-static double next_real(uint64_t *state) { return ldexp((double)(int64_t)next(state), -63); }
+static double next_real(rdt_random *random) {
+    return ldexp((double)(int64_t)rdt_random_next(random), -63);
+}
 
 /* Sums get numbers of several magnitudes. Products get factors near 1 or -1, so that no order takes
  * them out of range. */
-static redtune_value draw(const redtune_problem *problem, uint64_t *state) {
-    double real = next_real(state);
+static redtune_value draw(const redtune_problem *problem, rdt_random *random) {
+    double real = next_real(random);
     if (!rdt_scalar_is_float(problem->dtype))
-        return rdt_scalar_from_bits(problem->dtype, next(state));
+        return rdt_scalar_from_bits(problem->dtype, rdt_random_next(random));
     if (problem->op == REDTUNE_PROD)
-        real = copysign(1 + real / 128, next_real(state));
+        real = copysign(1 + real / 128, next_real(random));
     else
-        real = ldexp(real, (int)(next(state) % 12));
+        real = ldexp(real, (int)(rdt_random_next(random) % 12));
     return rdt_scalar_from_real(problem->dtype, real);
 }
 
@@ -50,13 +45,13 @@ static bool rounds(const redtune_problem *problem) {
 static void check_bound(subject *self) {
     const uint64_t counts[] = {5, 1000, 70001, COUNT_MAX - 1};
     const size_t tried = device_is_simulated(&gpu) ? 3 : 4;
-    uint64_t state = 20261120;
+    rdt_random random = {20261120};
     rdt_buffer input = {0};
     size_t element = self->element_bytes;
     if (!rounds(&self->problem)) return;
     CHECK_OK(rdt_buffer_create(gpu.driver, COUNT_MAX * element, &input, &err), err);
     for (uint64_t i = 0; i < COUNT_MAX; i++) {
-        redtune_value each = draw(&self->problem, &state);
+        redtune_value each = draw(&self->problem, &random);
         memcpy((char *)elements + i * element, &each, element);
     }
     CHECK_OK(rdt_buffer_write(gpu.driver, input.address, elements, COUNT_MAX * element, gpu.stream,

@@ -1,6 +1,7 @@
 /* Facts about the fixed order on a GPU: kernels give the bits that docs/order.md defines, whatever
  * their parameters, their grid, the count and the addresses; and so does the judge. */
 #include <math.h>
+#include "base/random.h"
 #include "check.h"
 #include "model/scalar.h"
 #include "order_reference.h"
@@ -13,22 +14,14 @@ static workshop shop;
 
 enum { COUNT_MAX = 3 << 18, OFFSET_MAX = 16, RESULT_BYTES = 16 };
 
-/* SplitMix64 (Steele, Lea, Flood, 2014). */
-static uint64_t next(uint64_t *state) {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* Of several magnitudes and both signs; factors near 1 or -1, whose product stays in range. */
-static redtune_value draw(const redtune_problem *problem, uint64_t *state) {
-    const double real = ldexp((double)(int64_t)next(state), -63);
+static redtune_value draw(const redtune_problem *problem, rdt_random *random) {
+    const double real = ldexp((double)(int64_t)rdt_random_next(random), -63);
     if (!rdt_scalar_is_float(problem->dtype))
-        return rdt_scalar_from_bits(problem->dtype, next(state));
+        return rdt_scalar_from_bits(problem->dtype, rdt_random_next(random));
     if (problem->op == REDTUNE_PROD)
         return rdt_scalar_from_real(problem->dtype, copysign(1 + real / 256, real));
-    return rdt_scalar_from_real(problem->dtype, ldexp(real, (int)(next(state) % 12)));
+    return rdt_scalar_from_real(problem->dtype, ldexp(real, (int)(rdt_random_next(random) % 12)));
 }
 
 /* One period of a pool, longer than what the largest count takes. */
@@ -36,10 +29,10 @@ static uint64_t elements[2][COUNT_MAX + OFFSET_MAX];
 
 static void fill(const redtune_problem *problem) {
     const size_t bytes = redtune_dtype_bytes(problem->dtype);
-    uint64_t state = 20261122 + (uint64_t)problem->op * 100 + (uint64_t)problem->dtype;
+    rdt_random random = {20261122 + (uint64_t)problem->op * 100 + (uint64_t)problem->dtype};
     for (int k = 0; k < 2; k++)
         for (uint64_t i = 0; i < COUNT_MAX + OFFSET_MAX; i++) {
-            const redtune_value each = draw(problem, &state);
+            const redtune_value each = draw(problem, &random);
             memcpy((char *)elements[k] + i * bytes, &each, bytes);
         }
 }
@@ -127,36 +120,39 @@ static void check_zeros(const subject *self) {
     give_elements_back(kept);
 }
 
-static void check_kernel(subject *self, uint64_t *state) {
+static void check_kernel(subject *self, rdt_random *random) {
     const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
     const uint64_t tile = self->launch.tile, most = self->launch.blocks_max;
     const uint64_t counts[] = {0,     1,         vector - 1,    vector + 1,      chunk - 1,
                                chunk, chunk + 1, 3 * chunk + 5, 7 * chunk,       tile - 1,
                                tile,  tile + 1,  3 * tile + 7,  5 * tile + chunk};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i] <= COUNT_MAX) check_count(self, counts[i], i % 3 ? 0 : next(state) % vector);
+        if (counts[i] <= COUNT_MAX)
+            check_count(self, counts[i], i % 3 ? 0 : rdt_random_next(random) % vector);
     for (uint64_t offset = 0; offset < vector; offset++)
-        check_count(self, 2 * chunk + next(state) % chunk, offset);
+        check_count(self, 2 * chunk + rdt_random_next(random) % chunk, offset);
     check_zeros(self);
     /* Any grid, and any count. */
     for (uint32_t blocks = 1; blocks <= 7 && blocks <= most; blocks += 2) {
         self->launch.blocks_max = blocks;
-        check_count(self, next(state) % (device_is_simulated(&gpu) ? COUNT_MAX / 8 : COUNT_MAX),
-                    next(state) % vector);
+        check_count(
+            self, rdt_random_next(random) % (device_is_simulated(&gpu) ? COUNT_MAX / 8 : COUNT_MAX),
+            rdt_random_next(random) % vector);
     }
     self->launch.blocks_max = (uint32_t)most;
 }
 
 /* A point that the family allows, drawn from all of its values; on a simulated device seven of
  * eight are light. */
-static rdt_point draw_point(rdt_case at, int family, uint64_t *state) {
+static rdt_point draw_point(rdt_case at, int family, rdt_random *random) {
     const rdt_space *space = &rdt_codegen_spaces(shop.codegen)->space[family];
-    const bool light = device_is_simulated(&gpu) && next(state) % 8 > 0;
+    const bool light = device_is_simulated(&gpu) && rdt_random_next(random) % 8 > 0;
     rdt_point point = {.family = family};
     do {
         for (int i = 0; i < space->param_count; i++)
             point.value[i] =
-                space->param[i].value[next(state) % (uint64_t)space->param[i].value_count];
+                space->param[i]
+                    .value[rdt_random_next(random) % (uint64_t)space->param[i].value_count];
     } while ((light && !subject_is_light(space, &point)) ||
              rdt_codegen_check(shop.codegen, at, &point, NULL));
     return point;
@@ -166,8 +162,8 @@ static rdt_point draw_point(rdt_case at, int family, uint64_t *state) {
  * that each has as many. */
 static size_t drawn;
 
-static void check_problem(redtune_problem problem, void (*check)(subject *self, uint64_t *state),
-                          int kernels, uint64_t *state) {
+static void check_problem(redtune_problem problem, void (*check)(subject *self, rdt_random *random),
+                          int kernels, rdt_random *random) {
     int done = 0;
     rdt_point baseline;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
@@ -176,8 +172,8 @@ static void check_problem(redtune_problem problem, void (*check)(subject *self, 
     CHECK_OK(rdt_codegen_default(shop.codegen, at, &baseline, &err), err);
     fill(&problem);
     for (int i = 0; i < kernels && !check_state.failed; i++) {
-        const rdt_point point = draw_point(at, baseline.family, state);
-        uint64_t own = next(state);
+        const rdt_point point = draw_point(at, baseline.family, random);
+        rdt_random own = {rdt_random_next(random)};
         if (!subject_is_of_part(drawn++) || subject_is_late()) continue;
         subject self;
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
@@ -216,7 +212,7 @@ static const redtune_problem problems[] = {
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
 static void kernels_have_the_bits_of_the_order(void) {
-    uint64_t state = 1;
+    rdt_random random = {1};
     drawn = 0;
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
@@ -224,7 +220,7 @@ static void kernels_have_the_bits_of_the_order(void) {
         redtune_problem problem = problems[i];
         problem.order = REDTUNE_ORDER_FIXED;
         problem.count = 1 << 20;
-        check_problem(problem, check_kernel, device_is_simulated(&gpu) ? 2 : 24, &state);
+        check_problem(problem, check_kernel, device_is_simulated(&gpu) ? 2 : 24, &random);
     }
     workshop_close(&shop);
 }
@@ -291,19 +287,20 @@ static void check_zeros_of_two(subject *self, uint64_t n, bool columns) {
     give_elements_back(kept);
 }
 
-static void check_row_kernel(subject *self, uint64_t *state) {
+static void check_row_kernel(subject *self, rdt_random *random) {
     const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
     const uint64_t counts[] = {1,         vector, 3 * vector + 1, 31 * vector,   chunk / 2 + 3,
                                chunk - 1, chunk,  chunk + 1,      5 * chunk + 7, 17 * chunk};
     const uint64_t pitches[] = {0, 1, vector}; /* beyond the count */
     const uint32_t most = self->launch.blocks_max;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const uint64_t rows = counts[i] > chunk ? 3 : 1 + next(state) % 40;
+        const uint64_t rows = counts[i] > chunk ? 3 : 1 + rdt_random_next(random) % 40;
         for (size_t k = 0; k < 3; k++) {
             const uint64_t pitch = counts[i] + pitches[k];
-            self->launch.blocks_max = most > 1 ? 2 + (uint32_t)(next(state) % (most - 1)) : 1;
+            self->launch.blocks_max =
+                most > 1 ? 2 + (uint32_t)(rdt_random_next(random) % (most - 1)) : 1;
             check_shape(self, rdt_launch_complete((rdt_extents){counts[i], rows, 1, pitch, 1}),
-                        k ? 0 : next(state) % vector);
+                        k ? 0 : rdt_random_next(random) % vector);
         }
     }
     check_zeros_of_two(self, chunk, false);
@@ -313,7 +310,7 @@ static void check_row_kernel(subject *self, uint64_t *state) {
 
 /* Columns of every kind of count, a few of them or many, packed or not, from any element on, in one
  * batch or several, by any number of blocks. */
-static void check_column_kernel(subject *self, uint64_t *state) {
+static void check_column_kernel(subject *self, rdt_random *random) {
     const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
     const uint64_t counts[] = {1,         vector - 1,    vector + 1, 3 * vector + 1,
                                chunk / 8, chunk / 2 + 3, chunk - 1,  chunk,
@@ -324,11 +321,13 @@ static void check_column_kernel(subject *self, uint64_t *state) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         for (int turn = 0; turn < (device_is_simulated(&gpu) && counts[i] > chunk ? 1 : 3);
              turn++) {
-            uint64_t inner = widths[next(state) % 7];
+            uint64_t inner = widths[rdt_random_next(random) % 7];
             while (inner > 1 && counts[i] * (inner + 8) > COUNT_MAX / 2) inner /= 2;
-            const uint64_t step = inner + gaps[next(state) % 4], outer = 1 + next(state) % 2;
-            const uint64_t offset = turn ? next(state) % OFFSET_MAX : 0;
-            self->launch.blocks_max = most > 1 ? 2 + (uint32_t)(next(state) % (most - 1)) : 1;
+            const uint64_t step = inner + gaps[rdt_random_next(random) % 4],
+                           outer = 1 + rdt_random_next(random) % 2;
+            const uint64_t offset = turn ? rdt_random_next(random) % OFFSET_MAX : 0;
+            self->launch.blocks_max =
+                most > 1 ? 2 + (uint32_t)(rdt_random_next(random) % (most - 1)) : 1;
             if (counts[i])
                 check_shape(self, (rdt_extents){counts[i], outer, inner, counts[i] * step, step},
                             offset);
@@ -339,8 +338,8 @@ static void check_column_kernel(subject *self, uint64_t *state) {
 }
 
 static void check_layout(uint64_t count, uint64_t outer, uint64_t inner,
-                         void (*check)(subject *self, uint64_t *state), uint64_t seed) {
-    uint64_t state = seed;
+                         void (*check)(subject *self, rdt_random *random), uint64_t seed) {
+    rdt_random random = {seed};
     drawn = 0;
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
@@ -350,7 +349,7 @@ static void check_layout(uint64_t count, uint64_t outer, uint64_t inner,
         problem.count = count;
         problem.outer = outer;
         problem.inner = inner;
-        check_problem(problem, check, device_is_simulated(&gpu) ? 2 : 24, &state);
+        check_problem(problem, check, device_is_simulated(&gpu) ? 2 : 24, &random);
     }
     workshop_close(&shop);
 }
