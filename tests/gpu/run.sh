@@ -23,8 +23,10 @@ ptx=$here/../sim/data/kernels-nvrtc13-sm_90.ptx
 shared=(ops segments columns rows order order_segments kernels random_segments accuracy skewed thin results floats
     short staged teams teams_axes)
 # These time something, or mind what else the GPU does: nothing runs beside them.
-alone=(evaluator evaluator_pairs evaluator_segments evaluator_shapes first_result host_cost judge ladder
-    large overlap runtime scratch shape_times start)
+alone=(evaluator evaluator_pairs evaluator_segments evaluator_shapes first_result host_cost judge large
+    overlap runtime scratch shape_times start)
+# These a script runs, as a step of its own.
+scripted=(ladder)
 cores=$(nproc)
 parts=$((cores < 16 ? cores : 16))
 
@@ -74,7 +76,7 @@ step doctor "$redtune" doctor
 # The one that takes longest in one process begins.
 beside=()
 for test in operands "${shared[@]}" $(cd "$tests" && ls test_gpu_* | sed 's/^test_gpu_//'); do
-    [[ " ${alone[*]} ${beside[*]-} " == *" $test "* ]] || ! is_wanted "$test" || beside+=("$test")
+    [[ " ${alone[*]} ${scripted[*]} ${beside[*]-} " == *" $test "* ]] || ! is_wanted "$test" || beside+=("$test")
 done
 for test in "${beside[@]}"; do share "$test"; done
 wait
@@ -83,7 +85,7 @@ step barriers python3 "$here/barriers.py" "$XDG_CACHE_HOME/redtune/kernels.db"
 export RDT_TEST_OLD_NVRTC=$build/tests/fixtures/librdt-old-nvrtc.so
 export RDT_TEST_NVML=$build/tests/fixtures/librdt-nvml.so
 for test in "${alone[@]}"; do
-    [ "$test" = ladder ] || step "$test" "$tests/test_gpu_$test"
+    step "$test" "$tests/test_gpu_$test"
 done
 step trust "$build/tests/api/test_api_trust" "$redtune"
 step hardware "$build/tests/sim/sim-compare" libcuda.so.1 "$build/libredtune-sim.so" "$ptx"
