@@ -77,11 +77,5 @@ int main(int argc, char **argv) {
         FACT(elements_of_a_thread_fill_no_bin),
         FACT(elements_that_wait_lose_nothing),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    if (!status) status = workshop_open(&gpu, &shop, &err);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    if (gpu.context) workshop_close(&shop);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -347,8 +347,5 @@ int main(int argc, char **argv) {
         FACT(calls_that_follow_one_another_share_scratch),
         FACT(outputs_with_inputs_between_them_keep_the_chain),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -115,8 +115,5 @@ int main(int argc, char **argv) {
         FACT(a_folded_array_is_reduced),
         FACT(what_no_plan_takes_is_refused),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

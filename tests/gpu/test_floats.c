@@ -228,9 +228,5 @@ int main(int argc, char **argv) {
         FACT(special_values_count_wherever_they_stand),
         FACT(special_values_meet_from_afar),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }

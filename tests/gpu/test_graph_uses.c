@@ -216,8 +216,5 @@ int main(int argc, char **argv) {
         FACT(conditional_bodies_take_captured_calls),
         FACT(graphs_for_the_device_take_captured_calls),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

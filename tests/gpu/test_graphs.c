@@ -116,8 +116,5 @@ int main(int argc, char **argv) {
         FACT(first_reduce_in_a_capture_is_refused_and_the_capture_goes_on),
         FACT(graph_may_outlive_redtune),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -168,8 +168,5 @@ static void calls_cost_little_more_than_a_bare_launch(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {FACT(calls_cost_little_more_than_a_bare_launch)};
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -182,9 +182,5 @@ int main(int argc, char **argv) {
         FACT(answers_are_those_of_the_reference),
         FACT(the_judge_stays_within_its_bytes),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }

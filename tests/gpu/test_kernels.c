@@ -218,9 +218,5 @@ int main(int argc, char **argv) {
         FACT(every_element_is_taken_once),
     };
     subject_is_late();
-    redtune_status status = device_open(&gpu, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -256,9 +256,5 @@ int main(int argc, char **argv) {
         FACT(runs_of_one_plan_give_the_same_bits),
         FACT(every_kernel_of_a_float_sum_gives_the_same_bits),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -238,8 +238,5 @@ int main(int argc, char **argv) {
         FACT(replays_see_changed_arrays),           FACT(runs_that_make_no_sense_are_refused),
         FACT(lists_that_make_no_sense_are_refused),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

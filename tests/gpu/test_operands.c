@@ -357,12 +357,7 @@ int main(int argc, char **argv) {
         FACT(thin_columns_take_all_operands),
     };
     if (!take_ops()) return 1;
-    redtune_status status = device_open(&gpu, &err);
-    if (!status) status = workshop_open(&gpu, &shop, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    if (shop.builder) workshop_close(&shop);
-    device_close(&gpu);
+    const int rc = subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
     leave_ops();
     return rc;
 }

@@ -160,9 +160,5 @@ int main(int argc, char **argv) {
         FACT(results_are_converted_as_asked),
         FACT(inputs_in_pieces_give_the_value_of_the_whole),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }

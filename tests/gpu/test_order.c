@@ -440,9 +440,5 @@ int main(int argc, char **argv) {
         FACT(rows_have_the_bits_of_the_order),    FACT(short_rows_have_the_bits_of_the_order),
         FACT(columns_have_the_bits_of_the_order),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -77,11 +77,5 @@ int main(int argc, char **argv) {
         FACT(long_segments_in_fixed_order_have_its_bits),
         FACT(segments_in_fixed_order_have_its_bits),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (!status) status = workshop_open(&gpu, &shop, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    if (shop.builder) workshop_close(&shop);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -71,8 +71,5 @@ int main(int argc, char **argv) {
         FACT(with_an_older_driver_none_does),
         FACT(with_an_nvrtc_older_than_the_gpu_none_does),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -420,8 +420,5 @@ int main(int argc, char **argv) {
         FACT(run_goes_by_the_problems_extents),
         FACT(every_pointer_can_be_checked),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

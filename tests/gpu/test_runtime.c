@@ -283,8 +283,5 @@ int main(int argc, char **argv) {
         FACT(check_names_memory_of_another_gpu),
         FACT(check_is_asked_for_by_1),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

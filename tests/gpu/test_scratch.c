@@ -218,8 +218,5 @@ int main(int argc, char **argv) {
         FACT(workspace_is_refused_where_it_cannot_serve),
         FACT(close_leaves_nothing),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

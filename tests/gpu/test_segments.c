@@ -113,11 +113,5 @@ int main(int argc, char **argv) {
         FACT(few_tables_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),
     };
-    redtune_status status = device_open(&gpu, &err);
-    if (!status) status = workshop_open(&gpu, &shop, &err);
-    if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    if (shop.builder) workshop_close(&shop);
-    device_close(&gpu);
-    return rc;
+    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -282,8 +282,5 @@ int main(int argc, char **argv) {
         FACT(each_kind_of_plan_has_its_own_runs),
         FACT(what_no_segments_have_is_refused),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -421,8 +421,5 @@ int main(int argc, char **argv) {
         FACT(pointers_are_checked_before_the_launch),
         FACT(offsets_beyond_the_buffer_are_found),
     };
-    ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    ones_close();
-    return rc;
+    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -311,9 +311,6 @@ int main(int argc, char **argv) {
         FACT(fixed_order_has_the_bits_of_one_gpu),
         FACT(ranks_may_have_a_thread_each),
     };
-    if (crew_open(RANKS_MAX, (ELEMENTS_MAX + GAP_MAX) * sizeof(double), &all, &err))
-        fprintf(stderr, "no team: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    crew_close(&all);
-    return rc;
+    return crew_run(RANKS_MAX, (ELEMENTS_MAX + GAP_MAX) * sizeof(double), &all, facts,
+                    sizeof facts / sizeof *facts, argc, argv);
 }

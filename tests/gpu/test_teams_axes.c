@@ -319,9 +319,6 @@ int main(int argc, char **argv) {
         FACT(results_beyond_the_room_are_reduced_by_nccl),
         FACT(results_that_nccl_cannot_reduce_are_refused),
     };
-    if (crew_open(RANKS_MAX, ELEMENTS_MAX * sizeof(double), &all, &err))
-        fprintf(stderr, "no team: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    crew_close(&all);
-    return rc;
+    return crew_run(RANKS_MAX, ELEMENTS_MAX * sizeof(double), &all, facts,
+                    sizeof facts / sizeof *facts, argc, argv);
 }

@@ -421,9 +421,6 @@ int main(int argc, char **argv) {
         FACT(gather_that_is_in_progress_is_waited_for),
         FACT(missing_or_old_nccl_is_told),
     };
-    if (crew_open(RANKS_MAX, COUNT * sizeof(double), &all, &err))
-        fprintf(stderr, "no team: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    crew_close(&all);
-    return rc;
+    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, facts, sizeof facts / sizeof *facts,
+                    argc, argv);
 }

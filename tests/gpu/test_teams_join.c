@@ -210,9 +210,6 @@ int main(int argc, char **argv) {
         FACT(entries_of_a_communicator_may_fail),
         FACT(lost_rank_has_the_communicator_aborted),
     };
-    if (crew_open(RANKS_MAX, COUNT * sizeof(double), &all, &err))
-        fprintf(stderr, "no team: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    crew_close(&all);
-    return rc;
+    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, facts, sizeof facts / sizeof *facts,
+                    argc, argv);
 }

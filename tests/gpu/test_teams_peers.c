@@ -205,9 +205,6 @@ int main(int argc, char **argv) {
         FACT(captured_runs_follow_each_other),
         FACT(waiting_for_a_rank_ends),
     };
-    if (crew_open(RANKS_MAX, COUNT * sizeof(double), &all, &err))
-        fprintf(stderr, "no team: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    crew_close(&all);
-    return rc;
+    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, facts, sizeof facts / sizeof *facts,
+                    argc, argv);
 }

@@ -154,9 +154,5 @@ int main(int argc, char **argv) {
         FACT(segments_in_fixed_order_are_refused),
         FACT(list_of_each_rank_has_one_result),
     };
-    if (crew_open(RANKS_MAX, INPUT_BYTES, &all, &err))
-        fprintf(stderr, "no team: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    crew_close(&all);
-    return rc;
+    return crew_run(RANKS_MAX, INPUT_BYTES, &all, facts, sizeof facts / sizeof *facts, argc, argv);
 }
