@@ -182,7 +182,7 @@ redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, in
 
 /* A rule's question and answer. */
 typedef struct rule_call {
-    const rdt_codegen *codegen;
+    rdt_codegen *codegen;
     int family;
     rdt_case at;
     const rdt_point *point;
@@ -194,7 +194,7 @@ typedef struct rule_call {
     char reason[200];
 } rule_call;
 
-static rule_call call_of(const rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
+static rule_call call_of(rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
     return (rule_call){.codegen = codegen, .family = point->family, .at = at, .point = point};
 }
 
@@ -225,8 +225,7 @@ static void ask_serves(lua_State *state, rule_call *call) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, call->codegen->family[call->family].table);
     call->yes = lua_getfield(state, -1, "serves") == LUA_TNIL;
     if (!call->yes) {
-        rdt_marshal_push_problem(state, call->at.problem);
-        rdt_marshal_push_facts(state, call->at.facts);
+        rdt_marshal_push_case(state, call->codegen, call->at);
         take_answer(state, 2, call);
     }
     lua_settop(state, top);
@@ -236,8 +235,7 @@ static void ask_serves(lua_State *state, rule_call *call) {
 static void push_call(lua_State *state, const rule_call *call, const char *rule) {
     rdt_marshal_push_rule(state, call->codegen, call->family, rule);
     rdt_marshal_push_config(state, &call->codegen->space[call->family], call->point, false);
-    rdt_marshal_push_problem(state, call->at.problem);
-    rdt_marshal_push_facts(state, call->at.facts);
+    rdt_marshal_push_case(state, call->codegen, call->at);
 }
 
 static int call_default(lua_State *state) {
@@ -245,8 +243,7 @@ static int call_default(lua_State *state) {
     ask_serves(state, call);
     if (!call->yes) return 0;
     rdt_marshal_push_rule(state, call->codegen, call->family, "default");
-    rdt_marshal_push_problem(state, call->at.problem);
-    rdt_marshal_push_facts(state, call->at.facts);
+    rdt_marshal_push_case(state, call->codegen, call->at);
     lua_call(state, 2, 1);
     luaL_checktype(state, -1, LUA_TTABLE);
     rdt_marshal_read_config(state, lua_gettop(state), &call->codegen->space[call->family],
@@ -302,7 +299,7 @@ static int call_launch(lua_State *state) {
         .scattered = flag_of(state, table, "scattered"),
         .scattered_blocks = number_of(state, table, "scattered_blocks"),
         .overlap = flag_of(state, table, "overlap"),
-        .slot_bytes = rdt_marshal_slot_bytes(state, &call->at),
+        .slot_bytes = rdt_marshal_slot_bytes(state, call->codegen, call->at),
     };
     return 0;
 }

@@ -5,7 +5,7 @@
 #include "codegen/marshal.h"
 
 typedef struct time_call {
-    const rdt_codegen *codegen;
+    rdt_codegen *codegen;
     rdt_case at;
     const rdt_point *point;
     double time_ns;
@@ -17,8 +17,7 @@ static int call_time(lua_State *state) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, call->codegen->family[family].table);
     if (lua_getfield(state, -1, "time") == LUA_TNIL) return 0;
     rdt_marshal_push_config(state, &call->codegen->space[family], call->point, false);
-    rdt_marshal_push_problem(state, call->at.problem);
-    rdt_marshal_push_facts(state, call->at.facts);
+    rdt_marshal_push_case(state, call->codegen, call->at);
     lua_call(state, 3, 1);
     call->time_ns = luaL_checknumber(state, -1);
     if (!(call->time_ns > 0)) luaL_error(state, "a time must be above 0");

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "codegen/own_op.h"
 #include "codegen/translate.h"
+#include "model/problem.h"
 
 /* The entry of that name in the table that a template file returns; raises an error if none. */
 static void push_entry(lua_State *state, const char *file, const char *name) {
@@ -153,11 +154,31 @@ void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {
     }
 }
 
-uint32_t rdt_marshal_slot_bytes(lua_State *state, const rdt_case *at) {
+/* A user's op may be loaded anew under its name. */
+static bool is_pushed(const rdt_pushed *last, rdt_case at) {
+    return last->is_whole && last->problem.uses == at.problem->uses &&
+           rdt_problem_same(&last->problem, at.problem) && rdt_facts_same(&last->facts, at.facts) &&
+           !rdt_user_ops_find(at.problem->op);
+}
+
+void rdt_marshal_push_case(lua_State *state, rdt_codegen *codegen, rdt_case at) {
+    rdt_pushed *last = &codegen->pushed;
+    if (!is_pushed(last, at)) {
+        last->is_whole = false;
+        rdt_marshal_push_problem(state, at.problem);
+        lua_rawsetp(state, LUA_REGISTRYINDEX, &last->problem);
+        rdt_marshal_push_facts(state, at.facts);
+        lua_rawsetp(state, LUA_REGISTRYINDEX, &last->facts);
+        *last = (rdt_pushed){true, *at.problem, *at.facts};
+    }
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &last->problem);
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &last->facts);
+}
+
+uint32_t rdt_marshal_slot_bytes(lua_State *state, rdt_codegen *codegen, rdt_case at) {
     rdt_lua_require(state, "lib/limits");
     lua_getfield(state, -1, "slot_bytes");
-    rdt_marshal_push_problem(state, at->problem);
-    rdt_marshal_push_facts(state, at->facts);
+    rdt_marshal_push_case(state, codegen, at);
     lua_call(state, 2, 1);
     const uint32_t bytes = (uint32_t)lua_tointeger(state, -1);
     lua_pop(state, 2);

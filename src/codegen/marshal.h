@@ -40,6 +40,13 @@ typedef struct rdt_rendered {
     uint64_t source;
 } rdt_rendered;
 
+/* What rules were asked about last: most are asked about the same again. */
+typedef struct rdt_pushed {
+    bool is_whole; /* its tables are in the registry */
+    redtune_problem problem;
+    rdt_facts facts;
+} rdt_pushed;
+
 struct rdt_codegen {
     rdt_lua lua;
     rdt_spaces spaces; /* of the families that are tuned; they come first */
@@ -49,7 +56,8 @@ struct rdt_codegen {
     char hash[RDT_HASH_TEXT_BYTES];
     rdt_allowed allowed[RDT_FAMILY_MAX]; /* of the class that was last asked for */
     rdt_points kept[RDT_POINTS_KEPT];
-    int kept_next;                            /* the place that is taken next */
+    int kept_next; /* the place that is taken next */
+    rdt_pushed pushed;
     rdt_rendered rendered[RDT_RENDERED_KEPT]; /* a hash table, of kernel_hash.c */
 };
 
@@ -76,8 +84,10 @@ int rdt_marshal_family_order(lua_State *state, int table);
 void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts);
+/* The problem and the facts, in tables that no rule changes. */
+void rdt_marshal_push_case(lua_State *state, rdt_codegen *codegen, rdt_case at);
 /* Bytes of a slot for the accumulator that the op has there: rdt_launch.slot_bytes. */
-uint32_t rdt_marshal_slot_bytes(lua_State *state, const rdt_case *at);
+uint32_t rdt_marshal_slot_bytes(lua_State *state, rdt_codegen *codegen, rdt_case at);
 /* An integer field of the table at index, between low and high; raises an error else. */
 int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int64_t low,
                             int64_t high);

@@ -113,8 +113,7 @@ static int collect_points(lua_State *state) {
     enum { DISTINCT = 2, USEFUL, PROBLEM, FACTS, CONFIG };
     rdt_marshal_push_rule(state, call->codegen, family, "distinct");
     rdt_marshal_push_rule(state, call->codegen, family, "useful");
-    rdt_marshal_push_problem(state, call->at.problem);
-    rdt_marshal_push_facts(state, call->at.facts);
+    rdt_marshal_push_case(state, call->codegen, call->at);
     rdt_point point = push_point(state, space, family);
     for (size_t i = 0; i < allowed->count; i++) {
         set_values(state, space, allowed->index[i], &point);
