@@ -227,7 +227,9 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
         reduce_stretch(mine, s, d, edges + 2 * warp, order[warp], input, output@{given.argument});
     }
     u32 decrease = __syncthreads_or(falls);
-    falls = warp == 0 && meet(edges, chains, span, blocks, scratch, output@{given.argument});
+    // Where offsets were seen to decrease, edges of one segment need not stand side by side, and two lanes
+    // would write one chain. All results are made anew then.
+    falls = !decrease && warp == 0 && meet(edges, chains, span, blocks, scratch, output@{given.argument});
     decrease |= __syncthreads_or(falls);
     for (u32 i = 0; i < 2; i++)
         if (chains[i].complete) join(chains[i], scratch, output@{given.argument});
