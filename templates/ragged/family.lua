@@ -57,10 +57,11 @@ end
 
 -- Long segments want loads in flight, short ones registers for several at once.
 function family.default(p, d)
-    local long = p.layout == "list" or p.count * p.dtype.bytes >= 2048
+    local list = p.layout == "list"
+    local long = list or p.count * p.dtype.bytes >= 2048
     return {
-        block = long and 256 or 128, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4,
-        cost = 128, resident = long and 2 or 4, load = "no_allocate", per_sm = long and 2 or 4,
+        block = list and 256 or 128, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4,
+        cost = 128, resident = list and 2 or 4, load = "no_allocate", per_sm = list and 2 or 4,
     }
 end
 

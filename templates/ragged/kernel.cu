@@ -7,7 +7,8 @@
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ local parts = given.parts(layout, vec)
 //@ local warps, tail = block // 32, "shuffle"
-//@ local ahead = block * resident <= 512 -- there are registers for the offsets that a warp needs next
+//@ -- There are registers for the offsets that a warp needs next.
+//@ local ahead = block * resident <= 512 and unroll < 8
 //@ local side, batch = ahead and 4 or 2, 128
 //@ local offsets = ahead and "i64 (&next)[EACH + 1], " or "" -- a parameter
 //@ local first_offsets = ahead and "how.next, " or ""
