@@ -86,8 +86,9 @@ __device__ __forceinline__ void reduce_slowly(const element *input, const segmen
     for (u64 i = 0; i < s.count; i++) {
         const segment one = segment_of(s, i);
         const element *const from = input + one.offset;
+        // Each thread has every BLOCK-th of all elements, however short their segments are.
 #pragma unroll 1
-        for (u64 at = threadIdx.x; at < one.count; at += BLOCK) {
+        for (u64 at = (threadIdx.x - (u32)before) % BLOCK; at < one.count; at += BLOCK) {
 //@     if indexed then
             a = combine(a, candidate(load_near(from + at), before + at)@{given.argument});
 //@     else
