@@ -81,6 +81,8 @@ redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_p
  * has none. It compares points of one problem and says little of the time itself. */
 redtune_status rdt_estimate_time(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                  double *time_ns, redtune_error *err);
+/* The same; 0 where the function fails, too. */
+double rdt_estimate_time_or_none(rdt_codegen *codegen, rdt_case at, const rdt_point *point);
 /* Puts the point that serves first, of one for each family: the first one, or where that has an
  * estimate, one whose estimate is less by a few percent. */
 redtune_status rdt_estimate_order(rdt_codegen *codegen, rdt_case at, rdt_point *points,

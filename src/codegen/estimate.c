@@ -35,6 +35,12 @@ redtune_status rdt_estimate_time(rdt_codegen *codegen, rdt_case at, const rdt_po
     return status;
 }
 
+double rdt_estimate_time_or_none(rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
+    redtune_error ignored;
+    double time_ns = 0;
+    return rdt_estimate_time(codegen, at, point, &time_ns, &ignored) ? 0 : time_ns;
+}
+
 /* By the estimates, so much faster another family's default takes the place of the first one's. */
 static const double FAMILY_WORTH = 0.97;
 

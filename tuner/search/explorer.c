@@ -45,11 +45,9 @@ void rdt_explorer_propose_entry(rdt_explorer *self, size_t index) {
 static double estimate_of(const rdt_explorer *self, size_t index) {
     const rdt_search *search = self->candidates->search;
     rdt_entry *each = &self->candidates->entry[index];
-    redtune_error ignored;
-    if (!each->estimated &&
-        rdt_estimate_time(search->codegen, (rdt_case){search->problem, search->facts},
-                          &each->candidate.point, &each->estimate_ns, &ignored))
-        each->estimate_ns = 0;
+    const rdt_case at = {search->problem, search->facts};
+    if (!each->estimated)
+        each->estimate_ns = rdt_estimate_time_or_none(search->codegen, at, &each->candidate.point);
     each->estimated = true;
     return each->estimate_ns;
 }

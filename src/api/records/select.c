@@ -323,13 +323,6 @@ static void list_peers(const rdt_rows *rows, rdt_case at, const nearness *neares
     }
 }
 
-/* 0: nothing is known of it. */
-static double time_of(rdt_codegen *codegen, rdt_case at, const rdt_point *point) {
-    redtune_error ignored;
-    double time_ns = 0;
-    return rdt_estimate_time(codegen, at, point, &time_ns, &ignored) ? 0 : time_ns;
-}
-
 /* What is this much faster by the estimate takes the place of what is measured nearer. */
 static const double WORTH = 0.95;
 
@@ -337,7 +330,7 @@ static void look_at_default(rdt_codegen *codegen, rdt_case at, double least_ns, 
     redtune_error ignored;
     rdt_point point;
     if (rdt_codegen_default(codegen, at, &point, &ignored)) return;
-    const double time_ns = time_of(codegen, at, &point);
+    const double time_ns = rdt_estimate_time_or_none(codegen, at, &point);
     if (time_ns > 0 && time_ns < least_ns)
         *best = (rdt_choice){.point = point, .match = REDTUNE_MATCH_DEFAULT};
 }
@@ -363,7 +356,7 @@ static bool is_beside(rdt_case at, const nearness *nearest, const rdt_choice *be
  * where the default is to serve because there is no estimate. */
 static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
                         const nearness *nearest, rdt_choice *best) {
-    const double nearest_ns = time_of(codegen, at, &best->point);
+    const double nearest_ns = rdt_estimate_time_or_none(codegen, at, &best->point);
     if (nearest_ns <= 0) {
         if (is_beside(at, nearest, best) && is_as_good_by_default(best)) best->row = NULL;
         return;
@@ -374,7 +367,7 @@ static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
     for (int i = 0; i < peers.count; i++) {
         rdt_choice *choice = &peers.choice[i];
         if (!usable(choice->row, codegen, at, choice)) continue;
-        const double time_ns = time_of(codegen, at, &choice->point);
+        const double time_ns = rdt_estimate_time_or_none(codegen, at, &choice->point);
         if (time_ns <= 0 || time_ns >= least_ns || time_ns >= WORTH * nearest_ns) continue;
         least_ns = time_ns;
         *best = *choice;
