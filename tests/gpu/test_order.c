@@ -289,8 +289,8 @@ static void check_zeros_of_two(subject *self, uint64_t n, bool columns) {
 
 static void check_row_kernel(subject *self, rdt_random *random) {
     const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
-    const uint64_t counts[] = {1,         vector, 3 * vector + 1, 31 * vector,   chunk / 2 + 3,
-                               chunk - 1, chunk,  chunk + 1,      5 * chunk + 7, 17 * chunk};
+    const uint64_t counts[] = {1,         vector, 3 * vector + 1, 31 * vector, chunk / 2 + 3,
+                               chunk - 1, chunk,  chunk + 1,      7 * chunk,   17 * chunk};
     const uint64_t pitches[] = {0, 1, vector}; /* beyond the count */
     const uint32_t most = self->launch.blocks_max;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -314,7 +314,7 @@ static void check_column_kernel(subject *self, rdt_random *random) {
     const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
     const uint64_t counts[] = {1,         vector - 1,    vector + 1, 3 * vector + 1,
                                chunk / 8, chunk / 2 + 3, chunk - 1,  chunk,
-                               chunk + 1, 3 * chunk + 5, 4 * chunk,  9 * chunk + 1};
+                               chunk + 1, 3 * chunk + 5, 7 * chunk,  9 * chunk + 1};
     const uint64_t widths[] = {1, 3, 8, 16, 33, 64, 96};
     const uint64_t gaps[] = {0, 0, 1, 8};
     const uint32_t most = self->launch.blocks_max;
