@@ -5,7 +5,7 @@
 //@ local acc = op.acc
 //@ local layout = loads.layout(dtype, vec)
 //@ local parts = given.parts(layout, vec)
-//@ local ahead = arch >= 90 and not indexed and not counts
+//@ local ahead = arch >= 90 and not counts
 //@ local together = finish == "cluster"
 //@ local once = (finish == "single" or finish == "poll") and not indexed and not op.part
 //@ local few = not together and tail == "shuffle" and block > 32 and not op.lanes and not op.part and block // 32 * acc.bytes <= 128
