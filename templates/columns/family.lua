@@ -8,6 +8,10 @@
 local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 
+-- Loads of a thread, beyond which further ones take no time of their own, and the bytes of the inputs
+-- that more than 16 are for.
+local MANY, MANY_BYTES = 32, 1 << 24
+
 local family = {
     name = "columns",
     template = "columns/kernel.cu",
@@ -57,6 +61,10 @@ end
 local function shared_bytes(c, p, d)
     return shared_values(c) * limits.accumulator_bytes(p, d)
         + limits.shared_bytes_to_finish(c)
+end
+
+local function bytes_of(p)
+    return p.count * p.inner * p.outer * limits.element_bytes(p)
 end
 
 -- Loads of more columns are not aligned in each row: one element each takes their place.
@@ -110,8 +118,8 @@ function family.useful(c, p, d)
     -- columns of their own need not combine them; or few threads where there is much to do.
     local own = c.width == c.block and limits.accumulator_bytes(p, d) > 4
     if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 and not own then return false end
-    -- More loads than usual where they bring all of a column.
-    if c.unroll > 16 and tiles(c, p) > 1 then return false end
+    -- More loads than usual where they bring all of a column, of not too many.
+    if c.unroll > 16 and (tiles(c, p) > 1 or bytes_of(p) > MANY_BYTES) then return false end
     if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
     -- Lines that another load needs, too, may be worth a place in L1.
     if c.load == "plain" and c.vec * bytes >= 16 then return false end
@@ -130,7 +138,7 @@ function family.time(c, p, d)
     local is_apart = values == 0 and c.vec * p.result.bytes > 16 and wide == 4
     return estimate.time(c, p, d, {
         sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = strip(c),
-        loads = math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
+        loads = math.min(c.unroll, MANY, (p.count + deep * splits - 1) // (deep * splits)),
         side = side, row = p.inner * p.dtype.bytes,
         step = p.step * p.dtype.bytes,
         registers = c.vec * limits.element_bytes(p) * c.unroll // 4
@@ -145,7 +153,28 @@ local STEPS = { within = "width", finishes = true,
     { name = "block", by = { 0, 1, -1 } },
     { name = "width", by = { 0, -1, 1, -2, 2, 3 } }, { name = "unroll", by = { 0, 1, -1, -2, 2 } } }
 
+-- Columns of a few dozen elements, for all multiprocessors and no more than a few for each of their
+-- threads: all loads of a column are in flight at once, by one thread that has it alone, or two.
+local function alone(p, d)
+    local columns = p.outer * p.inner
+    if p.count <= 16 or p.count > 64 or limits.element_bytes(p) > 4 or aligned_vec(p) > 1
+        or columns < 128 * d.sm_count or columns > 512 * d.sm_count or bytes_of(p) > MANY_BYTES then
+        return nil
+    end
+    local c = { block = 128, width = 128, vec = 1, unroll = 64, load = "plain",
+                finish = "single", per_sm = 1 }
+    if p.count <= 32 then
+        c.unroll = 32
+        if columns >= 256 * d.sm_count then c.block, c.width = 256, 256 end
+    elseif p.op.indexed then
+        c.width, c.unroll, c.load = 64, 32, "no_allocate"
+    end
+    return c
+end
+
 function family.default(p, d)
+    local known = alone(p, d)
+    if known and family.allowed(known, p, d) then return known end
     local bytes = p.dtype.bytes
     local c = {
         block = 256, width = 1, vec = aligned_vec(p), unroll = 8, load = "no_allocate",

@@ -127,13 +127,19 @@ local function copy(family, c)
     return other
 end
 
+-- Of blocks that share sets, a multiprocessor's threads and the bytes that they have in flight: no winner
+-- of a tune on an H200 has more. With more registers in use the next launch has no room to begin.
+local THREADS_MOST, IN_FLIGHT_MOST = 1024, 128 * 1024
+
 -- How blocks may share sets: by words where few wait, else by a counter; as many as may be resident, of
--- threads that fill a multiprocessor.
-local function finishes_of(block, d, sets)
+-- threads that fill a fourth of a multiprocessor at least.
+local function finishes_of(c, p, d, sets)
+    local block, most = c.block, math.min(d.threads_per_sm, THREADS_MOST)
+    local in_flight = block * c.unroll * c.vec * limits.element_bytes(p)
     local finish = sets <= d.sm_count // 2 and "poll" or "ticket"
     local all = { { finish = "single", per_sm = 1 } }
     for _, per_sm in ipairs { 4, 2, 1, 8 } do
-        if sets < 8 * d.sm_count and per_sm * block <= d.threads_per_sm
+        if sets < 8 * d.sm_count and per_sm * block <= most and per_sm * in_flight <= IN_FLIGHT_MOST
             and 4 * per_sm * block >= d.threads_per_sm then
             all[#all + 1] = { finish = finish, per_sm = per_sm }
         end
@@ -152,7 +158,7 @@ function estimate.improve(family, c, p, d, steps)
     if least < CALL + bytes_of(p) / rate_of(d) / d.sm_count then return c end
     local other = copy(family, c)
     local function try()
-        local finishes = steps.finishes and finishes_of(other.block, d, family.sets(other, p)) or { c }
+        local finishes = steps.finishes and finishes_of(other, p, d, family.sets(other, p)) or { c }
         for _, as in ipairs(finishes) do
             other.finish, other.per_sm = as.finish, as.per_sm
             local time = family.time(other, p, d)

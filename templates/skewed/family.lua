@@ -126,6 +126,9 @@ function family.useful(c, p, d)
     return limits.useful(c, p, d, family.sets(c, p))
 end
 
+-- What a block of several rows a thread takes besides, where its first loads are in L2 already.
+local SMALL, SMALL_BYTES = 800, 1 << 23
+
 -- About how long it takes, in ns. A thread has its loads in registers, and more of them the more
 -- columns it has, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
@@ -133,13 +136,15 @@ function family.time(c, p, d)
     local splits = splits(c, p, d)
     local wide = limits.accumulator_bytes(p, d)
     local meet = estimate.meet(c.strips * c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)
+    local bytes = p.count * p.inner * p.outer * limits.element_bytes(p)
     return estimate.time(c, p, d, {
         sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = room(c),
         loads = c.strips * math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
         side = room(c) * p.dtype.bytes, row = p.inner * p.dtype.bytes,
         step = p.step * p.dtype.bytes,
         registers = 40 + c.strips * words * (6 + c.vec) // 8,
-        begin = 0, meet = meet, busy = meet, wide = wide > 4,
+        begin = p.count > 16 and bytes <= SMALL_BYTES and SMALL or 0,
+        meet = meet, busy = meet, wide = wide > 4,
     })
 end
 
