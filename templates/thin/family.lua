@@ -34,11 +34,9 @@ local function aligned_vec(p)
     return vec
 end
 
--- There are more columns than a block's. Of several elements each, narrower matrices are faster by the
--- family "columns", which brings the next call's first loads into L2.
+-- There are more columns than a block's.
 function family.serves(p)
-    local least = p.count >= 4 and 640 * 1024 or 64 * 1024
-    return p.layout == "columns" and p.count <= 8 and p.inner * p.dtype.bytes >= least
+    return p.layout == "columns" and p.count <= 8 and p.inner * p.dtype.bytes >= 64 * 1024
 end
 
 function family.allowed(c, p, d)

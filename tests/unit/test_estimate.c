@@ -171,7 +171,6 @@ static void defaults_are_of_the_family_that_is_faster(void) {
         {REDTUNE_F16, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=8"},
         {REDTUNE_F32, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=4"},
         {REDTUNE_F32, 1, 1, 1 << 24, "thin:vec=4,strips=1,unroll=1"},
-        {REDTUNE_F16, 1, 6, 60001, "columns:vec=1,unroll=8"},
         {REDTUNE_F16, 1, 33, 33793, "columns:width=128,unroll=64,load=plain"},
         {REDTUNE_F32, 1, 33, 33793, "columns:width=128,unroll=64,load=plain"},
         {REDTUNE_F32, 1, 20, 20001, "columns:width=128,unroll=32,load=plain"},
