@@ -181,6 +181,13 @@ static void use_faulty_nvrtc(void) {
     setenv("REDTUNE_NVRTC", RDT_TEST_FAULTY_FILE, 1);
 }
 
+/* A GPU that does not say that it is simulated is given a cubin first, and PTX where it refuses
+ * that. */
+static void use_gpu_of_unknown_kind(const char *simulated, bool unknown) {
+    setenv("TEST_GPUS", "H", 1);
+    setenv("REDTUNE_CUDA_DRIVER", unknown ? RDT_TEST_GPUS_FILE : simulated, 1);
+}
+
 static void every_call_of_nvrtc_may_fail(void) {
     static const char *const calls[] = {
         "nvrtcVersion",
@@ -198,8 +205,11 @@ static void every_call_of_nvrtc_may_fail(void) {
         "nvrtcGetErrorString",
     };
     static const char *const codes[] = {"1", "2", "4", "7", "11"};
+    char simulated[4096];
+    snprintf(simulated, sizeof simulated, "%s", getenv("REDTUNE_CUDA_DRIVER"));
     uint64_t failed = 0, tried = 0;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        use_gpu_of_unknown_kind(simulated, strstr(calls[i], "CUBIN"));
         for (size_t c = 0; c < sizeof codes / sizeof *codes; c++) {
             bool answers = strstr(calls[i], "Log") || strstr(calls[i], "ErrorString");
             bool ends = !strcmp(calls[i], "nvrtcDestroyProgram") || answers;
@@ -218,6 +228,8 @@ static void every_call_of_nvrtc_may_fail(void) {
             fprintf(stderr, "%s gives %s: %.40s: %s\n", calls[i], codes[c], out.step,
                     told ? "something is left" : "not told");
         }
+    }
+    use_gpu_of_unknown_kind(simulated, false);
     use_cache("nvrtc");
     outcome sound = round_go(NULL);
     use_cache("usual");
