@@ -85,8 +85,8 @@ function family.allowed(c, p, d)
             c.block
     end
     if c.unroll > 16 and c.vec * limits.element_bytes(p) > 4 then
-        return false, "unroll=%d, and vec=%d of %s: so many loads are of 4 bytes at most", c.unroll, c.vec,
-            p.dtype.name
+        return false, "unroll=%d, and vec=%d of %s: above unroll=16 a load takes 4 bytes at most",
+            c.unroll, c.vec, p.dtype.name
     end
     if c.finish ~= "single" and c.width == c.block then
         return false, "finish=%s has several threads along the axis: add width=%d", c.finish,
