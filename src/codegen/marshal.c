@@ -154,25 +154,28 @@ void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {
     }
 }
 
-/* A user's op may be loaded anew under its name. */
-static bool is_pushed(const rdt_pushed *last, rdt_case at) {
-    return last->is_whole && last->problem.uses == at.problem->uses &&
-           rdt_problem_same(&last->problem, at.problem) && rdt_facts_same(&last->facts, at.facts) &&
-           !rdt_user_ops_find(at.problem->op);
+bool rdt_marshal_is_class(const rdt_asked *asked, rdt_case at) {
+    return asked->problem.uses == at.problem->uses &&
+           rdt_problem_same_class(&asked->problem, at.problem) &&
+           rdt_facts_same(&asked->facts, at.facts);
+}
+
+bool rdt_marshal_is_case(const rdt_asked *asked, rdt_case at) {
+    return rdt_marshal_is_class(asked, at) && rdt_problem_same_extents(&asked->problem, at.problem);
 }
 
 void rdt_marshal_push_case(lua_State *state, rdt_codegen *codegen, rdt_case at) {
     rdt_pushed *last = &codegen->pushed;
-    if (!is_pushed(last, at)) {
+    if (!last->is_whole || !rdt_marshal_is_case(&last->asked, at)) {
         last->is_whole = false;
         rdt_marshal_push_problem(state, at.problem);
-        lua_rawsetp(state, LUA_REGISTRYINDEX, &last->problem);
+        lua_rawsetp(state, LUA_REGISTRYINDEX, &last->asked.problem);
         rdt_marshal_push_facts(state, at.facts);
-        lua_rawsetp(state, LUA_REGISTRYINDEX, &last->facts);
-        *last = (rdt_pushed){true, *at.problem, *at.facts};
+        lua_rawsetp(state, LUA_REGISTRYINDEX, &last->asked.facts);
+        *last = (rdt_pushed){true, {*at.problem, *at.facts}};
     }
-    lua_rawgetp(state, LUA_REGISTRYINDEX, &last->problem);
-    lua_rawgetp(state, LUA_REGISTRYINDEX, &last->facts);
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &last->asked.problem);
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &last->asked.facts);
 }
 
 uint32_t rdt_marshal_slot_bytes(lua_State *state, rdt_codegen *codegen, rdt_case at) {

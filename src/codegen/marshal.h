@@ -15,12 +15,17 @@ typedef struct rdt_family {
     int order;          /* the redtune_order that it combines elements in; -1: either */
 } rdt_family;
 
+/* A case that rules were asked about, kept beside their answer. */
+typedef struct rdt_asked {
+    redtune_problem problem;
+    rdt_facts facts;
+} rdt_asked;
+
 /* The points of a case, kept since a tune asks for them more than once: with a cold cache, with a
  * warm one, and to look ahead. */
 typedef struct rdt_points {
     rdt_scope scope;
-    redtune_problem problem;
-    rdt_facts facts;
+    rdt_asked asked;
     rdt_point *point; /* NULL: nothing is kept here */
     size_t count, capacity;
 } rdt_points;
@@ -28,8 +33,7 @@ typedef struct rdt_points {
 /* The configs of a family that are right for a class on a device. They are a small part of the
  * space, and the same for all problems of the class, one after the other in a tune. */
 typedef struct rdt_allowed {
-    redtune_problem problem; /* one of the class */
-    rdt_facts facts;
+    rdt_asked asked;                 /* one of the class */
     uint8_t (*index)[RDT_PARAM_MAX]; /* of each parameter's value; NULL: none were asked for */
     size_t count, capacity;
 } rdt_allowed;
@@ -43,8 +47,7 @@ typedef struct rdt_rendered {
 /* What rules were asked about last: most are asked about the same again. */
 typedef struct rdt_pushed {
     bool is_whole; /* its tables are in the registry */
-    redtune_problem problem;
-    rdt_facts facts;
+    rdt_asked asked;
 } rdt_pushed;
 
 struct rdt_codegen {
@@ -63,6 +66,11 @@ struct rdt_codegen {
 
 /* Frees what points.c has kept. */
 void rdt_points_forget(rdt_codegen *codegen);
+
+/* Whether rules see the same, so that their answer is still right: all of it, or all but the
+ * extents. An op's entry stays as it is for as long as the process lives, a user's one, too. */
+bool rdt_marshal_is_case(const rdt_asked *asked, rdt_case at);
+bool rdt_marshal_is_class(const rdt_asked *asked, rdt_case at);
 
 /* The following run inside rdt_lua_call; each pushes one value. */
 

@@ -84,13 +84,10 @@ static int collect_allowed(lua_State *state) {
 
 static redtune_status need_allowed(list_call *call, const char *what, redtune_error *err) {
     rdt_allowed *self = &call->codegen->allowed[call->baseline.family];
-    if (self->index && rdt_problem_same_class(&self->problem, call->at.problem) &&
-        rdt_facts_same(&self->facts, call->at.facts))
-        return REDTUNE_OK;
+    if (self->index && rdt_marshal_is_class(&self->asked, call->at)) return REDTUNE_OK;
     rdt_lua *lua = &call->codegen->lua;
     redtune_status status = rdt_lua_call(lua, what, collect_allowed, call, err);
-    self->problem = *call->at.problem;
-    self->facts = *call->at.facts;
+    self->asked = (rdt_asked){*call->at.problem, *call->at.facts};
     if (status) {
         free(self->index);
         *self = (rdt_allowed){.index = NULL};
@@ -135,7 +132,7 @@ static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_scope s
     size_t families = 0;
     list_call call = {.codegen = codegen,
                       .at = at,
-                      .points = {.scope = scope, .problem = *at.problem, .facts = *at.facts}};
+                      .points = {.scope = scope, .asked = {*at.problem, *at.facts}}};
     redtune_status status = rdt_codegen_defaults(codegen, at, defaults, &families, err);
     if (!status) qsort(defaults, families, sizeof *defaults, by_family);
     for (size_t i = 0; !status && i < families; i++) {
@@ -158,8 +155,7 @@ static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_scope s
 static const rdt_points *find_kept(const rdt_codegen *codegen, rdt_case at, rdt_scope scope) {
     for (int i = 0; i < RDT_POINTS_KEPT; i++) {
         const rdt_points *each = &codegen->kept[i];
-        if (each->point && each->scope == scope && rdt_problem_same(&each->problem, at.problem) &&
-            rdt_facts_same(&each->facts, at.facts))
+        if (each->point && each->scope == scope && rdt_marshal_is_case(&each->asked, at))
             return each;
     }
     return NULL;
