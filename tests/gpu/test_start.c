@@ -164,6 +164,36 @@ static void templates_changed_meanwhile_leave_no_trace(void) {
     CHECK_CONTAINS(after.text, "making the kernel");
 }
 
+/* An instance that was opened without a folder, and made a plan while there was one, is given no
+ * plan of that folder once it is gone. */
+static void templates_of_a_folder_end_with_it(void) {
+    NEED_GPU();
+    char templates[128], config[320];
+    listener without = {.text = ""}, within = {.text = ""};
+    redtune *rt = NULL;
+    redtune_plan *plan[3] = {NULL};
+    redtune_problem problem = sum_of(COUNT), other = sum_of(COUNT);
+    other.config = "block=64";
+    snprintf(templates, sizeof templates, "%s/left", folder);
+    CHECK(!copy_templates(templates));
+    use_cache("left");
+    const redtune_options options = {
+        .database = nowhere, .log = listen, .log_user = &without, .log_level = REDTUNE_LOG_DEBUG};
+    redtune_status status = redtune_open(&options, &rt, &err);
+    if (!status) status = redtune_plan_create(rt, &problem, &plan[0], &err);
+    setenv("REDTUNE_TEMPLATES", templates, 1);
+    if (!status) status = plan_heard(&within, &other, config);
+    if (!status) status = redtune_plan_create(rt, &problem, &plan[1], &err);
+    unsetenv("REDTUNE_TEMPLATES");
+    without.text[0] = '\0';
+    if (!status) status = redtune_plan_create(rt, &other, &plan[2], &err);
+    for (int i = 0; i < 3; i++) redtune_plan_destroy(plan[i]);
+    redtune_close(rt);
+    CHECK_OK(status, err);
+    CHECK_CONTAINS(within.text, "making the kernel");
+    CHECK_CONTAINS(without.text, "making the kernel");
+}
+
 /* ---- in the background ----------------------------------------------------------------------- */
 
 /* A database whose winner for the problem is another config than the default. */
@@ -259,6 +289,7 @@ int main(int argc, char **argv) {
         FACT(variable_raises_the_level_of_the_log),
         FACT(warm_start_needs_neither_lua_nor_nvrtc),
         FACT(changed_templates_are_never_passed_over),
+        FACT(templates_of_a_folder_end_with_it),
         FACT(templates_changed_meanwhile_leave_no_trace),
         FACT(changed_databases_are_never_passed_over),
         FACT(plan_runs_the_default_while_another_is_compiled),

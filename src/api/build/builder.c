@@ -16,7 +16,7 @@ struct rdt_builder {
     const rdt_log *log;
     pthread_mutex_t lock; /* of codegen; recursive: make is called by those who have borrowed it */
     rdt_codegen *codegen;
-    char templates[RDT_HASH_TEXT_BYTES]; /* "": not asked for yet */
+    char templates[RDT_HASH_TEXT_BYTES]; /* those compiled in; "": not asked for yet */
     pthread_mutex_t compiler_lock;       /* of its opening: compiling needs none */
     rdt_compiler *compiler;
     pthread_mutex_t kernels_lock;
@@ -85,9 +85,12 @@ redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEX
     redtune_status status = REDTUNE_OK;
     pthread_mutex_lock(&builder->kernels_lock);
     const char *folder = getenv("REDTUNE_TEMPLATES");
-    bool fixed = !folder || !*folder; /* compiled in */
-    if (!builder->templates[0] || !fixed) status = rdt_codegen_version(builder->templates, err);
-    if (!status) memcpy(out, builder->templates, sizeof builder->templates);
+    const bool compiled_in = !folder || !*folder; /* others may change at any time */
+    if (compiled_in && builder->templates[0])
+        memcpy(out, builder->templates, sizeof builder->templates);
+    else
+        status = rdt_codegen_version(out, err);
+    if (!status && compiled_in) memcpy(builder->templates, out, sizeof builder->templates);
     pthread_mutex_unlock(&builder->kernels_lock);
     return status;
 }
