@@ -13,6 +13,11 @@ static redtune_status store(void *user, const rdt_trial *trials, size_t count, r
     for (size_t i = 0; i < count; i++)
         self->elsewhere += !rdt_problem_same_extents(&trials[i].problem, &self->told);
     self->stored += count;
+    self->stored_here = rdt_problem_same_extents(&trials->problem, &self->storing)
+                            ? self->stored_here + count
+                            : count;
+    self->storing = trials->problem;
+    if (self->late_after && self->stored_here >= self->late_after) self->budget.late_ns = 1;
     return REDTUNE_OK;
 }
 
@@ -67,6 +72,10 @@ redtune_status tune_run(tune *self) {
     self->sweep.strategy = rdt_strategy_find(self->effort, rdt_problem_layout(self->problems));
     self->sweep.seed = self->seed;
     self->sweep.sink = &self->sink;
+    if (self->late_after) {
+        rdt_budget_start(&self->budget, 3600);
+        self->sweep.budget = &self->budget;
+    }
     return rdt_sweep_run(&self->sweep, &self->err);
 }
 

@@ -18,8 +18,12 @@ typedef struct tune {
     rdt_sink sink;
     rdt_finding cold[TUNE_PROBLEMS_MAX], warm[TUNE_PROBLEMS_MAX];
     size_t stored, stop_after; /* stop_after: trials; 0: never */
-    redtune_problem told;      /* of the last progress */
-    size_t elsewhere;          /* trials of other counts than that */
+    size_t late_after; /* trials of a problem, and then its share of time is over; 0: no limit */
+    rdt_budget budget;
+    redtune_problem storing; /* of the last trials */
+    size_t stored_here;      /* of that problem */
+    redtune_problem told;    /* of the last progress */
+    size_t elsewhere;        /* trials of other counts than that */
     redtune_error err;
 } tune;
 

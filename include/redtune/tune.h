@@ -50,6 +50,9 @@ typedef struct redtune_tuned {
     uint64_t index;
     /* Nonzero: the second pass measured more; this replaces the problem's result from before. */
     int again;
+    /* With REDTUNE_EFFORT_EXHAUSTIVE, candidates that there are, with the input in L2 and without,
+     * and those of them for which the budget left no time; else 0. */
+    uint64_t points, untried;
 } redtune_tuned;
 
 typedef struct redtune_progress {

@@ -161,6 +161,7 @@ static void write_tuned(rdt_json *json, const redtune_tuned *result) {
     }
     rdt_json_count(json, "measured", result->measured);
     rdt_json_count(json, "failed", result->failed);
+    if (result->untried) rdt_json_count(json, "untried", result->untried);
     rdt_json_end(json, '}');
 }
 
@@ -203,18 +204,24 @@ static void write_tune_json(const redtune *rt, const outcome *done, bool complet
 
 /* The lines below the table: how much was measured, what failed, where it is kept. */
 static void summarise(const redtune *rt, const outcome *done) {
-    uint64_t measured = 0, failed = 0;
+    uint64_t measured = 0, failed = 0, points = 0, untried = 0;
     size_t known = 0;
     for (size_t i = 0; i < done->result_count; i++) {
         measured += done->results[i].measured;
         failed += done->results[i].failed;
         known += !done->results[i].measured;
+        points += done->results[i].points;
+        untried += done->results[i].untried;
     }
     rdt_message_print("%zu problem%s, %zu of them measured before; %" PRIu64
                       " candidate%s measured, "
                       "%" PRIu64 " failed; kept in %s",
                       done->result_count, done->result_count == 1 ? "" : "s", known, measured,
                       measured == 1 ? "" : "s", failed, redtune_database_path(rt));
+    if (untried)
+        rdt_message_print("the budget was enough for %" PRIu64 " of %" PRIu64
+                          " candidates, the likely ones first; the same command goes on from there",
+                          points - untried, points);
 }
 
 /* The lines for what programs ran: what they gain by this tune. */

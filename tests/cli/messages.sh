@@ -15,6 +15,16 @@ one_problem_is_no_problems() {
     want_in_err "redtune: 2 problems, "
 }
 
+a_budget_tells_what_it_left() {
+    run "$redtune" --device sim --dtype f32 --size 64 --effort exhaustive --budget 0.1s --db all.db
+    want_exit 0
+    want_in_err "redtune: the budget was enough for "
+    local least=$(sed -n 's/^redtune: the budget was enough for \([0-9]*\) of \([0-9]*\) .*/\1 \2/p' stderr)
+    (( ${least% *} > 0 && ${least% *} < ${least#* } )) || fail "not some of them: $least"
+    run "${small[@]}" --again
+    grep -q "the budget" stderr && fail "there was none"
+}
+
 # Without shapes, --axis names the library's own: both axes of each, not both at once.
 axes_alone_are_rows_and_then_columns() {
     run "$redtune" tune --device sim --dtype f32 --axis 1,0 --effort quick --budget 1s --db axes.db
@@ -142,7 +152,7 @@ the_first_cause_is_told_where_nothing_is_right() {
     cmp -s stderr first || fail "a second tune gives another cause"
 }
 
-check_run one_problem_is_no_problems axes_alone_are_rows_and_then_columns help_is_a_command \
+check_run one_problem_is_no_problems a_budget_tells_what_it_left axes_alone_are_rows_and_then_columns help_is_a_command \
     every_command_may_be_quiet \
     negative_values_are_values merge_names_the_database an_import_of_refused_rows_fails \
     verify_says_what_would_help only_the_command_advises_its_options a_pinned_config_says_so \

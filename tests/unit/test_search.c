@@ -179,6 +179,8 @@ static const recording named = {RDT_TEST_RECORDS "/h100.txt",
 static const recording simulated = {
     RDT_TEST_RECORDS "/sim.txt", &oracle_sim, {{REDTUNE_F32, 10, 15}, {REDTUNE_I8, 10, 15}}, 2, 1};
 
+static size_t spent; /* trials after which the budget is; 0: there is none */
+
 static void record_regret(const recording *recording, redtune_effort effort, uint64_t seed,
                           regret *all) {
     oracle_record *record = oracle_record_read(recording->path);
@@ -197,6 +199,7 @@ static void record_regret(const recording *recording, redtune_effort effort, uin
             self.problems[k] = self.problems[k * recording->doublings];
         self.effort = effort;
         self.seed = seed;
+        self.late_after = spent;
         CHECK_OK(tune_run(&self), self.err);
         for (size_t k = 0; k < self.count; k++) add_regret(&self, &self.cold[k], k, all);
         tune_end(&self);
@@ -232,6 +235,17 @@ static void standard_is_as_good_where_every_name_is_recorded(void) {
     CHECK(all.worst <= 1.03);
 }
 
+/* The time is over when a thirtieth of the points is measured. */
+static void exhaustive_takes_the_likely_ones_first(void) {
+    regret all = {.worst = 0};
+    spent = 150;
+    record_regret(&named, REDTUNE_EFFORT_EXHAUSTIVE, 0, &all);
+    spent = 0;
+    print_regret("exhaustive, a budget", &all);
+    CHECK(all.log_sum / (double)all.problems <= log(1.01));
+    CHECK(all.worst <= 1.03);
+}
+
 static void standard_finds_the_best_on_the_simulated_gpu(void) {
     check_record(&simulated, REDTUNE_EFFORT_STANDARD, 8, true, 1.02, 1.02);
 }
@@ -245,6 +259,7 @@ int main(int argc, char **argv) {
         FACT(standard_finds_the_best_for_a_sixth),
         FACT(quick_finds_the_best_for_less),
         FACT(exhaustive_finds_the_best),
+        FACT(exhaustive_takes_the_likely_ones_first),
         FACT(noise_and_outliers_cost_little),
         FACT(standard_is_as_good_on_a_real_gpu),
         FACT(quick_is_nearly_as_good_on_a_real_gpu),

@@ -16,6 +16,8 @@ void rdt_budget_share(rdt_budget *budget, size_t searches) {
     budget->late_ns = now + (left > 0 ? explore_share * left / (double)searches : 0);
 }
 
+bool rdt_budget_is_limited(const rdt_budget *budget) { return budget && budget->end_ns > 0; }
+
 bool rdt_budget_is_late(const rdt_budget *budget) {
-    return budget && budget->end_ns > 0 && rdt_clock_ns() >= budget->late_ns;
+    return rdt_budget_is_limited(budget) && rdt_clock_ns() >= budget->late_ns;
 }

@@ -90,7 +90,8 @@ static redtune_status explore_first(rdt_explorer *self, redtune_error *err) {
         self->limit = count_points(self, &strategy->noisy);
         status = measure_seeds(self, &seeds, err);
     }
-    self->candidates->planned = rdt_strategy_count(strategy, self->limit);
+    if (!self->candidates->planned)
+        self->candidates->planned = rdt_strategy_count(strategy, self->limit);
     if (status) return status;
     rdt_explorer_propose_random(self, search->similar_count ? RANDOM_POINTS : RANDOM_ALONE);
     return rdt_explorer_measure(self, err);
@@ -121,8 +122,7 @@ static void mix_extents(rdt_random *random, const redtune_problem *problem) {
     rdt_random_mix(random, problem->step);
 }
 
-/* Every problem has a sequence of its own, whatever else is tuned. */
-static rdt_random start_random(const rdt_search *search) {
+rdt_random rdt_explore_random(const rdt_search *search) {
     rdt_random random = {search->seed};
     rdt_random_mix(&random, (uint64_t)search->problem->op);
     rdt_random_mix(&random, (uint64_t)search->problem->dtype);
@@ -133,7 +133,8 @@ static rdt_random start_random(const rdt_search *search) {
 }
 
 redtune_status rdt_explore_adaptive(rdt_candidates *candidates, redtune_error *err) {
-    rdt_explorer self = {.candidates = candidates, .random = start_random(candidates->search)};
+    rdt_explorer self = {.candidates = candidates,
+                         .random = rdt_explore_random(candidates->search)};
     size_t *room = malloc(3 * candidates->count * sizeof *room);
     if (!room) return rdt_fail_memory(err, 3 * candidates->count * sizeof *room);
     self.proposed = room;
@@ -141,36 +142,6 @@ redtune_status rdt_explore_adaptive(rdt_candidates *candidates, redtune_error *e
     redtune_status status = rdt_values_classify(candidates->search, &self.values, err);
     if (!status) status = explore_locally(&self, err);
     free(room);
-    return status;
-}
-
-/* Fisher and Yates: where the time may not suffice for all, no part of the space is left out. */
-static void shuffle(size_t *indices, size_t count, rdt_random random) {
-    for (size_t i = count; i > 1; i--) {
-        size_t other = rdt_random_below(&random, i), moved = indices[i - 1];
-        indices[i - 1] = indices[other];
-        indices[other] = moved;
-    }
-}
-
-redtune_status rdt_explore_all(rdt_candidates *candidates, redtune_error *err) {
-    enum { STRIDE = 32 };
-    const rdt_strategy *strategy = candidates->search->strategy;
-    const rdt_budget *budget = candidates->search->budget;
-    size_t *indices = malloc(candidates->count * sizeof *indices);
-    if (!indices) return rdt_fail_memory(err, candidates->count * sizeof *indices);
-    for (size_t i = 0; i < candidates->count; i++) indices[i] = i;
-    candidates->planned = rdt_strategy_count(strategy, candidates->count);
-    if (budget && budget->end_ns > 0)
-        shuffle(indices, candidates->count, start_random(candidates->search));
-    redtune_status status =
-        rdt_candidates_measure(candidates, &candidates->baseline, 1, strategy->samples, err);
-    for (size_t i = 0; !status && i < candidates->count && !rdt_budget_is_late(budget);
-         i += STRIDE) {
-        size_t count = candidates->count - i < STRIDE ? candidates->count - i : STRIDE;
-        status = rdt_candidates_measure(candidates, indices + i, count, strategy->samples, err);
-    }
-    free(indices);
     return status;
 }
 

@@ -10,7 +10,8 @@
  * a shape, of those that may gain there. */
 static size_t narrow(const rdt_candidates *candidates, size_t keep, size_t *indices) {
     size_t good = rdt_candidates_rank(candidates, indices), first = 0;
-    if (rdt_plane_has(candidates->search->problem) && candidates->search->strategy->exact.least)
+    if (rdt_plane_has(candidates->search->problem) &&
+        !rdt_strategy_explores_all(candidates->search->strategy))
         good = rdt_lent_prefer(candidates, indices, good);
     if (keep >= good) return good;
     while (first < good && !candidates->entry[indices[first]].is_default) first++;

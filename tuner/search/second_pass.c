@@ -66,7 +66,7 @@ static redtune_status revisit(rdt_sweep *sweep, size_t i, rdt_cache_state cache,
 /* From the large sizes to the small ones; a search of every point has nothing to learn. */
 redtune_status rdt_second_pass_run(rdt_sweep *sweep, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    if (!sweep->strategy->exact.least || !sweep->count) return REDTUNE_OK;
+    if (rdt_strategy_explores_all(sweep->strategy) || !sweep->count) return REDTUNE_OK;
     for (size_t i = sweep->count - 1; !status && i-- > 0;) {
         const size_t states = rdt_sweep_searches(sweep->facts, &sweep->problems[i]);
         rdt_finding found[RDT_CACHE_STATES] = {{0}};

@@ -88,7 +88,7 @@ static redtune_status try_winners(const rdt_search *search, rdt_search_count *co
 
 redtune_status rdt_second_pass_shapes(rdt_sweep *sweep, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    if (!sweep->strategy->exact.least || !sweep->count) return REDTUNE_OK;
+    if (rdt_strategy_explores_all(sweep->strategy) || !sweep->count) return REDTUNE_OK;
     for (size_t turn = sweep->count - 1; !status && turn-- > 0;) {
         const rdt_search search = search_at(sweep, turn);
         rdt_finding found[RDT_CACHE_STATES] = {{0}};

@@ -9,6 +9,7 @@ enum { RDT_CACHE_STATES = 2 };
 
 typedef struct rdt_search_count {
     size_t measured, failed; /* candidates, now and not known before */
+    size_t points, untried;  /* of a search of every point: all, and those it had no time for */
 } rdt_search_count;
 
 /* The result of a problem in one state of the cache. */

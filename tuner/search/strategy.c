@@ -26,6 +26,8 @@ static const rdt_strategy table[EFFORTS] = {
                                    .explore = rdt_explore_all,
                                    .scope = RDT_SCOPE_DISTINCT,
                                    .samples = 3,
+                                   .exact = {0.10, 14, 28},
+                                   .noisy = {0.22, 28, 48},
                                    .rounds = {{24, 9}, {6, 31}}},
 };
 
@@ -48,12 +50,18 @@ static const rdt_strategy shapes[EFFORTS] = {
                                    .explore = rdt_explore_all,
                                    .scope = RDT_SCOPE_DISTINCT,
                                    .samples = 3,
+                                   .exact = {0, 28, 40},
+                                   .noisy = {0, 28, 48},
                                    .rounds = {{24, 9}, {6, 31}}},
 };
 
 const rdt_strategy *rdt_strategy_find(redtune_effort effort, rdt_layout layout) {
     if ((size_t)effort >= EFFORTS) return NULL;
     return layout == RDT_LAYOUT_WHOLE ? &table[effort] : &shapes[effort];
+}
+
+bool rdt_strategy_explores_all(const rdt_strategy *strategy) {
+    return strategy->explore == rdt_explore_all;
 }
 
 int rdt_strategy_samples(const rdt_strategy *strategy) {

@@ -33,15 +33,18 @@ typedef struct rdt_strategy {
     /* Times the estimate of a family's best so far: what takes longer by its estimate is left out.
      * 0: nothing is. */
     double hopeless;
-    /* How much is explored where every sample of a candidate takes the same time, as in a model,
+    /* How much is explored first under a budget, or by any other strategy than that of all points:
+     * where every sample of a candidate takes the same time, as in a model,
      * and where they do not: there what is best has more equals that few samples cannot tell from
-     * it, and is harder to predict. Exploring everything uses neither. */
+     * it, and is harder to predict. */
     rdt_quota exact, noisy;
     rdt_round rounds[RDT_ROUNDS_MAX]; /* ends with keep 0 */
 } rdt_strategy;
 
 /* For problems of the layout; NULL for an unknown effort. */
 const rdt_strategy *rdt_strategy_find(redtune_effort effort, rdt_layout layout);
+/* Whether it explores every point. */
+bool rdt_strategy_explores_all(const rdt_strategy *strategy);
 /* Samples of the last round: a winner has been timed so often. */
 int rdt_strategy_samples(const rdt_strategy *strategy);
 

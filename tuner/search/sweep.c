@@ -132,7 +132,7 @@ bool rdt_sweep_has_searched(const rdt_search *search) {
 static redtune_status is_complete(const rdt_search *search, const rdt_finding *finding, bool *out,
                                   redtune_error *err) {
     const rdt_strategy *strategy = search->strategy;
-    const bool explores_all = !strategy->exact.least;
+    const bool explores_all = rdt_strategy_explores_all(strategy);
     rdt_candidates candidates;
     if (rdt_plane_has(search->problem) && !explores_all) {
         *out = rdt_sweep_has_searched(search);

@@ -38,6 +38,8 @@ static rdt_search_count spend(const rdt_device_tuner *self, size_t problem,
     for (int i = 0; i < RDT_CACHE_STATES; i++) {
         more.measured += finding[i].now.measured;
         more.failed += finding[i].now.failed;
+        more.points += finding[i].now.points;
+        more.untried += finding[i].now.untried;
     }
     return rdt_session_log_spend(self->session_log, problem, more);
 }
@@ -61,6 +63,8 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
         .l2_bytes = self->facts->l2_bytes,
         .measured = spent.measured,
         .failed = spent.failed,
+        .points = spent.points,
+        .untried = spent.untried,
         .device_count = self->gpu.device_count,
         .model_count = self->gpu.model_count,
         .index = self->gpu.problems_before + self->first + problem,

@@ -26,6 +26,8 @@ rdt_search_count rdt_session_log_spend(rdt_session_log *self, size_t problem,
     pthread_mutex_lock(&self->lock);
     self->spent[problem].measured += more.measured;
     self->spent[problem].failed += more.failed;
+    self->spent[problem].points += more.points;
+    self->spent[problem].untried += more.untried;
     rdt_search_count spent = self->spent[problem];
     pthread_mutex_unlock(&self->lock);
     return spent;
