@@ -55,6 +55,13 @@ compiler() {
 compiler cc cc
 compiler c++ c++
 
+# Debian's Python.h includes pyconfig.h from the folder of its machine's headers, which Zig does not
+# search and which has the machine's own libc, too. For a wheel that serves every Python from 3.12 on
+# this machine's serves the other one.
+include=$(python3 -c 'import sysconfig; print(sysconfig.get_path("include").split("/")[-1])')
+mkdir -p "$work/include/$machine-linux-gnu"
+ln -sfn "/usr/include/$(uname -m)-linux-gnu/$include" "$work/include/$machine-linux-gnu/$include"
+
 # ---- the wheel -----------------------------------------------------------------------------------
 
 # The headers and libraries of that machine alone, and the programs of this one.
@@ -66,7 +73,7 @@ set(CMAKE_C_COMPILER $work/cc)
 set(CMAKE_CXX_COMPILER $work/c++)
 set(CMAKE_C_FLAGS_INIT "-isystem $work/root/usr/include/$machine-linux-gnu")
 # Where Python's headers leave stdio.h out, nanobind counts on libstdc++ to have it.
-set(CMAKE_CXX_FLAGS_INIT "-include cstdio")
+set(CMAKE_CXX_FLAGS_INIT "-include cstdio -isystem $work/include")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-s")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-s")
 set(CMAKE_FIND_ROOT_PATH $work/root)
