@@ -188,6 +188,13 @@ uint32_t rdt_marshal_slot_bytes(lua_State *state, rdt_codegen *codegen, rdt_case
     return bytes;
 }
 
+bool rdt_marshal_flag(lua_State *state, int table, const char *field) {
+    lua_getfield(state, table, field);
+    bool flag = lua_toboolean(state, -1);
+    lua_pop(state, 1);
+    return flag;
+}
+
 int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int64_t low,
                             int64_t high) {
     lua_getfield(state, table, field);

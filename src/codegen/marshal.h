@@ -96,6 +96,8 @@ void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts);
 void rdt_marshal_push_case(lua_State *state, rdt_codegen *codegen, rdt_case at);
 /* Bytes of a slot for the accumulator that the op has there: rdt_launch.slot_bytes. */
 uint32_t rdt_marshal_slot_bytes(lua_State *state, rdt_codegen *codegen, rdt_case at);
+/* Whether a field of the table at index is set, to anything but false. */
+bool rdt_marshal_flag(lua_State *state, int table, const char *field);
 /* An integer field of the table at index, between low and high; raises an error else. */
 int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int64_t low,
                             int64_t high);
