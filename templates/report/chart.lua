@@ -92,7 +92,7 @@ end
 -- For each value of a parameter how its candidates spread: p as digest.params gives it, best_ns the
 -- winner's time. Times are a multiple of that, on a log scale up to `most`.
 function chart.spread(p, best_ns, most)
-    local row, top, left = 24, 4, 78
+    local row, top, left = 24, 4, 92
     local height = top + row * #p.values + 22
     local function x_of(ns)
         local x = math.min(log2(math.max(ns / best_ns, 1)) / log2(most), 1)

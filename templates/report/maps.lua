@@ -37,7 +37,7 @@ local function families(points)
     local numbers, names = {}, {}
     for _, point in ipairs(points) do
         if not numbers[point.family] then
-            names[#names + 1] = ("%d %s"):format(#names + 1, point.family)
+            names[#names + 1] = ("%d = %s"):format(#names + 1, point.family)
             numbers[point.family] = #names
         end
     end

@@ -45,13 +45,13 @@ function number.whole(x)
     return (x + 0.5) // 1 | 0
 end
 
--- Whole numbers with a thin space between thousands.
+-- Whole numbers with a narrow space between thousands, at which no line breaks.
 function number.grouped(n)
     local text = ("%d"):format(n)
     local head = #text % 3
     local out = text:sub(1, head)
     for at = head + 1, #text, 3 do
-        out = out .. (out ~= "" and "\u{2009}" or "") .. text:sub(at, at + 2)
+        out = out .. (out ~= "" and "\u{202F}" or "") .. text:sub(at, at + 2)
     end
     return out
 end
