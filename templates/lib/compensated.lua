@@ -7,8 +7,9 @@
 -- bounds. Each operation is an intrinsic of its own, which the compiler neither contracts nor
 -- reorders.
 --
--- A thread adds narrow elements, f16 and bf16, and their products in f64, which has more digits than
--- two terms of f32 and takes one addition in place of six. Others get the two terms of its sum.
+-- Narrow elements, f16 and bf16, and their products are added in f64, which has more digits than two
+-- terms of f32 and takes one addition in place of seven; not so in fixed order, whose bits are defined
+-- by two terms, nor in the kernel that others are held against.
 --
 -- Infinities leave NaN in `lost`, and so may numbers next to the largest: the sum alone counts then.
 local accumulator = require "lib/accumulator"
@@ -43,16 +44,21 @@ __device__ __forceinline__ @{c} total_of(record a)
 }
 ]]
 
-local wide = [[
-
-__device__ __forceinline__ record terms_of(double all)
-{
-    const float sum = (float)all;
-    return record{sum, (float)__dsub_rn(all, (double)sum)};
-}
-]]
-
 local letters = { f32 = { c = "float", d = "f", fma = "fmaf" }, f64 = { c = "double", d = "d", fma = "fma" } }
+
+-- The op that adds in f64 what it would add in f32, and rounds once at the end.
+local function widened(op)
+    local term, finalize, resume = op.map, op.finalize, op.resume
+    op.acc = accumulator.f64
+    op.identity = op.acc.dtype.zero
+    op.map = function(x, y) return ("(double)(%s)"):format(term(x, y)) end
+    op.combine = function(a, b) return ("__dadd_rn(%s, %s)"):format(a, b) end
+    op.finalize = function(a, count) return finalize(("(float)(%s)"):format(a), count) end
+    if resume then
+        op.resume = function(r) return ("(double)(%s)"):format(resume(r)) end
+    end
+    return op
+end
 
 -- The op with such an accumulator in place of its own, f32 or f64. Products of elements that are
 -- narrower than the accumulator are exact.
@@ -60,6 +66,7 @@ return function(t, op)
     local name = op.acc.name
     local letter = letters[name]
     if not letter then error("a compensated sum of " .. name, 2) end
+    if name == "f32" and t.dtype.bytes < 4 and not t.exact then return widened(op) end
     local term, factors, finalize, resume = op.map, op.factors, op.finalize, op.resume
     local rounds = factors and op.acc.bytes == t.dtype.bytes
     local function take(a, x, y)
@@ -76,14 +83,6 @@ return function(t, op)
         c = "record", halves = op.acc.halves, zero = zero, take = take,
         widen = function(p) return p end,
     }
-    if name == "f32" and t.dtype.bytes < 4 then
-        op.functions = op.functions .. wide
-        op.part = {
-            c = "double", halves = 2, zero = "0.0",
-            take = function(p, x, y) return ("__dadd_rn(%s, (double)(%s))"):format(p, term(x, y)) end,
-            widen = function(p) return ("terms_of(%s)"):format(p) end,
-        }
-    end
     op.finalize = function(a, count) return finalize(("total_of(%s)"):format(a), count) end
     if resume then
         op.resume = function(r) return ("record{%s, 0}"):format(resume(r)) end
