@@ -67,8 +67,9 @@
 -- lanes(a, n), of an op whose lanes combine faster all at once than two by two: the accumulator of
 -- a group of n lanes, a power of two, where a is a lane's own. All lanes of a warp ask for it.
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,
--- and key_of among its functions, in place of map; and, if it has a result beside the index,
--- found(x, index): its results where x is found there.
+-- and key_of among its functions, in place of map. Its table `measured` is what is compared of a value:
+-- of(x), of the C type c; before(a, b) likewise; and combine(a, b), by `functions`, which keeps a NaN. If
+-- it has a result beside the index, found(x, index) are its results where x is found there.
 local groups = {
     "ops/sums", "ops/moments", "ops/logs", "ops/extremes", "ops/places", "ops/truth", "ops/bits",
     "ops/distances",

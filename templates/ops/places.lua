@@ -57,13 +57,55 @@ __device__ __forceinline__ arg first_least(arg a, arg b)
 }
 ]]
 
+-- The same of the lanes of a warp, or of a group of N. A warp finds the least of 32 bits in one
+-- instruction: of all keys, then of the indices' halves where the key is that.
+local first_of_lanes = first_least .. [[
+
+__device__ __forceinline__ u32 least_of_warp(u32 x)
+{
+    u32 least;
+    asm volatile("redux.sync.min.u32 %0, %1, 0xffffffff;" : "=r"(least) : "r"(x));
+    return least;
+}
+
+__device__ __forceinline__ arg first_of_warp(arg a)
+{
+    const u32 key = least_of_warp(a.key);
+    const u32 high = least_of_warp(a.key == key ? (u32)(a.index >> 32) : ~0u);
+    const bool is_first = a.key == key && a.index >> 32 == high;
+    return arg{key, (u64)high << 32 | least_of_warp(is_first ? (u32)a.index : ~0u)};
+}
+
+template <u32 N>
+__device__ __forceinline__ arg first_of_lanes(arg a)
+{
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2)
+        a = first_least(a, arg{__shfl_down_sync(0xffffffff, a.key, step),
+                               __shfl_down_sync(0xffffffff, a.index, step)});
+    return a;
+}
+]]
+
+local function lanes(a, n)
+    return n == 32 and ("first_of_warp(%s)"):format(a) or ("first_of_lanes<%d>(%s)"):format(n, a)
+end
+
 local function place(t, greatest)
     local acc = t.dtype.bytes == 8 and accumulator.arg64 or accumulator.arg32
+    local like = extremes.like(t, greatest and "max" or "min")
+    local function before(a, b) return ("%s %s %s"):format(a, greatest and ">" or "<", b) end
+    local by_lanes = t.dtype.bytes < 8 and t.arch >= 80
     return {
         acc = acc, identity = "arg{~(" .. acc.key .. ")0, ~0ull}",
-        before = function(a, b) return ("%s %s %s"):format(a, greatest and ">" or "<", b) end,
+        before = before,
         last = extremes.kind(t.dtype)[greatest and "least" or "greatest"],
-        functions = key_function(t, greatest) .. first_least,
+        measured = {
+            c = t.dtype.value, of = function(x) return x end, before = before,
+            combine = like.combine, functions = like.functions,
+        },
+        functions = key_function(t, greatest) .. (by_lanes and first_of_lanes or first_least),
+        lanes = by_lanes and lanes or nil,
         combine = function(a, b) return ("first_least(%s, %s)"):format(a, b) end,
         finalize = function(a) return ("(i64)%s.index"):format(a) end,
     }
@@ -74,7 +116,9 @@ local function place_of_size(t)
     local op = place(t, true)
     op.before = function(a, b) return ("%s > %s"):format(size_of(t, a), size_of(t, b)) end
     op.last = extremes.kind(t.dtype).zero
-    op.functions = size_key_function(t) .. first_least
+    op.functions = size_key_function(t) .. (op.lanes and first_of_lanes or first_least)
+    if t.dtype.kind == "signed" then op.measured.c = t.dtype.bytes == 8 and "u64" or "u32" end
+    op.measured.of = function(x) return size_of(t, x) end
     return op
 end
 

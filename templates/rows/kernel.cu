@@ -4,7 +4,7 @@
 //@ local op = given.made
 //@ local acc = op.acc
 //@ local layout = loads.layout(dtype, vec)
-//@ local parts = given.parts(layout, vec)
+//@ local parts = indexed and 1 or given.parts(layout, vec)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local over = unroll > 1 and rows == 1 and not shared and unroll // 2 or 0
 //@ local ahead = arch >= 90 and not counts
@@ -76,7 +76,11 @@ __device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 sto
 
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
-//@ include "lib/take.cu"
+//@ if indexed then
+//@     include "lib/take_extreme.cu"
+//@ else
+//@     include "lib/take.cu"
+//@ end
 //@ include "lib/splits.cu"
 //@ if lanes >= 32 then
 //@     include "lib/reduce_warp.cu"
@@ -222,6 +226,10 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
         }
 //@ end
         tile += mine.splits * TILE_BYTES;
+//@ if indexed then
+        // Loads that are not there would cost instructions, too.
+        if (tile >= stop) break;
+//@ end
         load_tile(v, tile, stop@{given.argument});
 //@ if over > 0 then
         load_rest(p.rest, tile, stop@{given.argument});
@@ -231,13 +239,10 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
     // Where no value went before the last one there is, it is the first load's, if there was one.
     const u64 first = place_of(p.tile, 0);
     if (first < stop) {
-#pragma unroll
-        for (u32 j = 0; j < LANES; j++) {
-            const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
-            const u64 place = first + tiles * mine.splits * TILE_BYTES + i * GROUP * LOAD_BYTES;
-            const u64 index = origin + (place - p.begin) / sizeof(element) + j;
-            edge = combine(edge, candidate(part[j].x, index)@{given.argument});
-        }
+        const u64 tiles = part[0].load / UNROLL, i = part[0].load % UNROLL;
+        const u64 place = first + tiles * mine.splits * TILE_BYTES + i * GROUP * LOAD_BYTES;
+        const u64 index = origin + (place - p.begin) / sizeof(element) + element_of(part[0]);
+        edge = combine(edge, candidate(part[0].x, index)@{given.argument});
     }
     return edge;
 //@ else
