@@ -2,6 +2,7 @@
 //@ -- from stop on are not.
 //@ local target, behind = op.narrow and "sum" or "part", indexed and ", load + i" or ""
         {
+            const u32 left = bytes_of(tile, stop);
 //@ if op.narrow then
             narrow sum[LANES];
 #pragma unroll
@@ -9,7 +10,7 @@
 //@ end
 #pragma unroll
             for (u32 i = 0; i < @{many}; i++)
-                if (place_of(tile, i) < stop)
+                if (is_there(i, left))
                     take(@{target}, @{vectors}[i]@{behind}@{given.argument});
 //@ if op.narrow then
 #pragma unroll

@@ -61,7 +61,21 @@ __device__ __forceinline__ u32 member()
 // Where this thread's load i of the tile at that address is.
 __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 {
-    return tile + (member() + i * GROUP) * LOAD_BYTES;
+    return tile + member() * LOAD_BYTES + i * (GROUP * LOAD_BYTES);
+}
+
+// How many bytes of the tile there are from this thread's first load on, in 32 bits: loads are compared
+// with that, and their places differ by what an instruction adds.
+__device__ __forceinline__ u32 bytes_of(u64 tile, u64 stop)
+{
+    const u64 place = place_of(tile, 0), left = stop > place ? stop - place : 0;
+    return left < TILE_BYTES ? left : TILE_BYTES;
+}
+
+// Whether load i of a tile with so many bytes is there.
+__device__ __forceinline__ bool is_there(u32 i, u32 left)
+{
+    return i * (u32)(GROUP * LOAD_BYTES) < left;
 }
 
 //@ include "lib/load_if.cu"
@@ -69,9 +83,10 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 // their own: it would be the other half of the kernel's instructions.
 __device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop@{given.parameter})
 {
+    const u32 left = bytes_of(tile, stop);
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++)
-        v[i] = load_vector_if(place_of(tile, i) < stop, place_of(tile, i)@{given.argument});
+        v[i] = load_vector_if(is_there(i, left), place_of(tile, i)@{given.argument});
 }
 
 //@ include "lib/load_element.cu"
@@ -152,9 +167,10 @@ __device__ __forceinline__ void load_rest(vector (&rest)[OVER], u64 tile, u64 st
 {
     if (!ends_over(tile, stop)) return;
     tile += TILE_BYTES;
+    const u32 left = bytes_of(tile, stop);
 #pragma unroll
     for (u32 i = 0; i < OVER; i++)
-        rest[i] = load_vector_if(place_of(tile, i) < stop, place_of(tile, i)@{given.argument});
+        rest[i] = load_vector_if(is_there(i, left), place_of(tile, i)@{given.argument});
 }
 
 //@ end
@@ -226,10 +242,8 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
         }
 //@ end
         tile += mine.splits * TILE_BYTES;
-//@ if indexed then
         // Loads that are not there would cost instructions, too.
         if (tile >= stop) break;
-//@ end
         load_tile(v, tile, stop@{given.argument});
 //@ if over > 0 then
         load_rest(p.rest, tile, stop@{given.argument});
