@@ -20,7 +20,15 @@ local flavours = {
     no_allocate = ".nc.L1::no_allocate",
     plain = "",
     streaming = ".cs",
+    evict_first = ".nc.L1::no_allocate.L2::cache_hint",
 }
+
+-- A hint for L2, which is an operand: what the load brings is not read again, and may leave first. Gives
+-- what declares the operand, what makes it, and the operand; "" of loads without a hint.
+local function hint_of(flavour)
+    if flavour ~= "evict_first" then return "", "", "" end
+    return ".reg .b64 policy; ", "createpolicy.fractional.L2::evict_first.b64 policy; ", ", policy"
+end
 
 -- The instruction that loads a layout, and the operands that it loads into, the elements of the C array
 -- `into`; `mark` says whether these are read, too. The address is the operand behind them.
@@ -31,15 +39,18 @@ local function instruction(layout, flavour, into, mark)
         slots[#slots + 1] = "%" .. i
     end
     local one = layout.words == 1
-    local text = ("ld.global%s%s.%s %s, [%%%d];"):format(
+    local _, _, policy = hint_of(flavour)
+    local text = ("ld.global%s%s.%s %s, [%%%d]%s;"):format(
         flavours[flavour], one and "" or ".v" .. layout.words, layout.ptx,
-        one and "%0" or "{" .. table.concat(slots, ", ") .. "}", layout.words)
+        one and "%0" or "{" .. table.concat(slots, ", ") .. "}", layout.words, policy)
     return text, table.concat(outputs, ", ")
 end
 
 -- The statement that loads a layout into the C array `into`, from the pointer expression `from`.
 function load.statement(layout, flavour, into, from)
     local text, outputs = instruction(layout, flavour, into, "=")
+    local declared, made = hint_of(flavour)
+    if made ~= "" then text = "{ " .. declared .. made .. text .. " }" end
     return ('asm volatile("%s"\n'
         .. '                 : %s\n'
         .. '                 : "l"(%s));'):format(text, outputs, from)
@@ -49,9 +60,11 @@ end
 -- The load has a predicate: a branch around each would cost registers and instructions.
 function load.guarded(layout, flavour, into, from, there)
     local text, outputs = instruction(layout, flavour, into, "+")
-    return ('asm volatile("{ .reg .pred p; setp.ne.u32 p, %%%d, 0; @p %s }"\n'
+    local declared, made = hint_of(flavour)
+    return ('asm volatile("{ %s.reg .pred p; %ssetp.ne.u32 p, %%%d, 0; @p %s }"\n'
         .. '                 : %s\n'
-        .. '                 : "l"(%s), "r"((u32)(%s)));'):format(layout.words + 1, text, outputs, from, there)
+        .. '                 : "l"(%s), "r"((u32)(%s)));'):format(
+            declared, made, layout.words + 1, text, outputs, from, there)
 end
 
 return load

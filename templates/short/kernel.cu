@@ -5,6 +5,7 @@
 //@ local acc = op.acc
 //@ local layout = loads.layout(dtype, vec)
 //@ op.narrow, op.word = nil, nil -- these would combine neighbours, which may be of several rows
+//@ if load == "evict_first" and arch < 80 then load = "no_allocate" end
 //@ local parts, two, each = vec, given.inputs > 1, vec // row
 //@ local widest = math.max(result.bytes, second and second.bytes or 0)
 //@ local store = math.max(1, math.min(each, 16 // widest))
