@@ -24,11 +24,24 @@ foreach(module accumulate columns ladder rows staged)
     endif()
 endforeach()
 
+# Those that go over many kernels and look at their results alone. NVRTC takes most of their time: less
+# where it optimises less. With all that it can do they run where the label is asked for, as on a GPU.
+foreach(module accumulate accuracy columns kernels operands ops order order_segments random_segments
+        results rows segments short skewed staged thin)
+    if(TARGET test_gpu_${module})
+        redtune_sim_test_of(optimised.${module} test_gpu_${module})
+        set_tests_properties(sim.optimised.${module} PROPERTIES LABELS sweep)
+        redtune_quick_kernels(sim.gpu.${module})
+    endif()
+endforeach()
+
 # Each makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them together
 # would drive each other out, and a second run would find none.
 foreach(module accuracy columns ops order rows short skewed staged thin)
     if(TARGET test_gpu_${module})
         set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT
+            "XDG_CACHE_HOME=${quick_cache}/${module}")
+        set_property(TEST sim.optimised.${module} APPEND PROPERTY ENVIRONMENT
             "XDG_CACHE_HOME=${test_cache}/${module}")
     endif()
 endforeach()
