@@ -1,7 +1,13 @@
-"""A Spack package: spack repo create REPO; copy this to REPO/packages/redtune/package.py; then
-spack dev-build redtune@main in redtune's folder, or spack install redtune where a url is known."""
+"""A Spack package: spack repo create FOLDER; copy this to packages/redtune/package.py where that made
+repo.yaml, and add it by spack repo add; then spack dev-build redtune@main in redtune's folder, or
+spack install redtune where a url is known."""
 
 from spack.package import *
+
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage  # Spack 1.0 and newer
+except ImportError:
+    pass  # older ones have it in spack.package
 
 
 class Redtune(CMakePackage):
