@@ -24,7 +24,7 @@ static void list_finding(void *user, const redtune_finding *finding) {
     if (!*finding->remedy) return;
     rdt_table_add(table, "%s", "");
     rdt_table_add(table, "%s", "");
-    rdt_table_add(table, "  to do: %s", finding->remedy);
+    rdt_table_add(table, "to do: %s", finding->remedy);
 }
 
 static void write_finding(void *user, const redtune_finding *finding) {

@@ -49,8 +49,8 @@ static void keep_change(void *user, const redtune_change *change) {
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-static void add_change(rdt_table *table, const redtune_change *change) {
-    rdt_table_add(table, "%s", change->gpu);
+static void add_change(rdt_table *table, const redtune_change *change, bool several) {
+    if (several) rdt_table_add(table, "%s", change->gpu);
     rdt_table_add_problem(table, &change->problem);
     rdt_table_add(table, "%s", change->warm ? "warm" : "cold");
     rdt_table_add_us(table, change->before_ns);
@@ -59,14 +59,20 @@ static void add_change(rdt_table *table, const redtune_change *change) {
     rdt_table_add(table, "%s", change->after);
 }
 
+/* A GPU that is the only one stands above the table, which has more room then. */
 static void print_changes(const intake *self) {
     static const char *const titles[] = {"GPU",    "op", "dtype", "size",  "L2",
                                          "before", "us", "gain",  "winner"};
-    rdt_table table = {.column_count = 9, .right = "lllrlrrrl"};
+    const redtune_change *changes = self->changes;
+    bool several = false;
     if (!self->change_count) return;
-    rdt_table_add_row(&table, titles);
-    for (size_t i = 0; i < self->change_count; i++) add_change(&table, &self->changes[i]);
-    puts("");
+    for (size_t i = 1; i < self->change_count; i++)
+        several = several || strcmp(changes[i].gpu, changes[0].gpu) != 0;
+    rdt_table table = {.column_count = several ? 9 : 8,
+                       .right = several ? "lllrlrrrl" : "llrlrrrl"};
+    rdt_table_add_row(&table, several ? titles : titles + 1);
+    for (size_t i = 0; i < self->change_count; i++) add_change(&table, &changes[i], several);
+    printf(several ? "\n" : "\n%s\n\n", changes[0].gpu);
     rdt_table_print(&table, stdout);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/message.h"
 #include "cli/number.h"
 #include "cli/output.h"
+#include "cli/screen.h"
 #include "cli/trace.h"
 #include "redtune/records.h"
 #include "redtune/tools.h"
@@ -30,12 +31,14 @@ typedef struct climbing {
 
 /* ---- the text ------------------------------------------------------------------------------ */
 
-/* Prints words in lines of at most TEXT_WIDTH, indented. */
+/* Prints words in lines of at most TEXT_WIDTH, or as wide as the terminal, indented. */
 static void print_wrapped(const char *text) {
+    const size_t columns = rdt_screen_columns(stdout, TEXT_WIDTH);
+    const int width = columns < TEXT_WIDTH ? (int)columns : TEXT_WIDTH;
     int column = 0;
     while (*text) {
         int length = (int)strcspn(text, " ");
-        if (column && column + 1 + length > TEXT_WIDTH) {
+        if (column && column + 1 + length > width) {
             putchar('\n');
             column = 0;
         }

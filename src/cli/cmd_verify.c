@@ -113,6 +113,9 @@ static void summarise_verified(const rdt_options *options, const redtune_verify_
                  counts->skipped);
     if (!counts->standing)
         advise_tune(options);
+    else if (counts->held == counts->verified)
+        rdt_message_print("%" PRIu64 " of %" PRIu64 " tried: %s%s", counts->verified,
+                          counts->standing, counts->held == 1 ? "it holds" : "all hold", skipped);
     else
         rdt_message_print("%" PRIu64 " of %" PRIu64 " tried: %" PRIu64 " hold, %" PRIu64
                           " do not, of which %" PRIu64 " are out now%s",

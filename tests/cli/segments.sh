@@ -57,7 +57,7 @@ they_go_to_another_database_and_hold_there() {
     want_in_out "41x52:3:2000 list"
     run "$redtune" verify --device sim --sample 1 --segments 50x40
     want_exit 0
-    want_in_err "1 of 1 tried: 1 hold"
+    want_in_err "1 of 1 tried: it holds"
 }
 
 what_cannot_be_is_refused() {

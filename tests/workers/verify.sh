@@ -27,7 +27,7 @@ what_holds_is_left_alone() {
     run verify sound.db --all
     want_exit 0
     want_no_out
-    want_in_err " 0 do not"
+    want_in_err " tried: all hold"
     # One problem has one winner.
     run verify sound.db --sample 2
     want_exit 0
