@@ -278,6 +278,24 @@ static void cache_is_as_large_as_set(void) {
     CHECK_EQUAL(bytes, 2 << 20);
 }
 
+/* Whichever way a warp goes, what it has loaded is waited for once. */
+static void loads_are_waited_for_on_every_path(void) {
+    unsigned int zeros[32] = {0};
+    for (int thread = 0; thread <= 77; thread += 77) {
+        struct redtune_sim_counters c;
+        char body[256];
+        bench_start(NULL);
+        CUdeviceptr at = bench_buffer(sizeof zeros, zeros);
+        snprintf(body, sizeof body,
+                 "ld.global.u32 %%r1, [%%d0]; setp.eq.u32 %%p0, %%r0, %d; @%%p0 bra use;"
+                 "bra behind; use: add.u32 %%r2, %%r1, 1; behind: add.u32 %%r3, %%r1, 2;",
+                 thread);
+        CHECK(bench_body(body, 1, 1, at, 0) == CUDA_SUCCESS);
+        redtune_sim_counters(&c);
+        CHECK_EQUAL(c.memory_waits, 1);
+    }
+}
+
 static void counters_see_coalescing_and_conflicts(void) {
     struct redtune_sim_counters c;
     unsigned int zeros[1024] = {0};
@@ -351,6 +369,7 @@ int main(int argc, char **argv) {
         FACT(chosen_launch_hangs_until_the_reset),
         FACT(settings_that_make_no_sense_are_refused),
         FACT(cache_is_as_large_as_set),
+        FACT(loads_are_waited_for_on_every_path),
         FACT(counters_see_coalescing_and_conflicts),
         FACT(threads_share_the_device),
     };
