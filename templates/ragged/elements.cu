@@ -70,7 +70,13 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL> r, vector
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
     const u64 head = (u32)(body - begin) / sizeof(element);
     const u64 between = stop > body ? (stop - body) / sizeof(element) : 0;
+//@     if 2 * vec <= 8 then
+    // Each lane has one of them at most: at least eight take a run.
+    const u64 i = rank;
+    if (i < count - between) {
+//@     else
     for (u64 i = rank; i < count - between; i += wide) {
+//@     end
         const u64 at = i < head ? i : i + between;
 //@     if indexed then
         edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});

@@ -63,13 +63,41 @@ __device__ __forceinline__ void begin_run(course &run, @{offsets}const segments 
 //@ end
 }
 
-// Whether all segments seem to have the same length, to all threads of the block, and of all blocks: each
-// thread knows one place of the table. Results are right whatever stands between these.
+// Whether all segments seem to have about the same length, to all threads of the block, and of all blocks:
+// each thread knows one place of the table. An offset may be 1 + sqrt(count) / 4 lengths from where equal
+// segments would begin. Lengths that differ by a fourth at random stay within that; those of which half
+// are 0 at random do not. Results are right whatever stands between these places.
 __device__ __forceinline__ bool are_even(u64 count, u64 elements, u64 at, u64 before)
 {
     // In whole numbers the products might be too large.
-    const double off = (double)before * (double)count - (double)at * (double)elements;
-    return __syncthreads_and(off <= (double)elements && -off <= (double)elements);
+    const double n = (double)count, all = (double)elements;
+    const double off = (double)before * n - (double)at * all;
+    const double over = (off < 0 ? -off : off) - all;
+    return __syncthreads_and(over <= 0 || 16 * over * over <= all * all * n);
+}
+
+// An offset as it is loaded. All are asked for before the first is looked at: a conversion of one would wait
+// for it, and the next be asked for a round trip later.
+struct raw_offset {
+    u32 low, high;
+};
+
+__device__ __forceinline__ raw_offset load_offset(const segments &s, u64 i)
+{
+    const u32 *const at = (const u32 *)s.begin + (i << s.wide);
+    return raw_offset{at[0], s.wide ? at[1] : 0};
+}
+
+__device__ __forceinline__ i64 value_of(const segments &s, const raw_offset &offset)
+{
+    return s.wide ? (i64)((u64)offset.high << 32 | offset.low) : (i64)(int)offset.low;
+}
+
+// Segment i by its offsets; none where there is no such segment.
+__device__ __forceinline__ segment segment_by(const segments &s, u64 i, const raw_offset (&ends)[2])
+{
+    const i64 begin = value_of(s, ends[0]), end = value_of(s, ends[1]);
+    return segment{(u64)begin, i < s.count && end > begin ? (u64)(end - begin) : 0, false};
 }
 
 // Sets how, and d where segments are dealt so.
@@ -81,38 +109,41 @@ __device__ __forceinline__ void share_out(sharing &how, deal &d, const segments 
     const bool in_runs = rounds >= 4 || team == 1;
     how.team = how.split = how.in_runs = false;
     if (!split && !team && !in_runs) return;
-    segment first[TEAMS] = {};
     const u64 at = s.count * (threadIdx.x + 1) / BLOCK;
-    const i64 offset = offset_at(s, s.begin, at);
+    const u64 own = split ? blockIdx.x / split : number_of(1);
+    const raw_offset seen = load_offset(s, at), all[2] = {load_offset(s, 0), load_offset(s, s.count)};
+    raw_offset first[TEAMS][2];
 #pragma unroll
-    for (u32 i = 0; i < TEAMS; i++)
-        if (team > 0 && 1u << i >= team && number_of(1u << i) < s.count)
-            first[i] = segment_of(s, number_of(1u << i));
-    if (split && blockIdx.x / split < s.count) first[0] = segment_of(s, blockIdx.x / split);
+    for (u32 i = 0; i < TEAMS; i++) {
+        const u64 number = i > 0 ? number_of(1u << i) : own, there = number < s.count ? number : 0;
+        first[i][0] = load_offset(s, there);
+        first[i][1] = load_offset(s, there + 1);
+    }
     if (in_runs) begin_run(how.run, @{first_offsets}s);
-    const i64 begin = offset_at(s, s.begin, 0), end = offset_at(s, s.begin, s.count);
+    const i64 offset = value_of(s, seen), begin = value_of(s, all[0]), end = value_of(s, all[1]);
     const u64 elements = end > begin ? end - begin : 0;
     d = deal{s.count * COST + elements, (u64)begin, 0, false};
     if (!are_even(s.count, elements, at, (u64)(offset - begin))) return;
-    how.one = first[0];
-    if (split && elements >= s.count * split * (BLOCK * TEAM_LOADS * VEC / 2)) {
+    how.one = segment_by(s, own, first[0]);
+    const float length = (float)elements / (float)s.count;
+    if (split && length >= (float)(split * (BLOCK * TEAM_LOADS * VEC / 2))) {
         // Each thread has half of its loads at least.
         how.split = split;
-    } else if (team && elements >= s.count * (16 * TEAM_LOADS * VEC)) {
+    } else if (team && length >= (float)(16 * TEAM_LOADS * VEC)) {
         // As many warps as have all of their loads take a long one, so that what a block reads lies side
         // by side.
         how.team = team;
 #pragma unroll
         for (u32 i = 0; i < TEAMS; i++) {
             const u32 more = 1u << i;
-            if (more == team || (more > team && elements >= s.count * (more * 32 * TEAM_LOADS * VEC) &&
+            if (more == team || (more > team && length >= (float)(more * (32 * TEAM_LOADS * VEC)) &&
                                  shares_out(rounds * (float)more))) {
                 how.team = more;
-                how.one = first[i];
+                how.one = segment_by(s, i > 0 ? number_of(more) : own, first[i]);
             }
         }
     } else {
-        how.in_runs = in_runs && elements < s.count * (16 * TEAM_LOADS * VEC);
+        how.in_runs = in_runs && length < (float)(16 * TEAM_LOADS * VEC);
     }
 }
 

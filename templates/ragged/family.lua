@@ -55,10 +55,11 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
--- Long segments want loads in flight, short ones registers for several at once.
+-- Long segments want loads in flight, short ones registers for several at once: on an H200 the first are
+-- those of 1 KiB and more.
 function family.default(p, d)
     local list = p.layout == "list"
-    local long = list or p.count * p.dtype.bytes >= 2048
+    local long = list or p.count * p.dtype.bytes >= 1024
     return {
         block = list and 256 or 128, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4,
         cost = 128, resident = list and 2 or 4, load = "no_allocate", per_sm = list and 2 or 4,

@@ -180,12 +180,13 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
     how.in_runs = false;
     if (PACKED) {
         share_out(how, d, s);
-        if (how.split) {
-            reduce_split(s, how, input, output, scratch@{given.argument});
+        // First here, so that few instructions have to be fetched before its elements.
+        if (__builtin_expect(how.team > 0, 1)) {
+            reduce_even(s, how.team, how.one, input, output@{given.argument});
             return;
         }
-        if (how.team) {
-            reduce_even(s, how.team, how.one, input, output@{given.argument});
+        if (how.split) {
+            reduce_split(s, how, input, output, scratch@{given.argument});
             return;
         }
     }
