@@ -107,6 +107,13 @@ static bool take_param(sim_decoder *d) {
     return true;
 }
 
+/* Whether an access of the space .param is of what a call passes: ptx/parse_call.c. */
+static bool is_of_call(sim_decoder *d, uint32_t index) {
+    if (index >= d->statement->operand_count) return false;
+    const sim_operand *operand = sim_decode_operand(d, index);
+    return operand->kind == SIM_OPERAND_ADDRESS && operand->base == SIM_OPERAND_VAR;
+}
+
 /* The registers or values of a load or store, from ref[first] on. */
 static bool take_elements(sim_decoder *d, uint32_t index, sim_type type, bool is_destination) {
     const sim_operand *operand = sim_decode_operand(d, index);
@@ -148,6 +155,7 @@ static bool decode_access(sim_decoder *d, bool is_load) {
     d->inst.order = (uint8_t)take_order(&d->opcode, &fences);
     d->inst.mode = fences;
     take_space(&d->opcode, &space);
+    if (space == SIM_SPACE_PARAM && is_of_call(d, is_load ? 1 : 0)) space = SIM_SPACE_LOCAL;
     bool has_policy = sim_decode_take(&d->opcode, "L2::cache_hint");
     sim_decode_take_any(&d->opcode, cache_mods, sizeof cache_mods / sizeof *cache_mods);
     d->inst.count = take_vector(&d->opcode);

@@ -226,14 +226,14 @@ static bool take_entry(sim_parser *p) {
     return good;
 }
 
-/* A device function that nothing inlined: skipped, since a call to it is refused there. */
+/* .func's rest, which is known by now. */
 static bool skip_function(sim_parser *p) {
-    while (p->token.kind != SIM_TOKEN_END) {
-        if (sim_parse_is_mark(p, '{')) return sim_parse_skip_braces(p);
+    while (!sim_parse_is_mark(p, '{')) {
+        if (p->token.kind == SIM_TOKEN_END) return sim_parse_unexpected(p, "a function's body");
         if (sim_parse_take_mark(p, ';')) return true;
         sim_parse_step(p);
     }
-    return sim_parse_unexpected(p, "a function's body");
+    return sim_parse_skip_braces(p);
 }
 
 static bool take_version(sim_parser *p) {
@@ -309,6 +309,23 @@ static bool take_directive(sim_parser *p) {
     return sim_parse_unexpected(p, "a known directive");
 }
 
+/* Takes down all functions first: a call may stand before the body. Broken text is the second
+ * reading's. */
+static void find_routines(sim_parser *p) {
+    bool good = true;
+    sim_parse_step(p);
+    while (good && p->token.kind != SIM_TOKEN_END) {
+        const bool is_function = sim_parse_is_name(p, ".func");
+        if (sim_parse_is_mark(p, '{')) {
+            good = sim_parse_skip_braces(p);
+        } else {
+            sim_parse_step(p);
+            if (is_function) good = sim_parse_routine(p);
+        }
+    }
+    memset(p->problem, 0, sizeof *p->problem);
+}
+
 static bool parse(const char *text, size_t bytes, sim_ast *ast, sim_problem *problem) {
     memset(ast, 0, sizeof *ast);
     memset(problem, 0, sizeof *problem);
@@ -317,8 +334,11 @@ static bool parse(const char *text, size_t bytes, sim_ast *ast, sim_problem *pro
     ast->files.item_bytes = sizeof(sim_file);
     sim_parser p = {.ast = ast, .problem = problem};
     p.forwards.item_bytes = sizeof(sim_forward);
+    p.routines.item_bytes = sizeof(sim_routine);
     p.symbols = calloc(1, sizeof *p.symbols);
     if (!p.symbols) return sim_parse_no_memory(&p);
+    sim_lex_start(&p.lexer, text, bytes);
+    find_routines(&p);
     sim_lex_start(&p.lexer, text, bytes);
     sim_parse_step(&p);
     bool good = true;

@@ -14,6 +14,13 @@ typedef struct sim_forward {
     uint32_t depth;
 } sim_forward;
 
+/* A device function with a body: where the text behind its .func begins. */
+typedef struct sim_routine {
+    sim_text name;
+    sim_lexer lexer;
+    sim_token token;
+} sim_routine;
+
 typedef struct sim_parser {
     sim_lexer lexer;
     sim_token token; /* the one to look at */
@@ -22,6 +29,8 @@ typedef struct sim_parser {
     sim_problem *problem;
     sim_symbols *symbols;
     sim_list forwards; /* sim_forward, of the function being read */
+    sim_list routines; /* sim_routine */
+    uint32_t calls;    /* how many of their bodies are being read, one within the other */
     uint32_t source_file;
     uint32_t source_line;
 } sim_parser;
@@ -52,6 +61,23 @@ bool sim_parse_loc(sim_parser *p);
 
 /* The body of p->function, from its { to its }. */
 bool sim_parse_body(sim_parser *p);
+
+/* A body's scope, from its { to its }, with those in it. Labels that none of them defines stay
+ * open. */
+bool sim_parse_scope(sim_parser *p, bool is_outermost);
+
+/* Fills in the labels that this scope defines, and leaves it; those left over, from first_forward
+ * on, belong to the scope around it. */
+bool sim_parse_close(sim_parser *p, uint32_t first_forward, bool is_outermost);
+
+bool sim_parse_label(sim_parser *p, sim_text name, sim_label **out);
+
+/* The rest of a .func, and of a call, whose place the function's body takes. */
+bool sim_parse_routine(sim_parser *p);
+bool sim_parse_call(sim_parser *p, const sim_statement *statement);
+
+/* A ret of a function that is read in place of a call: a branch behind its body. */
+bool sim_parse_return(sim_parser *p, sim_statement *statement);
 
 /* One operand into the function's list of operands; *out is its index. */
 bool sim_parse_operand(sim_parser *p, sim_operand *out);

@@ -41,7 +41,7 @@ static bool take_registers(sim_parser *p) {
     return sim_parse_expect(p, ';');
 }
 
-static bool define_label(sim_parser *p, sim_text name, sim_label **out) {
+bool sim_parse_label(sim_parser *p, sim_text name, sim_label **out) {
     sim_symbol *symbol = sim_symbol_find(p->symbols, name);
     if (symbol && symbol->depth == p->symbols->depth) {
         return sim_parse_fail(p, p->token.line, "'%.*s' is defined twice",
@@ -104,6 +104,13 @@ static bool name_opcode(sim_parser *p, sim_text opcode) {
     return sim_parse_fail(p, p->problem->line, "instruction '%.*s': %s", length, opcode.at, why);
 }
 
+/* call or call.uni */
+static bool is_named(sim_text opcode, const char *name) {
+    const size_t length = strlen(name);
+    return opcode.length >= length && memcmp(opcode.at, name, length) == 0 &&
+           (opcode.length == length || opcode.at[length] == '.');
+}
+
 static bool take_statement(sim_parser *p) {
     sim_statement statement = {.line = p->token.line};
     if (!take_guard(p, &statement)) return false;
@@ -115,15 +122,21 @@ static bool take_statement(sim_parser *p) {
     statement.source_file = p->source_file;
     statement.source_line = p->source_line;
     sim_parse_step(p);
-    if (!sim_parse_operands(p, &statement)) return name_opcode(p, statement.opcode);
+    if (is_named(statement.opcode, "call")) {
+        if (sim_parse_call(p, &statement)) return true;
+        return p->calls ? false
+                        : name_opcode(p, statement.opcode); /* the body's own fault is named */
+    }
+    const bool returns = p->calls && is_named(statement.opcode, "ret");
+    if (!(returns ? sim_parse_return : sim_parse_operands)(p, &statement))
+        return name_opcode(p, statement.opcode);
     sim_statement *slot = sim_arena_push(&p->ast->arena, &p->function->statements);
     if (!slot) return sim_parse_no_memory(p);
     *slot = statement;
     return true;
 }
 
-/* Fills in the labels that this scope defines; those left over belong to the scope around it. */
-static bool close_scope(sim_parser *p, uint32_t first_forward, bool is_outermost) {
+bool sim_parse_close(sim_parser *p, uint32_t first_forward, bool is_outermost) {
     uint32_t kept = first_forward;
     for (uint32_t i = first_forward; i < p->forwards.count; i++) {
         sim_forward forward = *SIM_ITEM(&p->forwards, sim_forward, i);
@@ -157,7 +170,8 @@ static bool skip_pragma(sim_parser *p) {
 static bool take_body_directive(sim_parser *p) {
     if (sim_parse_is_name(p, ".reg")) return take_registers(p);
     if (sim_parse_is_name(p, ".pragma")) return skip_pragma(p);
-    if (sim_parse_is_name(p, ".shared") || sim_parse_is_name(p, ".local")) {
+    if (sim_parse_is_name(p, ".shared") || sim_parse_is_name(p, ".local") ||
+        sim_parse_is_name(p, ".param")) {
         return sim_parse_variable(p, false);
     }
     if (sim_parse_is_name(p, ".loc")) {
@@ -177,7 +191,7 @@ static bool take_line(sim_parser *p) {
         sim_label *label = NULL;
         sim_parse_step(p);
         sim_parse_step(p);
-        if (!define_label(p, name, &label)) return false;
+        if (!sim_parse_label(p, name, &label)) return false;
         return !sim_parse_is_name(p, ".branchtargets") || take_branch_targets(p, label);
     }
     if (is_name && p->token.text.at[0] == '.') return take_body_directive(p);
@@ -185,10 +199,9 @@ static bool take_line(sim_parser *p) {
     return take_statement(p);
 }
 
-bool sim_parse_body(sim_parser *p) {
+bool sim_parse_scope(sim_parser *p, bool is_outermost) {
     uint32_t first_forward[SCOPES_MAX];
     uint32_t depth = 0;
-    p->forwards.count = 0;
     if (!sim_parse_is_mark(p, '{')) return sim_parse_unexpected(p, "'{'");
     do {
         if (sim_parse_is_mark(p, '{')) {
@@ -198,11 +211,16 @@ bool sim_parse_body(sim_parser *p) {
             sim_parse_step(p);
         } else if (sim_parse_is_mark(p, '}')) {
             depth--;
-            if (!close_scope(p, first_forward[depth], depth == 0)) return false;
+            if (!sim_parse_close(p, first_forward[depth], is_outermost && depth == 0)) return false;
             sim_parse_step(p);
         } else if (!take_line(p)) {
             return false;
         }
     } while (depth);
     return true;
+}
+
+bool sim_parse_body(sim_parser *p) {
+    p->forwards.count = 0;
+    return sim_parse_scope(p, true);
 }

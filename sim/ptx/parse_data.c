@@ -9,10 +9,8 @@ static const struct {
     const char *name;
     sim_space space;
 } spaces[] = {
-    {".global", SIM_SPACE_GLOBAL},
-    {".const", SIM_SPACE_CONST},
-    {".shared", SIM_SPACE_SHARED},
-    {".local", SIM_SPACE_LOCAL},
+    {".global", SIM_SPACE_GLOBAL}, {".const", SIM_SPACE_CONST}, {".shared", SIM_SPACE_SHARED},
+    {".local", SIM_SPACE_LOCAL},   {".param", SIM_SPACE_LOCAL}, /* of a call */
 };
 
 /* .loc 1 40 2[, function_name $L__info_string0[+4], inlined_at 1 73 1] */
