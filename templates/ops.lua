@@ -64,6 +64,8 @@
 -- slot_bytes = 32, of an op whose accumulator has at most 16 bytes, but more where it is exact.
 -- alone = true, of an op with fields or a part: all elements of a thread share one, where combining
 -- two costs more than to wait for the element before.
+-- costly = true, where map or combine takes a hundred instructions: kernels that have either in dozens of
+-- places have it in a function that these call.
 -- lanes(a, n), of an op whose lanes combine faster all at once than two by two: the accumulator of
 -- a group of n lanes, a power of two, where a is a lane's own. All lanes of a warp ask for it.
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,

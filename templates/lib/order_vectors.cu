@@ -1,5 +1,7 @@
 //@ -- Vectors of the fixed order (docs/order.md): 16 bytes of elements, from wherever they begin.
-//@ -- `single` is the layout of a load of one element.
+//@ -- `single` is the layout of a load of one element. What an op takes long to combine is a function of its
+//@ -- own, called by all places that fold a vector: in each of them it would take NVRTC minutes.
+//@ local folding = op.costly and "__noinline__" or "__forceinline__"
 __device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", value y" or ""}@{given.parameter})
 {
     return @{op.map("x", "y")};
@@ -50,7 +52,7 @@ __device__ __forceinline__ accumulator fold(accumulator (&a)[VEC]@{given.paramet
     return a[0];
 }
 
-__device__ __forceinline__ accumulator fold_vector(const vector &v@{given.parameter})
+__device__ @{folding} accumulator fold_vector(vector v@{given.parameter})
 {
     accumulator a[VEC];
 //@ for j = 0, vec - 1 do
@@ -63,7 +65,7 @@ __device__ __forceinline__ accumulator fold_vector(const vector &v@{given.parame
 }
 
 // The value of the vector that begins there, of which there is a part only: up to `end`.
-__device__ __forceinline__ accumulator take_edge(u64 from, u64 end@{given.parameter})
+__device__ @{folding} accumulator take_edge(u64 from, u64 end@{given.parameter})
 {
     // All loads before the first use. Those of missing elements bring the first one.
 //@ for j = 0, vec - 1 do

@@ -73,7 +73,7 @@ local function log_sum_exp(t)
     }
     return {
         acc = accumulator.struct { { wide.name, "greatest" }, { wide.name, "sum" } },
-        identity = identity, alone = true,
+        identity = identity, alone = true, costly = wide.name == "f64",
         map = function(x)
             return ("record{%s, %s}"):format(convert.value(t.dtype, wide, x), wide.one)
         end,

@@ -103,7 +103,7 @@ local function moments(t, finalize)
     end
     return {
         acc = accumulator.struct { { name, "from" }, { name, "off" }, { name, "m2" }, { name, "n" } },
-        slot_bytes = 32, identity = "record{0, 0, 0, 0}",
+        slot_bytes = 32, identity = "record{0, 0, 0, 0}", costly = not small,
         map = function(x)
             local wide = convert.value(t.dtype, dtype, x)
             return ("moments_of(add_to_portion(portion{0, 0, 0, 0, false}, %s))"):format(wide)

@@ -47,7 +47,7 @@ local function norm(t)
         c = acc.c, power = acc.name == "f64" and "exp(log(x) * p)" or "powf(x, (float)p)",
     }
     return sums.like(t, {
-        acc = acc, functions = norm_functions:gsub("@{(%w+)}", values),
+        acc = acc, functions = norm_functions:gsub("@{(%w+)}", values), costly = true,
         map = function(x)
             local size = magnitude(acc.dtype, convert.value(t.dtype, acc.dtype, x))
             return ("power_of(%s, given.p)"):format(size)

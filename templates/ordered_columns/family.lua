@@ -60,11 +60,15 @@ local function shared_bytes(c, p, d)
     return 2 * math.max(rows * strip(c), c.block) * limits.accumulator_bytes(p, d)
 end
 
+-- The bytes of a thread's accumulators of all its columns, of which it has one set per level of its tree: beyond
+-- 32 registers these fill local memory, and NVRTC takes a minute for sixteen variances.
+local ACCUMULATORS_BYTES <const> = 128
+
 -- Loads of more columns are not aligned in each row: one element each takes their place.
-local function aligned_vec(p)
+local function aligned_vec(p, d)
     local steps = p.inner | (p.count > 1 and p.step or 0) | (p.outer > 1 and p.outer_step or 0)
     local vec = 16 // p.dtype.bytes
-    while steps % vec > 0 do vec = vec // 2 end
+    while steps % vec > 0 or vec * limits.accumulator_bytes(p, d) > ACCUMULATORS_BYTES do vec = vec // 2 end
     return vec
 end
 
@@ -99,6 +103,10 @@ function family.allowed(c, p, d)
         return false, "finish=%s has several threads along the axis: add width=%d", c.finish,
             c.block // 2
     end
+    if c.vec * limits.accumulator_bytes(p, d) > ACCUMULATORS_BYTES then
+        return false, "vec=%d has accumulators of %d bytes, of %d", c.vec, c.vec * limits.accumulator_bytes(p, d),
+            ACCUMULATORS_BYTES
+    end
     local bytes = shared_bytes(c, p, d)
     if bytes > d.shared_bytes_per_block then
         return false, "block=%d, width=%d, vec=%d take %d bytes of shared memory, of %d", c.block,
@@ -122,7 +130,7 @@ function family.useful(c, p, d)
     -- The loads of threads side by side fill no sector of 32 bytes, and do not take all columns.
     local bytes = p.dtype.bytes
     if strip(c) * bytes < math.min(32, p.inner * bytes) then return false end
-    if c.vec ~= aligned_vec(p) then return false end
+    if c.vec ~= aligned_vec(p, d) then return false end
     -- More side by side than long columns gain by, or few threads where there is much to do.
     if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 then return false end
     if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
@@ -137,7 +145,7 @@ end
 function family.default(p, d)
     local bytes = p.dtype.bytes
     local c = {
-        block = 256, width = 1, vec = aligned_vec(p), unroll = math.max(8, vector(p)),
+        block = 256, width = 1, vec = aligned_vec(p, d), unroll = math.max(8, vector(p)),
         load = "no_allocate",
     }
     while strip(c) * bytes < 128 and strip(c) < p.inner do c.width = 2 * c.width end

@@ -86,29 +86,48 @@ __device__ __forceinline__ u32 along()
 }
 
 //@ include "lib/load_columns.cu"
+// The elements of a column that are combined first.
+struct leaves {
+    value x[VECTOR];
+//@ if given.inputs > 1 then
+    value y[VECTOR];
+//@ end
+};
+
+// Their value, of n at least. What an op takes long to combine is a function of its own, which all columns
+// call: a copy for each would take NVRTC minutes.
+template <bool FULL>
+__device__ @{op.costly and "__noinline__" or "__forceinline__"} accumulator fold_leaves(leaves own, u32 n@{given.parameter})
+{
+    accumulator leaf[VECTOR];
+//@ for k = 0, vector - 1 do
+    leaf[@{k}] = map(own.x[@{k}]@{given.inputs > 1 and (", own.y[%d]"):format(k) or ""}@{given.argument});
+    if (!FULL && @{k} >= n) leaf[@{k}] = @{op.identity};
+//@ end
+//@ local half = vector // 2
+//@ while half > 0 do
+//@     for k = 0, half - 1 do
+    leaf[@{k}] = combine(leaf[@{k}], leaf[@{k + half}]@{given.argument});
+//@     end
+//@     half = half // 2
+//@ end
+    return leaf[0];
+}
+
 // The values of a vector of each of this thread's columns, of which there are n elements at least.
 template <bool FULL>
 __device__ __forceinline__ void fold_columns(accumulator (&a)[VEC], const vector (&v)[VECTOR], u32 n@{given.parameter})
 {
+    leaves own;
 //@ for j = 0, vec - 1 do
-    {
-        accumulator leaf[VECTOR];
+//@     local at, piece = j // layout.per_word, j % layout.per_word
 //@     for k = 0, vector - 1 do
-//@         local at, piece = j // layout.per_word, j % layout.per_word
-//@         local x = dtype.unpack(("v[%d].word[%d]"):format(k, at), piece)
-//@         local y = given.inputs > 1 and ", " .. dtype.unpack(("v[%d].other[%d]"):format(k, at), piece) or ""
-        leaf[@{k}] = map(@{x}@{y}@{given.argument});
-        if (!FULL && @{k} >= n) leaf[@{k}] = @{op.identity};
-//@     end
-//@     local half = vector // 2
-//@     while half > 0 do
-//@         for k = 0, half - 1 do
-        leaf[@{k}] = combine(leaf[@{k}], leaf[@{k + half}]@{given.argument});
+    own.x[@{k}] = @{dtype.unpack(("v[%d].word[%d]"):format(k, at), piece)};
+//@         if given.inputs > 1 then
+    own.y[@{k}] = @{dtype.unpack(("v[%d].other[%d]"):format(k, at), piece)};
 //@         end
-//@         half = half // 2
 //@     end
-        a[@{j}] = leaf[0];
-    }
+    a[@{j}] = fold_leaves<FULL>(own, n@{given.argument});
 //@ end
 }
 

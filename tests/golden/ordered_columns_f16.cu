@@ -140,226 +140,120 @@ __device__ __forceinline__ vector load_columns(const element *from, u32 columns)
     return load_vector((u64)(from + column_of<WHOLE>(0)));
 }
 
+// The elements of a column that are combined first.
+struct leaves {
+    value x[VECTOR];
+};
+
+// Their value, of n at least. What an op takes long to combine is a function of its own, which all columns
+// call: a copy for each would take NVRTC minutes.
+template <bool FULL>
+__device__ __forceinline__ accumulator fold_leaves(leaves own, u32 n)
+{
+    accumulator leaf[VECTOR];
+    leaf[0] = map(own.x[0]);
+    if (!FULL && 0 >= n) leaf[0] = 0.0f;
+    leaf[1] = map(own.x[1]);
+    if (!FULL && 1 >= n) leaf[1] = 0.0f;
+    leaf[2] = map(own.x[2]);
+    if (!FULL && 2 >= n) leaf[2] = 0.0f;
+    leaf[3] = map(own.x[3]);
+    if (!FULL && 3 >= n) leaf[3] = 0.0f;
+    leaf[4] = map(own.x[4]);
+    if (!FULL && 4 >= n) leaf[4] = 0.0f;
+    leaf[5] = map(own.x[5]);
+    if (!FULL && 5 >= n) leaf[5] = 0.0f;
+    leaf[6] = map(own.x[6]);
+    if (!FULL && 6 >= n) leaf[6] = 0.0f;
+    leaf[7] = map(own.x[7]);
+    if (!FULL && 7 >= n) leaf[7] = 0.0f;
+    leaf[0] = combine(leaf[0], leaf[4]);
+    leaf[1] = combine(leaf[1], leaf[5]);
+    leaf[2] = combine(leaf[2], leaf[6]);
+    leaf[3] = combine(leaf[3], leaf[7]);
+    leaf[0] = combine(leaf[0], leaf[2]);
+    leaf[1] = combine(leaf[1], leaf[3]);
+    leaf[0] = combine(leaf[0], leaf[1]);
+    return leaf[0];
+}
+
 // The values of a vector of each of this thread's columns, of which there are n elements at least.
 template <bool FULL>
 __device__ __forceinline__ void fold_columns(accumulator (&a)[VEC], const vector (&v)[VECTOR], u32 n)
 {
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(half_to_float(v[0].word[0]));
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(half_to_float(v[1].word[0]));
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(half_to_float(v[2].word[0]));
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(half_to_float(v[3].word[0]));
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[4] = map(half_to_float(v[4].word[0]));
-        if (!FULL && 4 >= n) leaf[4] = 0.0f;
-        leaf[5] = map(half_to_float(v[5].word[0]));
-        if (!FULL && 5 >= n) leaf[5] = 0.0f;
-        leaf[6] = map(half_to_float(v[6].word[0]));
-        if (!FULL && 6 >= n) leaf[6] = 0.0f;
-        leaf[7] = map(half_to_float(v[7].word[0]));
-        if (!FULL && 7 >= n) leaf[7] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[4]);
-        leaf[1] = combine(leaf[1], leaf[5]);
-        leaf[2] = combine(leaf[2], leaf[6]);
-        leaf[3] = combine(leaf[3], leaf[7]);
-        leaf[0] = combine(leaf[0], leaf[2]);
-        leaf[1] = combine(leaf[1], leaf[3]);
-        leaf[0] = combine(leaf[0], leaf[1]);
-        a[0] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(half_to_float(v[0].word[0] >> 16));
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(half_to_float(v[1].word[0] >> 16));
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(half_to_float(v[2].word[0] >> 16));
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(half_to_float(v[3].word[0] >> 16));
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[4] = map(half_to_float(v[4].word[0] >> 16));
-        if (!FULL && 4 >= n) leaf[4] = 0.0f;
-        leaf[5] = map(half_to_float(v[5].word[0] >> 16));
-        if (!FULL && 5 >= n) leaf[5] = 0.0f;
-        leaf[6] = map(half_to_float(v[6].word[0] >> 16));
-        if (!FULL && 6 >= n) leaf[6] = 0.0f;
-        leaf[7] = map(half_to_float(v[7].word[0] >> 16));
-        if (!FULL && 7 >= n) leaf[7] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[4]);
-        leaf[1] = combine(leaf[1], leaf[5]);
-        leaf[2] = combine(leaf[2], leaf[6]);
-        leaf[3] = combine(leaf[3], leaf[7]);
-        leaf[0] = combine(leaf[0], leaf[2]);
-        leaf[1] = combine(leaf[1], leaf[3]);
-        leaf[0] = combine(leaf[0], leaf[1]);
-        a[1] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(half_to_float(v[0].word[1]));
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(half_to_float(v[1].word[1]));
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(half_to_float(v[2].word[1]));
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(half_to_float(v[3].word[1]));
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[4] = map(half_to_float(v[4].word[1]));
-        if (!FULL && 4 >= n) leaf[4] = 0.0f;
-        leaf[5] = map(half_to_float(v[5].word[1]));
-        if (!FULL && 5 >= n) leaf[5] = 0.0f;
-        leaf[6] = map(half_to_float(v[6].word[1]));
-        if (!FULL && 6 >= n) leaf[6] = 0.0f;
-        leaf[7] = map(half_to_float(v[7].word[1]));
-        if (!FULL && 7 >= n) leaf[7] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[4]);
-        leaf[1] = combine(leaf[1], leaf[5]);
-        leaf[2] = combine(leaf[2], leaf[6]);
-        leaf[3] = combine(leaf[3], leaf[7]);
-        leaf[0] = combine(leaf[0], leaf[2]);
-        leaf[1] = combine(leaf[1], leaf[3]);
-        leaf[0] = combine(leaf[0], leaf[1]);
-        a[2] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(half_to_float(v[0].word[1] >> 16));
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(half_to_float(v[1].word[1] >> 16));
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(half_to_float(v[2].word[1] >> 16));
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(half_to_float(v[3].word[1] >> 16));
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[4] = map(half_to_float(v[4].word[1] >> 16));
-        if (!FULL && 4 >= n) leaf[4] = 0.0f;
-        leaf[5] = map(half_to_float(v[5].word[1] >> 16));
-        if (!FULL && 5 >= n) leaf[5] = 0.0f;
-        leaf[6] = map(half_to_float(v[6].word[1] >> 16));
-        if (!FULL && 6 >= n) leaf[6] = 0.0f;
-        leaf[7] = map(half_to_float(v[7].word[1] >> 16));
-        if (!FULL && 7 >= n) leaf[7] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[4]);
-        leaf[1] = combine(leaf[1], leaf[5]);
-        leaf[2] = combine(leaf[2], leaf[6]);
-        leaf[3] = combine(leaf[3], leaf[7]);
-        leaf[0] = combine(leaf[0], leaf[2]);
-        leaf[1] = combine(leaf[1], leaf[3]);
-        leaf[0] = combine(leaf[0], leaf[1]);
-        a[3] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(half_to_float(v[0].word[2]));
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(half_to_float(v[1].word[2]));
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(half_to_float(v[2].word[2]));
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(half_to_float(v[3].word[2]));
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[4] = map(half_to_float(v[4].word[2]));
-        if (!FULL && 4 >= n) leaf[4] = 0.0f;
-        leaf[5] = map(half_to_float(v[5].word[2]));
-        if (!FULL && 5 >= n) leaf[5] = 0.0f;
-        leaf[6] = map(half_to_float(v[6].word[2]));
-        if (!FULL && 6 >= n) leaf[6] = 0.0f;
-        leaf[7] = map(half_to_float(v[7].word[2]));
-        if (!FULL && 7 >= n) leaf[7] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[4]);
-        leaf[1] = combine(leaf[1], leaf[5]);
-        leaf[2] = combine(leaf[2], leaf[6]);
-        leaf[3] = combine(leaf[3], leaf[7]);
-        leaf[0] = combine(leaf[0], leaf[2]);
-        leaf[1] = combine(leaf[1], leaf[3]);
-        leaf[0] = combine(leaf[0], leaf[1]);
-        a[4] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(half_to_float(v[0].word[2] >> 16));
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(half_to_float(v[1].word[2] >> 16));
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(half_to_float(v[2].word[2] >> 16));
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(half_to_float(v[3].word[2] >> 16));
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[4] = map(half_to_float(v[4].word[2] >> 16));
-        if (!FULL && 4 >= n) leaf[4] = 0.0f;
-        leaf[5] = map(half_to_float(v[5].word[2] >> 16));
-        if (!FULL && 5 >= n) leaf[5] = 0.0f;
-        leaf[6] = map(half_to_float(v[6].word[2] >> 16));
-        if (!FULL && 6 >= n) leaf[6] = 0.0f;
-        leaf[7] = map(half_to_float(v[7].word[2] >> 16));
-        if (!FULL && 7 >= n) leaf[7] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[4]);
-        leaf[1] = combine(leaf[1], leaf[5]);
-        leaf[2] = combine(leaf[2], leaf[6]);
-        leaf[3] = combine(leaf[3], leaf[7]);
-        leaf[0] = combine(leaf[0], leaf[2]);
-        leaf[1] = combine(leaf[1], leaf[3]);
-        leaf[0] = combine(leaf[0], leaf[1]);
-        a[5] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(half_to_float(v[0].word[3]));
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(half_to_float(v[1].word[3]));
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(half_to_float(v[2].word[3]));
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(half_to_float(v[3].word[3]));
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[4] = map(half_to_float(v[4].word[3]));
-        if (!FULL && 4 >= n) leaf[4] = 0.0f;
-        leaf[5] = map(half_to_float(v[5].word[3]));
-        if (!FULL && 5 >= n) leaf[5] = 0.0f;
-        leaf[6] = map(half_to_float(v[6].word[3]));
-        if (!FULL && 6 >= n) leaf[6] = 0.0f;
-        leaf[7] = map(half_to_float(v[7].word[3]));
-        if (!FULL && 7 >= n) leaf[7] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[4]);
-        leaf[1] = combine(leaf[1], leaf[5]);
-        leaf[2] = combine(leaf[2], leaf[6]);
-        leaf[3] = combine(leaf[3], leaf[7]);
-        leaf[0] = combine(leaf[0], leaf[2]);
-        leaf[1] = combine(leaf[1], leaf[3]);
-        leaf[0] = combine(leaf[0], leaf[1]);
-        a[6] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(half_to_float(v[0].word[3] >> 16));
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(half_to_float(v[1].word[3] >> 16));
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(half_to_float(v[2].word[3] >> 16));
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(half_to_float(v[3].word[3] >> 16));
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[4] = map(half_to_float(v[4].word[3] >> 16));
-        if (!FULL && 4 >= n) leaf[4] = 0.0f;
-        leaf[5] = map(half_to_float(v[5].word[3] >> 16));
-        if (!FULL && 5 >= n) leaf[5] = 0.0f;
-        leaf[6] = map(half_to_float(v[6].word[3] >> 16));
-        if (!FULL && 6 >= n) leaf[6] = 0.0f;
-        leaf[7] = map(half_to_float(v[7].word[3] >> 16));
-        if (!FULL && 7 >= n) leaf[7] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[4]);
-        leaf[1] = combine(leaf[1], leaf[5]);
-        leaf[2] = combine(leaf[2], leaf[6]);
-        leaf[3] = combine(leaf[3], leaf[7]);
-        leaf[0] = combine(leaf[0], leaf[2]);
-        leaf[1] = combine(leaf[1], leaf[3]);
-        leaf[0] = combine(leaf[0], leaf[1]);
-        a[7] = leaf[0];
-    }
+    leaves own;
+    own.x[0] = half_to_float(v[0].word[0]);
+    own.x[1] = half_to_float(v[1].word[0]);
+    own.x[2] = half_to_float(v[2].word[0]);
+    own.x[3] = half_to_float(v[3].word[0]);
+    own.x[4] = half_to_float(v[4].word[0]);
+    own.x[5] = half_to_float(v[5].word[0]);
+    own.x[6] = half_to_float(v[6].word[0]);
+    own.x[7] = half_to_float(v[7].word[0]);
+    a[0] = fold_leaves<FULL>(own, n);
+    own.x[0] = half_to_float(v[0].word[0] >> 16);
+    own.x[1] = half_to_float(v[1].word[0] >> 16);
+    own.x[2] = half_to_float(v[2].word[0] >> 16);
+    own.x[3] = half_to_float(v[3].word[0] >> 16);
+    own.x[4] = half_to_float(v[4].word[0] >> 16);
+    own.x[5] = half_to_float(v[5].word[0] >> 16);
+    own.x[6] = half_to_float(v[6].word[0] >> 16);
+    own.x[7] = half_to_float(v[7].word[0] >> 16);
+    a[1] = fold_leaves<FULL>(own, n);
+    own.x[0] = half_to_float(v[0].word[1]);
+    own.x[1] = half_to_float(v[1].word[1]);
+    own.x[2] = half_to_float(v[2].word[1]);
+    own.x[3] = half_to_float(v[3].word[1]);
+    own.x[4] = half_to_float(v[4].word[1]);
+    own.x[5] = half_to_float(v[5].word[1]);
+    own.x[6] = half_to_float(v[6].word[1]);
+    own.x[7] = half_to_float(v[7].word[1]);
+    a[2] = fold_leaves<FULL>(own, n);
+    own.x[0] = half_to_float(v[0].word[1] >> 16);
+    own.x[1] = half_to_float(v[1].word[1] >> 16);
+    own.x[2] = half_to_float(v[2].word[1] >> 16);
+    own.x[3] = half_to_float(v[3].word[1] >> 16);
+    own.x[4] = half_to_float(v[4].word[1] >> 16);
+    own.x[5] = half_to_float(v[5].word[1] >> 16);
+    own.x[6] = half_to_float(v[6].word[1] >> 16);
+    own.x[7] = half_to_float(v[7].word[1] >> 16);
+    a[3] = fold_leaves<FULL>(own, n);
+    own.x[0] = half_to_float(v[0].word[2]);
+    own.x[1] = half_to_float(v[1].word[2]);
+    own.x[2] = half_to_float(v[2].word[2]);
+    own.x[3] = half_to_float(v[3].word[2]);
+    own.x[4] = half_to_float(v[4].word[2]);
+    own.x[5] = half_to_float(v[5].word[2]);
+    own.x[6] = half_to_float(v[6].word[2]);
+    own.x[7] = half_to_float(v[7].word[2]);
+    a[4] = fold_leaves<FULL>(own, n);
+    own.x[0] = half_to_float(v[0].word[2] >> 16);
+    own.x[1] = half_to_float(v[1].word[2] >> 16);
+    own.x[2] = half_to_float(v[2].word[2] >> 16);
+    own.x[3] = half_to_float(v[3].word[2] >> 16);
+    own.x[4] = half_to_float(v[4].word[2] >> 16);
+    own.x[5] = half_to_float(v[5].word[2] >> 16);
+    own.x[6] = half_to_float(v[6].word[2] >> 16);
+    own.x[7] = half_to_float(v[7].word[2] >> 16);
+    a[5] = fold_leaves<FULL>(own, n);
+    own.x[0] = half_to_float(v[0].word[3]);
+    own.x[1] = half_to_float(v[1].word[3]);
+    own.x[2] = half_to_float(v[2].word[3]);
+    own.x[3] = half_to_float(v[3].word[3]);
+    own.x[4] = half_to_float(v[4].word[3]);
+    own.x[5] = half_to_float(v[5].word[3]);
+    own.x[6] = half_to_float(v[6].word[3]);
+    own.x[7] = half_to_float(v[7].word[3]);
+    a[6] = fold_leaves<FULL>(own, n);
+    own.x[0] = half_to_float(v[0].word[3] >> 16);
+    own.x[1] = half_to_float(v[1].word[3] >> 16);
+    own.x[2] = half_to_float(v[2].word[3] >> 16);
+    own.x[3] = half_to_float(v[3].word[3] >> 16);
+    own.x[4] = half_to_float(v[4].word[3] >> 16);
+    own.x[5] = half_to_float(v[5].word[3] >> 16);
+    own.x[6] = half_to_float(v[6].word[3] >> 16);
+    own.x[7] = half_to_float(v[7].word[3] >> 16);
+    a[7] = fold_leaves<FULL>(own, n);
 }
 
 // A thread's share of the `left` rows from that of `chunk` on, at most a chunk: of the vectors from

@@ -319,70 +319,73 @@ __device__ __forceinline__ vector load_columns(const element *from, u32 columns,
     return load_vector((u64)(from + column_of<WHOLE>(0)), given);
 }
 
+// The elements of a column that are combined first.
+struct leaves {
+    value x[VECTOR];
+    value y[VECTOR];
+};
+
+// Their value, of n at least. What an op takes long to combine is a function of its own, which all columns
+// call: a copy for each would take NVRTC minutes.
+template <bool FULL>
+__device__ __forceinline__ accumulator fold_leaves(leaves own, u32 n, const values &given)
+{
+    accumulator leaf[VECTOR];
+    leaf[0] = map(own.x[0], own.y[0], given);
+    if (!FULL && 0 >= n) leaf[0] = 0.0f;
+    leaf[1] = map(own.x[1], own.y[1], given);
+    if (!FULL && 1 >= n) leaf[1] = 0.0f;
+    leaf[2] = map(own.x[2], own.y[2], given);
+    if (!FULL && 2 >= n) leaf[2] = 0.0f;
+    leaf[3] = map(own.x[3], own.y[3], given);
+    if (!FULL && 3 >= n) leaf[3] = 0.0f;
+    leaf[0] = combine(leaf[0], leaf[2], given);
+    leaf[1] = combine(leaf[1], leaf[3], given);
+    leaf[0] = combine(leaf[0], leaf[1], given);
+    return leaf[0];
+}
+
 // The values of a vector of each of this thread's columns, of which there are n elements at least.
 template <bool FULL>
 __device__ __forceinline__ void fold_columns(accumulator (&a)[VEC], const vector (&v)[VECTOR], u32 n, const values &given)
 {
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(v[0].word[0], v[0].other[0], given);
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(v[1].word[0], v[1].other[0], given);
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(v[2].word[0], v[2].other[0], given);
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(v[3].word[0], v[3].other[0], given);
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[2], given);
-        leaf[1] = combine(leaf[1], leaf[3], given);
-        leaf[0] = combine(leaf[0], leaf[1], given);
-        a[0] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(v[0].word[1], v[0].other[1], given);
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(v[1].word[1], v[1].other[1], given);
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(v[2].word[1], v[2].other[1], given);
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(v[3].word[1], v[3].other[1], given);
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[2], given);
-        leaf[1] = combine(leaf[1], leaf[3], given);
-        leaf[0] = combine(leaf[0], leaf[1], given);
-        a[1] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(v[0].word[2], v[0].other[2], given);
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(v[1].word[2], v[1].other[2], given);
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(v[2].word[2], v[2].other[2], given);
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(v[3].word[2], v[3].other[2], given);
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[2], given);
-        leaf[1] = combine(leaf[1], leaf[3], given);
-        leaf[0] = combine(leaf[0], leaf[1], given);
-        a[2] = leaf[0];
-    }
-    {
-        accumulator leaf[VECTOR];
-        leaf[0] = map(v[0].word[3], v[0].other[3], given);
-        if (!FULL && 0 >= n) leaf[0] = 0.0f;
-        leaf[1] = map(v[1].word[3], v[1].other[3], given);
-        if (!FULL && 1 >= n) leaf[1] = 0.0f;
-        leaf[2] = map(v[2].word[3], v[2].other[3], given);
-        if (!FULL && 2 >= n) leaf[2] = 0.0f;
-        leaf[3] = map(v[3].word[3], v[3].other[3], given);
-        if (!FULL && 3 >= n) leaf[3] = 0.0f;
-        leaf[0] = combine(leaf[0], leaf[2], given);
-        leaf[1] = combine(leaf[1], leaf[3], given);
-        leaf[0] = combine(leaf[0], leaf[1], given);
-        a[3] = leaf[0];
-    }
+    leaves own;
+    own.x[0] = v[0].word[0];
+    own.y[0] = v[0].other[0];
+    own.x[1] = v[1].word[0];
+    own.y[1] = v[1].other[0];
+    own.x[2] = v[2].word[0];
+    own.y[2] = v[2].other[0];
+    own.x[3] = v[3].word[0];
+    own.y[3] = v[3].other[0];
+    a[0] = fold_leaves<FULL>(own, n, given);
+    own.x[0] = v[0].word[1];
+    own.y[0] = v[0].other[1];
+    own.x[1] = v[1].word[1];
+    own.y[1] = v[1].other[1];
+    own.x[2] = v[2].word[1];
+    own.y[2] = v[2].other[1];
+    own.x[3] = v[3].word[1];
+    own.y[3] = v[3].other[1];
+    a[1] = fold_leaves<FULL>(own, n, given);
+    own.x[0] = v[0].word[2];
+    own.y[0] = v[0].other[2];
+    own.x[1] = v[1].word[2];
+    own.y[1] = v[1].other[2];
+    own.x[2] = v[2].word[2];
+    own.y[2] = v[2].other[2];
+    own.x[3] = v[3].word[2];
+    own.y[3] = v[3].other[2];
+    a[2] = fold_leaves<FULL>(own, n, given);
+    own.x[0] = v[0].word[3];
+    own.y[0] = v[0].other[3];
+    own.x[1] = v[1].word[3];
+    own.y[1] = v[1].other[3];
+    own.x[2] = v[2].word[3];
+    own.y[2] = v[2].other[3];
+    own.x[3] = v[3].word[3];
+    own.y[3] = v[3].other[3];
+    a[3] = fold_leaves<FULL>(own, n, given);
 }
 
 // A thread's share of the `left` rows from that of `chunk` on, at most a chunk: of the vectors from

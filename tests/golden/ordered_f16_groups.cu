@@ -100,7 +100,7 @@ __device__ __forceinline__ accumulator fold(accumulator (&a)[VEC])
     return a[0];
 }
 
-__device__ __forceinline__ accumulator fold_vector(const vector &v)
+__device__ __forceinline__ accumulator fold_vector(vector v)
 {
     accumulator a[VEC];
     a[0] = map(half_to_float(v.word[0]));

@@ -154,7 +154,7 @@ __device__ __forceinline__ accumulator fold(accumulator (&a)[VEC], const values 
     return a[0];
 }
 
-__device__ __forceinline__ accumulator fold_vector(const vector &v, const values &given)
+__device__ __forceinline__ accumulator fold_vector(vector v, const values &given)
 {
     accumulator a[VEC];
     a[0] = map(half_to_float(v.word[0]), half_to_float(v.other[0]), given);

@@ -161,7 +161,7 @@ __device__ __forceinline__ accumulator fold(accumulator (&a)[VEC], const values 
     return a[0];
 }
 
-__device__ __forceinline__ accumulator fold_vector(const vector &v, const values &given)
+__device__ __noinline__ accumulator fold_vector(vector v, const values &given)
 {
     accumulator a[VEC];
     a[0] = map(v.word[0], given);
@@ -170,7 +170,7 @@ __device__ __forceinline__ accumulator fold_vector(const vector &v, const values
 }
 
 // The value of the vector that begins there, of which there is a part only: up to `end`.
-__device__ __forceinline__ accumulator take_edge(u64 from, u64 end, const values &given)
+__device__ __noinline__ accumulator take_edge(u64 from, u64 end, const values &given)
 {
     // All loads before the first use. Those of missing elements bring the first one.
     const u64 at0 = from;
