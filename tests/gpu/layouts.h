@@ -372,6 +372,29 @@ __attribute__((unused)) static void check_rows_backwards(const layout_test *test
     check_sums(test, input, ROWS * pitch * sizeof *input, (ROWS - 1) * pitch, &at);
 }
 
+/* Holds sums of i32 of these shapes by one config. */
+__attribute__((unused)) static void check_shapes(const layout_test *test, const char *config,
+                                                 const shape *shapes, size_t shape_count) {
+    redtune_problem problem = {.op = REDTUNE_SUM,
+                               .dtype = REDTUNE_I32,
+                               .count = test->count,
+                               .outer = test->outer,
+                               .inner = test->inner};
+    rdt_test_data *data = NULL;
+    rdt_point point;
+    subject self;
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    const rdt_case at = {&problem, &gpu.context->facts};
+    CHECK_OK(rdt_codegen_find(shop.codegen, at, test->family, config, &point, &err), err);
+    CHECK_OK(rdt_test_data_create(&problem, test->count_max, &data, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
+    for (size_t i = 0; i < shape_count && !check_state.failed; i++)
+        check_shape(&self, data, &shapes[i]);
+    subject_close(&self);
+    rdt_test_data_destroy(data);
+}
+
 /* Opens the GPU, runs the facts and closes it. */
 static int run_layout_test(const layout_test *test, const check_fact *facts, size_t count, int argc,
                            char **argv) {

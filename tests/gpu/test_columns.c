@@ -51,9 +51,19 @@ static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(
 
 static void steps_have_64_bits(void) { check_columns_backwards(&test, 40, 50, 33); }
 
+/* A thread with whole columns writes several results at once, where they lie so: first_result puts
+ * them elsewhere. */
+static void results_may_begin_at_any_element(void) {
+    static const shape shapes[] = {{{5, 1, 256, 1280, 256}, 0, 1},
+                                   {{5, 1, 256, 1280, 256}, 4, 1},
+                                   {{5, 1, 256, 1280, 256}, 8, 1}};
+    check_shapes(&test, "block=32,width=32,vec=4,unroll=1", shapes, sizeof shapes / sizeof *shapes);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(steps_have_64_bits), /* the quick one first, for mutants */
+        FACT(results_may_begin_at_any_element),
         FACT(blocks_share_columns),
         FACT(few_shapes_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),

@@ -38,9 +38,20 @@ static void steps_have_64_bits(void) {
     check_rows_backwards(&test, 4, 5);
 }
 
+/* The same of a block's first row, where others come before it. */
+static void steps_of_blocks_have_64_bits(void) {
+    enum { COUNT = 4, PITCH = 5 };
+    static int32_t input[OUTER_MAX * PITCH];
+    if (!gpu.context) SKIP("there is no GPU");
+    const shape at = {{COUNT, OUTER_MAX, 1, (uint64_t)0 - PITCH, 1}, 0, 1};
+    for (int i = 0; i < OUTER_MAX * PITCH; i++) input[i] = i % 1000;
+    check_sums(&test, input, sizeof input, (OUTER_MAX - 1) * PITCH, &at);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(steps_have_64_bits), /* the quick one first, for mutants */
+        FACT(steps_have_64_bits), /* the quick ones first, for mutants */
+        FACT(steps_of_blocks_have_64_bits),
         FACT(few_shapes_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),
     };
