@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/message.h"
+#include "cli/nearest.h"
 
 typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, const char *value,
                                redtune_error *err);
@@ -330,6 +331,20 @@ static redtune_status take_format(rdt_options *options, const rdt_option *row, c
     return REDTUNE_OK;
 }
 
+/* With the nearest name in place of a list of all, where one is near. */
+static redtune_status find_op(const char *name, redtune_op *out, redtune_error *err) {
+    const redtune_status status = redtune_op_find(name, out, err);
+    rdt_nearest near = {.word = name};
+    redtune_op_info op;
+    for (int i = 0; status == REDTUNE_INVALID && !redtune_op_get((redtune_op)i, &op, NULL); i++)
+        rdt_nearest_try(&near, op.name);
+    if (!near.name) return status;
+    return rdt_message_set(err, status, 0,
+                           "cannot use op '%s': no such op; did you mean %s? redtune show ops "
+                           "lists them",
+                           name, near.name);
+}
+
 static redtune_status take_ops(rdt_options *options, const rdt_option *row, const char *value,
                                redtune_error *err) {
     const char *list = value;
@@ -338,7 +353,7 @@ static redtune_status take_ops(rdt_options *options, const rdt_option *row, cons
     while (next_name(row, &list, name)) {
         if (options->op_count == RDT_OPTIONS_LIST_MAX)
             return wrong(row, value, "too many names", err);
-        redtune_status status = redtune_op_find(name, &options->ops[options->op_count], err);
+        redtune_status status = find_op(name, &options->ops[options->op_count], err);
         if (status) return status;
         options->op_count++;
     }

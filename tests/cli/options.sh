@@ -53,6 +53,11 @@ wrong_commands_are_named() {
     want_refused 2 "'' is no command"
 }
 
+wrong_ops_are_named() {
+    refuses "show --op summ" "cannot use op 'summ': no such op; did you mean sum? redtune show ops lists them"
+    refuses "show --op frobnicate" "cannot use op 'frobnicate': no such op; use sum, prod, "
+}
+
 wrong_options_are_named() {
     refuses "--sise 1K" "'--sise' is no option of redtune tune; did you mean --size?"
     refuses "doctor --sizes" "'--sizes' is no option of redtune doctor; redtune doctor --help"
@@ -156,6 +161,6 @@ a_full_disk_is_noticed() {
 
 check_run help_lists_every_command every_command_has_help \
     help_lists_only_the_commands_own_options version_is_the_headers wrong_commands_are_named \
-    wrong_options_are_named missing_values_are_named wrong_values_are_named \
+    wrong_ops_are_named wrong_options_are_named missing_values_are_named wrong_values_are_named \
     shapes_that_make_no_sense_are_named recordings_name_the_problems \
     words_too_many_are_named messages_do_not_steer_the_terminal a_full_disk_is_noticed
