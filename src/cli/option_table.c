@@ -332,7 +332,7 @@ static redtune_status take_format(rdt_options *options, const rdt_option *row, c
 }
 
 /* With the nearest name in place of a list of all, where one is near. */
-static redtune_status find_op(const char *name, redtune_op *out, redtune_error *err) {
+static redtune_status find_op_or_guess(const char *name, redtune_op *out, redtune_error *err) {
     const redtune_status status = redtune_op_find(name, out, err);
     rdt_nearest near = {.word = name};
     redtune_op_info op;
@@ -353,7 +353,7 @@ static redtune_status take_ops(rdt_options *options, const rdt_option *row, cons
     while (next_name(row, &list, name)) {
         if (options->op_count == RDT_OPTIONS_LIST_MAX)
             return wrong(row, value, "too many names", err);
-        redtune_status status = find_op(name, &options->ops[options->op_count], err);
+        redtune_status status = find_op_or_guess(name, &options->ops[options->op_count], err);
         if (status) return status;
         options->op_count++;
     }

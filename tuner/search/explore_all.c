@@ -11,7 +11,7 @@ typedef struct place {
     uint64_t random;    /* so that no part of a space is left out */
 } place;
 
-static int compare_places(const void *a, const void *b) {
+static int compare_likelihood(const void *a, const void *b) {
     const place *x = a, *y = b;
     if (x->estimate_ns != y->estimate_ns) return x->estimate_ns < y->estimate_ns ? -1 : 1;
     return (x->random > y->random) - (x->random < y->random);
@@ -37,7 +37,7 @@ static redtune_status put_likely_first(const rdt_candidates *candidates, size_t 
         places[i] = (place){indices[i], rdt_estimate_time_or_none(search->codegen, at, point),
                             rdt_random_next(&random)};
     }
-    qsort(places, count, sizeof *places, compare_places);
+    qsort(places, count, sizeof *places, compare_likelihood);
     for (size_t i = 0; i < count; i++) indices[i] = places[i].index;
     free(places);
     return REDTUNE_OK;
