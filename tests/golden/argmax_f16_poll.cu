@@ -87,6 +87,31 @@ __device__ __forceinline__ arg first_least(arg a, arg b)
     return b.key < a.key || (b.key == a.key && b.index < a.index) ? b : a;
 }
 
+__device__ __forceinline__ u32 least_of_warp(u32 x)
+{
+    u32 least;
+    asm volatile("redux.sync.min.u32 %0, %1, 0xffffffff;" : "=r"(least) : "r"(x));
+    return least;
+}
+
+__device__ __forceinline__ arg first_of_warp(arg a)
+{
+    const u32 key = least_of_warp(a.key);
+    const u32 high = least_of_warp(a.key == key ? (u32)(a.index >> 32) : ~0u);
+    const bool is_first = a.key == key && a.index >> 32 == high;
+    return arg{key, (u64)high << 32 | least_of_warp(is_first ? (u32)a.index : ~0u)};
+}
+
+template <u32 N>
+__device__ __forceinline__ arg first_of_lanes(arg a)
+{
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2)
+        a = first_least(a, arg{__shfl_down_sync(0xffffffff, a.key, step),
+                               __shfl_down_sync(0xffffffff, a.index, step)});
+    return a;
+}
+
 __device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
 {
     return first_least(a, b);
@@ -138,12 +163,7 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 // Lane 0 returns the combination of the warp's values.
 __device__ __forceinline__ accumulator reduce_warp(accumulator a)
 {
-    a = combine(a, arg{__shfl_down_sync(0xffffffff, a.key, 16), __shfl_down_sync(0xffffffff, a.index, 16)});
-    a = combine(a, arg{__shfl_down_sync(0xffffffff, a.key, 8), __shfl_down_sync(0xffffffff, a.index, 8)});
-    a = combine(a, arg{__shfl_down_sync(0xffffffff, a.key, 4), __shfl_down_sync(0xffffffff, a.index, 4)});
-    a = combine(a, arg{__shfl_down_sync(0xffffffff, a.key, 2), __shfl_down_sync(0xffffffff, a.index, 2)});
-    a = combine(a, arg{__shfl_down_sync(0xffffffff, a.key, 1), __shfl_down_sync(0xffffffff, a.index, 1)});
-    return a;
+    return first_of_warp(a);
 }
 
 // Thread 0 returns the combination of the block's values. All threads call it; between two calls

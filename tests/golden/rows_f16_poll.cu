@@ -63,7 +63,21 @@ __device__ __forceinline__ u32 member()
 // Where this thread's load i of the tile at that address is.
 __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
 {
-    return tile + (member() + i * GROUP) * LOAD_BYTES;
+    return tile + member() * LOAD_BYTES + i * (GROUP * LOAD_BYTES);
+}
+
+// How many bytes of the tile there are from this thread's first load on, in 32 bits: loads are compared
+// with that, and their places differ by what an instruction adds.
+__device__ __forceinline__ u32 bytes_of(u64 tile, u64 stop)
+{
+    const u64 place = place_of(tile, 0), left = stop > place ? stop - place : 0;
+    return left < TILE_BYTES ? left : TILE_BYTES;
+}
+
+// Whether load i of a tile with so many bytes is there.
+__device__ __forceinline__ bool is_there(u32 i, u32 left)
+{
+    return i * (u32)(GROUP * LOAD_BYTES) < left;
 }
 
 // Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
@@ -80,9 +94,10 @@ __device__ __forceinline__ vector load_vector_if(bool there, u64 from)
 // their own: it would be the other half of the kernel's instructions.
 __device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop)
 {
+    const u32 left = bytes_of(tile, stop);
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++)
-        v[i] = load_vector_if(place_of(tile, i) < stop, place_of(tile, i));
+        v[i] = load_vector_if(is_there(i, left), place_of(tile, i));
 }
 
 __device__ __forceinline__ value load_element(const element *from)
@@ -292,12 +307,15 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 
     while (tile < stop) {
         {
+            const u32 left = bytes_of(tile, stop);
 #pragma unroll
             for (u32 i = 0; i < UNROLL; i++)
-                if (place_of(tile, i) < stop)
+                if (is_there(i, left))
                     take(part, v[i]);
         }
         tile += mine.splits * TILE_BYTES;
+        // Loads that are not there would cost instructions, too.
+        if (tile >= stop) break;
         load_tile(v, tile, stop);
     }
     part[0] = combine(part[0], part[4]);
