@@ -9,7 +9,7 @@ local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 
 -- Loads of a thread, beyond which further ones take no time of their own, and the bytes of the inputs
--- that more than 16 are for.
+-- that more than 16 are for, and narrow ones through L1.
 local MANY, MANY_BYTES = 32, 1 << 24
 
 local family = {
@@ -198,7 +198,10 @@ function family.default(p, d)
         c.unroll = c.unroll // 2
     end
     limits.finished(c, d, family.sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
-    return estimate.improve(family, c, p, d, STEPS)
+    c = estimate.improve(family, c, p, d, STEPS)
+    -- Sectors that such loads share with those of other rows: L1 keeps them.
+    if c.vec * bytes < 16 and bytes_of(p) <= MANY_BYTES then c.load = "plain" end
+    return c
 end
 
 function family.launch(c, p, d)

@@ -61,6 +61,31 @@ __device__ __forceinline__ arg first_least(arg a, arg b)
     return b.key < a.key || (b.key == a.key && b.index < a.index) ? b : a;
 }
 
+__device__ __forceinline__ u32 least_of_warp(u32 x)
+{
+    u32 least;
+    asm volatile("redux.sync.min.u32 %0, %1, 0xffffffff;" : "=r"(least) : "r"(x));
+    return least;
+}
+
+__device__ __forceinline__ arg first_of_warp(arg a)
+{
+    const u32 key = least_of_warp(a.key);
+    const u32 high = least_of_warp(a.key == key ? (u32)(a.index >> 32) : ~0u);
+    const bool is_first = a.key == key && a.index >> 32 == high;
+    return arg{key, (u64)high << 32 | least_of_warp(is_first ? (u32)a.index : ~0u)};
+}
+
+template <u32 N>
+__device__ __forceinline__ arg first_of_lanes(arg a)
+{
+#pragma unroll
+    for (u32 step = N / 2; step > 0; step /= 2)
+        a = first_least(a, arg{__shfl_down_sync(0xffffffff, a.key, step),
+                               __shfl_down_sync(0xffffffff, a.index, step)});
+    return a;
+}
+
 __device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
 {
     return first_least(a, b);
