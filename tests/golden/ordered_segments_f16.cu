@@ -601,9 +601,9 @@ __device__ __forceinline__ void finish(float *output, u64 segment, accumulator a
     write(&output[segment], a, count, given);
 }
 
-// The first lane returns the value of `bytes` bytes of elements side by side, by a warp. A call costs little
-// beside the loads, and a copy in each of five places half of NVRTC's time.
-__device__ __noinline__ accumulator reduce_run(u64 begin, u64 bytes, const values &given)
+// The first lane returns the value of `bytes` bytes of elements side by side, by a warp. A call of it costs sums a
+// fifth of their time; what takes long to combine would take NVRTC a minute in five places.
+__device__ __forceinline__ accumulator reduce_run(u64 begin, u64 bytes, const values &given)
 {
     const run own = {begin, (u32)(bytes / CHUNK_BYTES), (u32)(bytes % CHUNK_BYTES)}, none = {0, 0, 0};
     vector v[UNROLL];
