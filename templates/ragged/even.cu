@@ -1,5 +1,5 @@
-//@ -- Segments of one length, one after the other: warps take them by their numbers, without a search
-//@ -- and without parts that must meet.
+//@ -- Segments of about one length, one after the other: eight lanes, or warps, take them by their numbers,
+//@ -- without a search and without parts that must meet.
 constexpr u32 TEAM_LOADS = UNROLL < 8 ? 8 : UNROLL;  // in flight of a thread
 //@ local teams, wide = 1, 1
 //@ while wide < warps do
@@ -11,6 +11,7 @@ constexpr u32 TEAMS = @{teams};  // sizes of teams: 1, 2, 4 and so on, up to all
 struct sharing {
     u32 team;  // warps that take one together
     u32 split;  // blocks that do, of very long ones
+    bool by_eights;  // eight lanes take a shorter one
     bool in_runs;  // each warp takes short ones that lie side by side
     segment one;  // the first one of this thread's team or block
     course run;  // this warp's, of short ones
@@ -42,6 +43,14 @@ __device__ __forceinline__ u32 split_of(u64 count)
     return split * (u32)count >= gridDim.x - gridDim.x / 8 ? split : 0;
 }
 
+// Segments that a block takes at once by eights, and this thread's first one.
+constexpr u32 EIGHTS = BLOCK / 8;
+
+__device__ __forceinline__ u32 number_by_eights()
+{
+    return blockIdx.x * EIGHTS + threadIdx.x / 8;
+}
+
 // The first segment of this thread's team.
 __device__ __forceinline__ u32 number_of(u32 team)
 {
@@ -64,16 +73,18 @@ __device__ __forceinline__ void begin_run(course &run, @{offsets}const segments 
 }
 
 // Whether all segments seem to have about the same length, to all threads of the block, and of all blocks:
-// each thread knows one place of the table. An offset may be 1 + sqrt(count) / 4 lengths from where equal
-// segments would begin. Lengths that differ by a fourth at random stay within that; those of which half
-// are 0 at random do not. Results are right whatever stands between these places.
-__device__ __forceinline__ bool are_even(u64 count, u64 elements, u64 at, u64 before)
+// each thread knows one place of the table. An offset may be one length from where equal segments would
+// begin; where `lanes` take a segment each, further ones as lengths lead to that differ by a fourth at
+// random, unless a single longer segment that does so would take these lanes much longer than all others
+// take. Results are right whatever stands between these places.
+__device__ __forceinline__ bool are_even(u64 count, u64 elements, u64 at, u64 before, u32 lanes)
 {
-    // In whole numbers the products might be too large.
+    // In whole numbers the products might be too large. By `over / all` lengths it is too far.
     const double n = (double)count, all = (double)elements;
     const double off = (double)before * n - (double)at * all;
     const double over = (off < 0 ? -off : off) - all;
-    return __syncthreads_and(over <= 0 || 16 * over * over <= all * all * n);
+    return __syncthreads_and(over <= 0 || (16 * over * over <= all * all * n &&
+                                           over * 131072 <= all * n * (double)lanes));
 }
 
 // An offset as it is loaded. All are asked for before the first is looked at: a conversion of one would wait
@@ -107,7 +118,7 @@ __device__ __forceinline__ void share_out(sharing &how, deal &d, const segments 
     const float rounds = (float)s.count / (float)(gridDim.x * WARPS);
     const u32 split = split_of(s.count), team = team_of(rounds);
     const bool in_runs = rounds >= 4 || team == 1;
-    how.team = how.split = how.in_runs = false;
+    how.team = how.split = how.by_eights = how.in_runs = false;
     if (!split && !team && !in_runs) return;
     const u64 at = s.count * (threadIdx.x + 1) / BLOCK;
     const u64 own = split ? blockIdx.x / split : number_of(1);
@@ -119,11 +130,12 @@ __device__ __forceinline__ void share_out(sharing &how, deal &d, const segments 
         first[i][0] = load_offset(s, there);
         first[i][1] = load_offset(s, there + 1);
     }
+    const u64 eight = number_by_eights(), there = eight < s.count ? eight : 0;
+    const raw_offset by_eights[2] = {load_offset(s, there), load_offset(s, there + 1)};
     if (in_runs) begin_run(how.run, @{first_offsets}s);
     const i64 offset = value_of(s, seen), begin = value_of(s, all[0]), end = value_of(s, all[1]);
     const u64 elements = end > begin ? end - begin : 0;
     d = deal{s.count * COST + elements, (u64)begin, 0, false};
-    if (!are_even(s.count, elements, at, (u64)(offset - begin))) return;
     how.one = segment_by(s, own, first[0]);
     const float length = (float)elements / (float)s.count;
     if (split && length >= (float)(split * (BLOCK * TEAM_LOADS * VEC / 2))) {
@@ -142,9 +154,15 @@ __device__ __forceinline__ void share_out(sharing &how, deal &d, const segments 
                 how.one = segment_by(s, i > 0 ? number_of(more) : own, first[i]);
             }
         }
-    } else {
-        how.in_runs = in_runs && length < (float)(16 * TEAM_LOADS * VEC);
+    } else if (length < (float)(16 * TEAM_LOADS * VEC)) {
+        // Eight lanes have three loads each of one at least.
+        how.by_eights = length >= (float)(24 * VEC) && shares_out(rounds * (8.0f / 32));
+        how.in_runs = in_runs && !how.by_eights;
+        if (how.by_eights) how.one = segment_by(s, eight, by_eights);
     }
+    const u32 lanes = how.by_eights ? 8 : 32 * how.team;
+    if (!are_even(s.count, elements, at, (u64)(offset - begin), lanes))
+        how.team = how.split = how.by_eights = how.in_runs = false;
 }
 
 // By several blocks each: this one has a part of how.one, which meets the others in scratch.
@@ -208,5 +226,34 @@ __device__ __forceinline__ void reduce_even(const segments &s, u32 team, segment
         }
         i = next;
         turn ^= 1;
+    }
+}
+
+// By eight lanes each; `one` is the first of these, if there is any.
+__device__ __forceinline__ void reduce_by_eights(const segments &s, segment one, const element *input,
+                                                 @{result.c} *output@{given.parameter})
+{
+    const u32 rank = threadIdx.x % 8;
+    const u64 step = (u64)gridDim.x * EIGHTS;
+    u64 i = number_by_eights();
+    run<TEAM_LOADS> r(input + one.offset, one.count, rank, 8);
+    vector v[TEAM_LOADS];
+    r.load_tile(r.body, v@{given.argument});
+    // All lanes of a warp go on as long as its first one has a segment.
+    for (u64 base = i - threadIdx.x % 32 / 8; base < s.count; base += step) {
+        const u64 next = i + step, count = one.count;
+        one = segment{0, 0, false};
+        if (next < s.count) one = segment_of(s, next);
+        const auto load_next = [&] {
+            r = run<TEAM_LOADS>(input + one.offset, one.count, rank, 8);
+            r.load_tile(r.body, v@{given.argument});
+        };
+        accumulator a = reduce_loaded<TEAM_LOADS>(r, v, count@{indexed and ", 0" or ""}, load_next@{given.argument});
+        __syncwarp();
+//@ for _, step in ipairs { 4, 2, 1 } do
+        a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
+//@ end
+        if (rank == 0 && i < s.count) finish(output, i, a, count@{given.argument});
+        i = next;
     }
 }

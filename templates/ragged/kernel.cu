@@ -185,6 +185,10 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
             reduce_even(s, how.team, how.one, input, output@{given.argument});
             return;
         }
+        if (how.by_eights) {
+            reduce_by_eights(s, how.one, input, output@{given.argument});
+            return;
+        }
         if (how.split) {
             reduce_split(s, how, input, output, scratch@{given.argument});
             return;
