@@ -74,17 +74,15 @@ __device__ __forceinline__ void begin_run(course &run, @{offsets}const segments 
 
 // Whether all segments seem to have about the same length, to all threads of the block, and of all blocks:
 // each thread knows one place of the table. An offset may be one length from where equal segments would
-// begin; where `lanes` take a segment each, further ones as lengths lead to that differ by a fourth at
-// random, unless a single longer segment that does so would take these lanes much longer than all others
-// take. Results are right whatever stands between these places.
-__device__ __forceinline__ bool are_even(u64 count, u64 elements, u64 at, u64 before, u32 lanes)
+// begin; where warps take a segment each, as far as lengths lead to that differ by a fourth at random. Eight
+// lanes would need too long for one of so many lengths. Results are right whatever stands between these.
+__device__ __forceinline__ bool are_even(u64 count, u64 elements, u64 at, u64 before, bool by_warps)
 {
-    // In whole numbers the products might be too large. By `over / all` lengths it is too far.
+    // In whole numbers the products might be too large. It is `over / all` lengths too far.
     const double n = (double)count, all = (double)elements;
     const double off = (double)before * n - (double)at * all;
     const double over = (off < 0 ? -off : off) - all;
-    return __syncthreads_and(over <= 0 || (16 * over * over <= all * all * n &&
-                                           over * 131072 <= all * n * (double)lanes));
+    return __syncthreads_and(over <= 0 || (by_warps && 16 * over * over <= all * all * n));
 }
 
 // An offset as it is loaded. All are asked for before the first is looked at: a conversion of one would wait
@@ -160,8 +158,7 @@ __device__ __forceinline__ void share_out(sharing &how, deal &d, const segments 
         how.in_runs = in_runs && !how.by_eights;
         if (how.by_eights) how.one = segment_by(s, eight, by_eights);
     }
-    const u32 lanes = how.by_eights ? 8 : 32 * how.team;
-    if (!are_even(s.count, elements, at, (u64)(offset - begin), lanes))
+    if (!are_even(s.count, elements, at, (u64)(offset - begin), how.team > 0))
         how.team = how.split = how.by_eights = how.in_runs = false;
 }
 
