@@ -55,10 +55,10 @@ static redtune_status check(const cover *self, index_point at, bool *allowed, re
     const rdt_point point = point_of(self, at);
     const rdt_case of = {&problem, self->facts};
     /* Most are refused, and reasons take time. */
-    redtune_status status = rdt_codegen_check(self->codegen, of, &point, NULL);
+    redtune_status status = rdt_rules_check(self->codegen, of, &point, NULL);
     *allowed = !status;
     if (!status || status == REDTUNE_UNSUPPORTED) return REDTUNE_OK;
-    return rdt_codegen_check(self->codegen, of, &point, err);
+    return rdt_rules_check(self->codegen, of, &point, err);
 }
 
 /* ---- pairs ----------------------------------------------------------------------------------- */

@@ -287,8 +287,7 @@ static bool is_explored(const oracle *self, rdt_case at, const rdt_point *point)
     rdt_point_format(rdt_codegen_spaces(self->codegen), point, text);
     return strstr(text, "load=no_allocate,tail=shuffle,") &&
            (strstr(text, "finish=single") || strstr(text, "finish=poll")) &&
-           !rdt_codegen_is_point(self->codegen, at, RDT_SCOPE_USEFUL, point, &useful, NULL) &&
-           useful;
+           !rdt_rules_is_point(self->codegen, at, RDT_SCOPE_USEFUL, point, &useful, NULL) && useful;
 }
 
 double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
@@ -302,7 +301,7 @@ double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_ca
     for (size_t i = 0; i < count; i++) {
         rdt_candidate each = {.point = listed[i]};
         *points += is_explored(self, at, &listed[i]);
-        if (rdt_codegen_launch(self->codegen, at, &listed[i], &each.launch, NULL)) continue;
+        if (rdt_rules_launch(self->codegen, at, &listed[i], &each.launch, NULL)) continue;
         double truth = oracle_truth_ns(self, problem, cache, &each);
         /* What is recorded with three samples only was not worth more. */
         if (self->record) {

@@ -80,7 +80,7 @@ double oracle_shape_best_ns(const oracle *self, const redtune_problem *problem) 
     if (rdt_points_list(self->codegen, at, RDT_SCOPE_USEFUL, &points, &count, NULL)) return 0;
     for (size_t i = 0; i < count; i++) {
         rdt_candidate each = {.point = points[i]};
-        if (rdt_codegen_launch(self->codegen, at, &points[i], &each.launch, NULL)) continue;
+        if (rdt_rules_launch(self->codegen, at, &points[i], &each.launch, NULL)) continue;
         best = fmin(best, oracle_truth_ns(self, problem, RDT_CACHE_COLD, &each));
     }
     free(points);

@@ -88,7 +88,7 @@ double tune_truth_ns(const tune *self, const rdt_trial *trial) {
     rdt_case at = {&trial->problem, self->oracle.facts};
     if (rdt_point_read(rdt_codegen_spaces(tune_codegen), trial->family, trial->config, &each.point,
                        NULL) ||
-        rdt_codegen_launch(tune_codegen, at, &each.point, &each.launch, NULL))
+        rdt_rules_launch(tune_codegen, at, &each.point, &each.launch, NULL))
         return 0;
     return oracle_truth_ns(&self->oracle, &trial->problem, trial->cache, &each);
 }

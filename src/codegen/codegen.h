@@ -42,26 +42,25 @@ typedef struct rdt_case {
 
 /* The built-in default: that of the first family that serves the case, by the registry's order, or
  * that of another one which is faster by the estimate. REDTUNE_UNSUPPORTED where none does. */
-redtune_status rdt_codegen_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,
-                                   redtune_error *err);
+redtune_status rdt_rules_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,
+                                 redtune_error *err);
 /* The default of that family, which may be one kept aside. REDTUNE_UNSUPPORTED where it does not
  * serve the case. */
-redtune_status rdt_codegen_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
-                                      redtune_error *err);
+redtune_status rdt_rules_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
+                                    redtune_error *err);
 /* The default of every family that serves the case: the built-in default, then the others in that
  * order; at least one. */
-redtune_status rdt_codegen_defaults(rdt_codegen *codegen, rdt_case at,
-                                    rdt_point out[RDT_FAMILY_MAX], size_t *count,
-                                    redtune_error *err);
+redtune_status rdt_rules_defaults(rdt_codegen *codegen, rdt_case at, rdt_point out[RDT_FAMILY_MAX],
+                                  size_t *count, redtune_error *err);
 /* The point that people name. family: NULL for the one that the config begins with
  * ("block:vec=4"), or, where there is none, the built-in default's. config: NULL for
  * nothing; parameters that it does not name are the family's default's. The point is not checked.
  */
-redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *family,
-                                const char *config, rdt_point *out, redtune_error *err);
+redtune_status rdt_rules_find(rdt_codegen *codegen, rdt_case at, const char *family,
+                              const char *config, rdt_point *out, redtune_error *err);
 /* REDTUNE_UNSUPPORTED, with the family's reason, for a point that would not be right there. */
-redtune_status rdt_codegen_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                 redtune_error *err);
+redtune_status rdt_rules_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                               redtune_error *err);
 /* Which of the allowed points a search looks at. */
 typedef enum rdt_scope {
     RDT_SCOPE_USEFUL,   /* distinct ones that are not a plain waste */
@@ -69,14 +68,14 @@ typedef enum rdt_scope {
 } rdt_scope;
 
 /* Whether an allowed point is one of those below. */
-redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
-                                    const rdt_point *point, bool *out, redtune_error *err);
+redtune_status rdt_rules_is_point(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
+                                  const rdt_point *point, bool *out, redtune_error *err);
 /* The points of all families that serve the case, in their order; the defaults are among them.
  * *points is freed by the caller. */
 redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
                                rdt_point **points, size_t *count, redtune_error *err);
-redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                  rdt_launch *out, redtune_error *err);
+redtune_status rdt_rules_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                rdt_launch *out, redtune_error *err);
 /* About how long a call takes with a cold L2, in ns, by the family's function "time"; 0: the family
  * has none. It compares points of one problem and says little of the time itself. */
 redtune_status rdt_estimate_time(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
@@ -95,8 +94,8 @@ typedef struct rdt_about {
     bool exists;     /* in its form and with its block */
     bool needs_work; /* its fourth argument is room for a sum of every thread */
 } rdt_about;
-redtune_status rdt_codegen_about(rdt_codegen *codegen, const rdt_point *point, rdt_about *out,
-                                 redtune_error *err);
+redtune_status rdt_rules_about(rdt_codegen *codegen, const rdt_point *point, rdt_about *out,
+                               redtune_error *err);
 /* Renders the source, freed by the caller. It depends on the class, compute capability,
  * family and compile-time parameters only. lines: with #line directives that lead back to the
  * template. */

@@ -111,7 +111,7 @@ redtune_status rdt_kernel_hash_find(rdt_codegen *codegen, rdt_case at, const rdt
     facts.minor = at.facts->minor;
     redtune_status status = find_source(codegen, at, point, &source, err);
     if (!status)
-        status = rdt_codegen_launch(codegen, (rdt_case){at.problem, &facts}, point, &launch, err);
+        status = rdt_rules_launch(codegen, (rdt_case){at.problem, &facts}, point, &launch, err);
     if (status) return status;
     const uint32_t fields[] = {launch.threads,       launch.tile,     launch.blocks_max,
                                launch.final_threads, launch.partials, launch.overlap};

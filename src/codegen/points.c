@@ -133,7 +133,7 @@ static redtune_status list_points(rdt_codegen *codegen, rdt_case at, rdt_scope s
     list_call call = {.codegen = codegen,
                       .at = at,
                       .points = {.scope = scope, .asked = {*at.problem, *at.facts}}};
-    redtune_status status = rdt_codegen_defaults(codegen, at, defaults, &families, err);
+    redtune_status status = rdt_rules_defaults(codegen, at, defaults, &families, err);
     if (!status) qsort(defaults, families, sizeof *defaults, by_family);
     for (size_t i = 0; !status && i < families; i++) {
         char what[96];

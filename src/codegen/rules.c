@@ -142,8 +142,8 @@ static redtune_status call_family(rdt_codegen *codegen, const char *what, lua_CF
     return rdt_lua_call(&codegen->lua, text, function, call, err);
 }
 
-redtune_status rdt_codegen_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                 redtune_error *err) {
+redtune_status rdt_rules_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                               redtune_error *err) {
     rule_call call = call_of(codegen, at, point);
     redtune_status status = call_family(codegen, "check a config", call_allowed, &call, err);
     if (status || call.yes) return status;
@@ -152,8 +152,8 @@ redtune_status rdt_codegen_check(rdt_codegen *codegen, rdt_case at, const rdt_po
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use config %s: %s", text, call.reason);
 }
 
-redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
-                                    const rdt_point *point, bool *out, redtune_error *err) {
+redtune_status rdt_rules_is_point(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
+                                  const rdt_point *point, bool *out, redtune_error *err) {
     rule_call call = call_of(codegen, at, point);
     call.scope = scope;
     redtune_status status = call_family(codegen, "judge a config", call_is_point, &call, err);
@@ -161,8 +161,8 @@ redtune_status rdt_codegen_is_point(rdt_codegen *codegen, rdt_case at, rdt_scope
     return status;
 }
 
-redtune_status rdt_codegen_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
-                                  rdt_launch *out, redtune_error *err) {
+redtune_status rdt_rules_launch(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
+                                rdt_launch *out, redtune_error *err) {
     rdt_launch launch = {0};
     rule_call call = call_of(codegen, at, point);
     call.launch_out = &launch;
@@ -180,16 +180,15 @@ static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at,
     rule_call call = call_of(codegen, at, &point);
     call.point_out = &point;
     redtune_status status = call_family(codegen, "find the default", call_default, &call, err);
-    if (!status && call.yes) status = rdt_codegen_check(codegen, at, &point, err);
+    if (!status && call.yes) status = rdt_rules_check(codegen, at, &point, err);
     if (status) return status;
     *serves = call.yes;
     if (call.yes) *out = point;
     return REDTUNE_OK;
 }
 
-redtune_status rdt_codegen_defaults(rdt_codegen *codegen, rdt_case at,
-                                    rdt_point out[RDT_FAMILY_MAX], size_t *count,
-                                    redtune_error *err) {
+redtune_status rdt_rules_defaults(rdt_codegen *codegen, rdt_case at, rdt_point out[RDT_FAMILY_MAX],
+                                  size_t *count, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     size_t found = 0;
     for (int i = 0; !status && i < codegen->spaces.count; i++) {
@@ -207,17 +206,17 @@ redtune_status rdt_codegen_defaults(rdt_codegen *codegen, rdt_case at,
                     problem);
 }
 
-redtune_status rdt_codegen_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,
-                                   redtune_error *err) {
+redtune_status rdt_rules_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,
+                                 redtune_error *err) {
     rdt_point points[RDT_FAMILY_MAX];
     size_t count;
-    redtune_status status = rdt_codegen_defaults(codegen, at, points, &count, err);
+    redtune_status status = rdt_rules_defaults(codegen, at, points, &count, err);
     if (!status) *out = points[0];
     return status;
 }
 
-redtune_status rdt_codegen_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
-                                      redtune_error *err) {
+redtune_status rdt_rules_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
+                                    redtune_error *err) {
     bool serves = false;
     redtune_status status = ask_default(codegen, family, at, &serves, out, err);
     if (status || serves) return status;
@@ -227,8 +226,8 @@ redtune_status rdt_codegen_default_of(rdt_codegen *codegen, rdt_case at, int fam
                     codegen->space[family].family, problem);
 }
 
-redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *family,
-                                const char *config, rdt_point *out, redtune_error *err) {
+redtune_status rdt_rules_find(rdt_codegen *codegen, rdt_case at, const char *family,
+                              const char *config, rdt_point *out, redtune_error *err) {
     char name[RDT_NAME_BYTES];
     const char *colon = !family && config ? strchr(config, ':') : NULL;
     int index = 0;
@@ -242,8 +241,8 @@ redtune_status rdt_codegen_find(rdt_codegen *codegen, rdt_case at, const char *f
     }
     if (family) status = rdt_space_find_family(&codegen->spaces, family, &index, err);
     if (!status)
-        status = family ? rdt_codegen_default_of(codegen, at, index, &point, err)
-                        : rdt_codegen_default(codegen, at, &point, err);
+        status = family ? rdt_rules_default_of(codegen, at, index, &point, err)
+                        : rdt_rules_default(codegen, at, &point, err);
     if (!status && config) status = rdt_point_parse(&codegen->spaces, config, &point, err);
     if (!status) *out = point;
     return status;
@@ -269,8 +268,8 @@ static int call_about(lua_State *state) {
     return 0;
 }
 
-redtune_status rdt_codegen_about(rdt_codegen *codegen, const rdt_point *point, rdt_about *out,
-                                 redtune_error *err) {
+redtune_status rdt_rules_about(rdt_codegen *codegen, const rdt_point *point, rdt_about *out,
+                               redtune_error *err) {
     rdt_about about = {.variant = false};
     rule_call call = call_of(codegen, (rdt_case){NULL, NULL}, point);
     call.about_out = &about;

@@ -39,7 +39,7 @@ static redtune_status import_claim(const redtune_problem *problem, const char *c
     redtune_status status = rdt_codegen_open(&codegen, &err);
     const rdt_facts *facts = &with.gpu.context->facts;
     if (!status)
-        status = rdt_codegen_find(codegen, (rdt_case){problem, facts}, NULL, config, &point, &err);
+        status = rdt_rules_find(codegen, (rdt_case){problem, facts}, NULL, config, &point, &err);
     if (!status) rdt_point_write(rdt_codegen_spaces(codegen), &point, trial.family, trial.config);
     if (!status) status = rdt_codegen_version(origin.templates, &err);
     if (!status) status = rdt_tuning_open(elsewhere, &tuning, &err);

@@ -154,16 +154,16 @@ static bool is_new(const rdt_point *points, size_t count, const rdt_point *point
 static redtune_status list_points(const redtune_problem *problem, const char *const *configs,
                                   size_t config_count, rdt_point *points, size_t *count) {
     const rdt_case at = {problem, &gpu.context->facts};
-    redtune_status status = rdt_codegen_default(shop.codegen, at, &points[0], &err);
+    redtune_status status = rdt_rules_default(shop.codegen, at, &points[0], &err);
     *count = 1;
     for (size_t i = 0; !status && i < config_count && *count < POINTS_MAX; i++) {
         rdt_point point;
         redtune_error refusal;
         bool useful = false;
-        if (rdt_codegen_find(shop.codegen, at, NULL, configs[i], &point, &refusal) ||
-            rdt_codegen_check(shop.codegen, at, &point, &refusal))
+        if (rdt_rules_find(shop.codegen, at, NULL, configs[i], &point, &refusal) ||
+            rdt_rules_check(shop.codegen, at, &point, &refusal))
             continue;
-        status = rdt_codegen_is_point(shop.codegen, at, RDT_SCOPE_USEFUL, &point, &useful, &err);
+        status = rdt_rules_is_point(shop.codegen, at, RDT_SCOPE_USEFUL, &point, &useful, &err);
         if (useful && is_new(points, *count, &point)) points[(*count)++] = point;
     }
     return status;

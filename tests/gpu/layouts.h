@@ -64,7 +64,7 @@ static rdt_point draw_point(const redtune_problem *problem, bool light) {
                 point.value[i] = param->value[draw((uint64_t)param->value_count)];
             }
         } while (light && !subject_is_light(space, &point));
-        status = rdt_codegen_check(shop.codegen, at, &point, &err);
+        status = rdt_rules_check(shop.codegen, at, &point, &err);
     }
     check_that(!status, __FILE__, __LINE__, "%s", status ? err.message : "");
     return point;
@@ -386,7 +386,7 @@ __attribute__((unused)) static void check_shapes(const layout_test *test, const 
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     const rdt_case at = {&problem, &gpu.context->facts};
-    CHECK_OK(rdt_codegen_find(shop.codegen, at, test->family, config, &point, &err), err);
+    CHECK_OK(rdt_rules_find(shop.codegen, at, test->family, config, &point, &err), err);
     CHECK_OK(rdt_test_data_create(&problem, test->count_max, &data, &err), err);
     CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
     for (size_t i = 0; i < shape_count && !check_state.failed; i++)

@@ -296,7 +296,7 @@ static void check_tables(subject *self, const rdt_test_data *data) {
 static rdt_point draw_point(const redtune_problem *problem) {
     rdt_point point;
     const rdt_case at = {problem, &gpu.context->facts};
-    check_that(!rdt_codegen_default(shop.codegen, at, &point, &err), __FILE__, __LINE__, "%s",
+    check_that(!rdt_rules_default(shop.codegen, at, &point, &err), __FILE__, __LINE__, "%s",
                err.message);
     const rdt_space *space = rdt_point_space(rdt_codegen_spaces(shop.codegen), &point);
     do {
@@ -304,7 +304,7 @@ static rdt_point draw_point(const redtune_problem *problem) {
             const rdt_param *param = &space->param[i];
             point.value[i] = param->value[draw((uint64_t)param->value_count)];
         }
-    } while (rdt_codegen_check(shop.codegen, at, &point, &err));
+    } while (rdt_rules_check(shop.codegen, at, &point, &err));
     return point;
 }
 

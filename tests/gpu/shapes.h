@@ -84,10 +84,10 @@ static redtune_status make(void *user, const redtune_problem *problem, const rdt
 static redtune_status bench_set(bench *self, const redtune_problem *problem) {
     redtune_status status = rdt_problem_resolve(problem, &self->problem, &err);
     const rdt_case at = {&self->problem, &gpu.context->facts};
-    if (!status) status = rdt_codegen_default(shop.codegen, at, &self->candidate.point, &err);
+    if (!status) status = rdt_rules_default(shop.codegen, at, &self->candidate.point, &err);
     if (!status)
-        status = rdt_codegen_launch(shop.codegen, at, &self->candidate.point,
-                                    &self->candidate.launch, &err);
+        status = rdt_rules_launch(shop.codegen, at, &self->candidate.point, &self->candidate.launch,
+                                  &err);
     self->batch = (rdt_batch){&self->problem, &self->candidate, 1};
     return status;
 }

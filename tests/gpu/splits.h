@@ -23,9 +23,8 @@ static void check_splits_of(const layout_test *test, const redtune_problem *prob
         const rdt_case at = {problem, &gpu.context->facts};
         rdt_point point;
         subject self;
-        CHECK_OK(rdt_codegen_find(shop.codegen, at, test->family, splits->config, &point, &err),
-                 err);
-        CHECK_OK(rdt_codegen_check(shop.codegen, at, &point, &err), err);
+        CHECK_OK(rdt_rules_find(shop.codegen, at, test->family, splits->config, &point, &err), err);
+        CHECK_OK(rdt_rules_check(shop.codegen, at, &point, &err), err);
         CHECK_OK(subject_open(&shop, problem, &point, &self, &err), err);
         if (scratch.driver) {
             rdt_buffer_destroy(&self.scratch);

@@ -39,8 +39,8 @@ static redtune_status describe(workshop *shop, const rdt_point *point, subject *
     if (point)
         out->point = *point;
     else
-        status = rdt_codegen_default(shop->codegen, at, &out->point, err);
-    if (!status) status = rdt_codegen_launch(shop->codegen, at, &out->point, &out->launch, err);
+        status = rdt_rules_default(shop->codegen, at, &out->point, err);
+    if (!status) status = rdt_rules_launch(shop->codegen, at, &out->point, &out->launch, err);
     if (status) return status;
     const rdt_space *space = rdt_point_space(spaces, &out->point);
     rdt_point_format(spaces, &out->point, text);

@@ -179,7 +179,7 @@ static rdt_point draw_point(rdt_case at, rdt_random *random) {
             point.value[i] =
                 space->param[i]
                     .value[rdt_random_next(random) % (uint64_t)space->param[i].value_count];
-    } while (rdt_codegen_check(shop.codegen, at, &point, NULL));
+    } while (rdt_rules_check(shop.codegen, at, &point, NULL));
     return point;
 }
 

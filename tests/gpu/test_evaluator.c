@@ -52,10 +52,10 @@ static redtune_status bench_open(bench *self, redtune_op op, redtune_dtype dtype
     const rdt_domain domain = rdt_problem_domain(&self->problem, 1);
     const rdt_local_parts parts = {
         .context = gpu.context, .maker = {shop.codegen, make, self}, .nvml = self->nvml};
-    redtune_status status = rdt_codegen_default(shop.codegen, at, &self->candidate.point, &err);
+    redtune_status status = rdt_rules_default(shop.codegen, at, &self->candidate.point, &err);
     if (!status)
-        status = rdt_codegen_launch(shop.codegen, at, &self->candidate.point,
-                                    &self->candidate.launch, &err);
+        status = rdt_rules_launch(shop.codegen, at, &self->candidate.point, &self->candidate.launch,
+                                  &err);
     if (!status) status = rdt_local_replace(&self->local, &parts, &domain, &self->evaluator, &err);
     if (status) return status;
     self->batch = (rdt_batch){&self->problem, &self->candidate, 1};

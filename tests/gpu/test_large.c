@@ -239,7 +239,7 @@ static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
         subject self;
         redtune_error refusal;
         rdt_case at = {&problem, &gpu.context->facts};
-        if (rdt_codegen_check(shop.codegen, at, &points[i].point, &refusal)) continue;
+        if (rdt_rules_check(shop.codegen, at, &points[i].point, &refusal)) continue;
         CHECK_OK(subject_open(&shop, &problem, &points[i].point, &self, &err), err);
         check_runs(&self);
         subject_close(&self);

@@ -215,7 +215,7 @@ static rdt_point draw_point(const redtune_problem *problem, const char *name) {
             const rdt_param *param = &space->param[i];
             point.value[i] = param->value[draw((uint64_t)param->value_count)];
         }
-        status = rdt_codegen_check(shop.codegen, at, &point, &err);
+        status = rdt_rules_check(shop.codegen, at, &point, &err);
         found = status != REDTUNE_UNSUPPORTED && !is_long(space, &point);
     }
     check_that(!status, __FILE__, __LINE__, "%s", status ? err.message : "");

@@ -154,7 +154,7 @@ static rdt_point draw_point(rdt_case at, int family, rdt_random *random) {
                 space->param[i]
                     .value[rdt_random_next(random) % (uint64_t)space->param[i].value_count];
     } while ((light && !subject_is_light(space, &point)) ||
-             rdt_codegen_check(shop.codegen, at, &point, NULL));
+             rdt_rules_check(shop.codegen, at, &point, NULL));
     return point;
 }
 
@@ -169,7 +169,7 @@ static void check_problem(redtune_problem problem, void (*check)(subject *self, 
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
     const rdt_case at = {&problem, &gpu.context->facts};
-    CHECK_OK(rdt_codegen_default(shop.codegen, at, &baseline, &err), err);
+    CHECK_OK(rdt_rules_default(shop.codegen, at, &baseline, &err), err);
     fill(&problem);
     for (int i = 0; i < kernels && !check_state.failed; i++) {
         const rdt_point point = draw_point(at, baseline.family, random);

@@ -53,7 +53,7 @@ static void few_tables_of_the_covering_set_are_right(void) {
         rdt_point point;
         CHECK_OK(rdt_problem_resolve(&like, &resolved, &err), err);
         const rdt_case at = {&resolved, &gpu.context->facts};
-        CHECK_OK(rdt_codegen_default(shop.codegen, at, &point, &err), err);
+        CHECK_OK(rdt_rules_default(shop.codegen, at, &point, &err), err);
         const cover_set set = {.like = like,
                                .family = point.family,
                                .scope = simulated ? COVER_KERNELS : COVER_PROBLEMS};
@@ -94,7 +94,7 @@ static void segments_of_one_length_are_right(void) {
         const rdt_case at = {&problem, &gpu.context->facts};
         subject self;
         rdt_point point;
-        CHECK_OK(rdt_codegen_find(shop.codegen, at, NULL, tables[k].config, &point, &err), err);
+        CHECK_OK(rdt_rules_find(shop.codegen, at, NULL, tables[k].config, &point, &err), err);
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         if (tables[k].blocks) self.launch.blocks_max = tables[k].blocks;
         for (int i = 0; i < TURNS && !check_state.failed; i++) {

@@ -63,7 +63,7 @@ static void indices_of_several_strips_are_right(void) {
     for (int c = 0; c < 2 && !check_state.failed; c++) {
         rdt_point point;
         subject self;
-        CHECK_OK(rdt_codegen_find(shop.codegen, at, test.family, configs[c], &point, &err), err);
+        CHECK_OK(rdt_rules_find(shop.codegen, at, test.family, configs[c], &point, &err), err);
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         for (int i = 0; i < 12 && !check_state.failed; i++) {
             const shape drawn = {

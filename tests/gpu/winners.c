@@ -65,7 +65,7 @@ static redtune_status prepare(const rdt_trial *trial, rdt_candidate *out) {
     rdt_case at = {&trial->problem, &gpu.context->facts};
     redtune_status status = rdt_point_read(rdt_codegen_spaces(shop.codegen), trial->family,
                                            trial->config, &out->point, &err);
-    return status ? status : rdt_codegen_launch(shop.codegen, at, &out->point, &out->launch, &err);
+    return status ? status : rdt_rules_launch(shop.codegen, at, &out->point, &out->launch, &err);
 }
 
 static redtune_status race(const rdt_evaluator *evaluator, pair *each, int round) {

@@ -104,7 +104,7 @@ static size_t make_trials(const redtune_problem *wanted, rdt_trial out[PER_PROBL
     if (rdt_problem_resolve(wanted, &problem, NULL)) return 0;
     rdt_case at = {&problem, &facts};
     if (rdt_points_list(codegen, at, RDT_SCOPE_USEFUL, &points, &count, NULL) ||
-        rdt_codegen_default(codegen, at, &baseline, NULL))
+        rdt_rules_default(codegen, at, &baseline, NULL))
         count = 0;
     for (size_t i = 0; count && i < PER_PROBLEM; i++, made++)
         out[made] = make_trial(&problem, &points[i * (count - 1) / (PER_PROBLEM - 1)], i);

@@ -74,7 +74,7 @@ static bool add_sources(const redtune_problem *problem) {
     rdt_point point = {.family = 0};
     for (int i = 0; i < space->param_count; i++) point.value[i] = space->param[i].value[0];
     do {
-        bool allowed = !rdt_codegen_check(forge_codegen(), at, &point, NULL);
+        bool allowed = !rdt_rules_check(forge_codegen(), at, &point, NULL);
         if (allowed && !add_source(at, &point)) return false;
     } while (step(space, index, &point));
     return true;
@@ -87,7 +87,7 @@ static bool add_judge(const redtune_problem *problem) {
     int family;
     rdt_point point;
     return !rdt_codegen_find_aside(forge_codegen(), "naive", &family, NULL) &&
-           !rdt_codegen_default_of(forge_codegen(), at, family, &point, NULL) &&
+           !rdt_rules_default_of(forge_codegen(), at, family, &point, NULL) &&
            add_source(at, &point);
 }
 

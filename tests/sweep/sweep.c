@@ -239,8 +239,8 @@ static bool is_changed(const sweep *self, rdt_codegen *codegen, const cover_poin
     char *before = NULL, *after = NULL;
     rdt_launch was = {0}, is = {0};
     redtune_error ignored;
-    rdt_codegen_launch(self->unchanged, at, &point->point, &was, &ignored);
-    rdt_codegen_launch(codegen, at, &point->point, &is, &ignored);
+    rdt_rules_launch(self->unchanged, at, &point->point, &was, &ignored);
+    rdt_rules_launch(codegen, at, &point->point, &is, &ignored);
     rdt_render_source(self->unchanged, at, &point->point, false, &before, &ignored);
     rdt_render_source(codegen, at, &point->point, false, &after, &ignored);
     bool same = before && after && !strcmp(before, after) && !memcmp(&was, &is, sizeof was);
@@ -262,7 +262,7 @@ static redtune_status try_point(sweep *self, rdt_codegen *codegen, const cover_p
     rdt_case at = {&point->problem, facts};
     subject subject = {.all = self, .point = point, .index = index};
     if (self->unchanged && !is_changed(self, codegen, point)) return REDTUNE_OK;
-    redtune_status status = rdt_codegen_launch(codegen, at, &point->point, &subject.launch, err);
+    redtune_status status = rdt_rules_launch(codegen, at, &point->point, &subject.launch, err);
     choose_parameters(&subject);
     if (!status)
         status = rdt_builder_make(self->builder, self->gpu.context, &point->problem, &point->point,

@@ -36,7 +36,7 @@ static bool is_cluster(const rdt_point *point) {
 
 static bool is_default(const redtune_problem *problem, const rdt_facts *facts) {
     rdt_point point;
-    demand(rdt_codegen_default(codegen, (rdt_case){problem, facts}, &point, &err));
+    demand(rdt_rules_default(codegen, (rdt_case){problem, facts}, &point, &err));
     return is_cluster(&point);
 }
 
@@ -55,8 +55,8 @@ static void refused(const rdt_facts *facts, const char *config, const char *why)
     rdt_point point;
     redtune_error said = {0};
     const rdt_case at = {&problem, facts};
-    CHECK_OK(rdt_codegen_find(codegen, at, NULL, config, &point, &err), err);
-    CHECK(rdt_codegen_check(codegen, at, &point, &said) == REDTUNE_UNSUPPORTED);
+    CHECK_OK(rdt_rules_find(codegen, at, NULL, config, &point, &err), err);
+    CHECK(rdt_rules_check(codegen, at, &point, &said) == REDTUNE_UNSUPPORTED);
     CHECK_CONTAINS(said.message, why);
 }
 
@@ -101,8 +101,8 @@ static void a_cluster_is_the_whole_grid(void) {
     const rdt_case at = {&problem, &gpu};
     rdt_point point;
     rdt_launch launch;
-    CHECK_OK(rdt_codegen_find(codegen, at, NULL, block, &point, &err), err);
-    CHECK_OK(rdt_codegen_launch(codegen, at, &point, &launch, &err), err);
+    CHECK_OK(rdt_rules_find(codegen, at, NULL, block, &point, &err), err);
+    CHECK_OK(rdt_rules_launch(codegen, at, &point, &launch, &err), err);
     static const uint64_t counts[] = {0, 1, 2048, 1 << 20, UINT64_MAX};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         CHECK_INT(rdt_launch_blocks(&launch, counts[i]), 8);

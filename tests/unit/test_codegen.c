@@ -54,7 +54,7 @@ static redtune_status render(rdt_codegen *codegen, redtune_dtype dtype, const ch
     rdt_point point;
     redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
     rdt_case at = {&problem, rdt_facts_typical()};
-    if (!status) status = rdt_codegen_find(codegen, at, NULL, config, &point, &err);
+    if (!status) status = rdt_rules_find(codegen, at, NULL, config, &point, &err);
     if (!status) status = rdt_render_source(codegen, at, &point, lines, source, &err);
     return status;
 }
@@ -74,7 +74,7 @@ static bool accumulates_as_told(rdt_codegen *codegen, const redtune_problem *pro
         accumulator = REDTUNE_U64;
     char wanted[64], *source = NULL;
     rdt_point point;
-    if (rdt_codegen_default(codegen, at, &point, &err) ||
+    if (rdt_rules_default(codegen, at, &point, &err) ||
         rdt_render_source(codegen, at, &point, false, &source, &err))
         return false;
     snprintf(wanted, sizeof wanted, "typedef %s accumulator;", types[accumulator]);
@@ -143,13 +143,13 @@ static void family_find_lists_the_known_names(void) {
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
     rdt_case at = {&problem, rdt_facts_typical()};
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_FAILS(rdt_codegen_find(codegen, at, "blok", NULL, &point, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(rdt_rules_find(codegen, at, "blok", NULL, &point, &err), REDTUNE_INVALID, err,
                 "'blok'");
     CHECK_CONTAINS(err.message, "block");
-    CHECK_FAILS(rdt_codegen_find(codegen, at, NULL, "blok:vec=1", &point, &err), REDTUNE_INVALID,
-                err, "'blok'");
+    CHECK_FAILS(rdt_rules_find(codegen, at, NULL, "blok:vec=1", &point, &err), REDTUNE_INVALID, err,
+                "'blok'");
     CHECK_INT(point.family, -1);
-    CHECK_OK(rdt_codegen_find(codegen, at, NULL, NULL, &point, &err), err);
+    CHECK_OK(rdt_rules_find(codegen, at, NULL, NULL, &point, &err), err);
     CHECK_INT(point.family, 0);
     rdt_codegen_close(codegen);
 }
@@ -164,7 +164,7 @@ static void the_ladder_is_no_family_that_is_tuned(void) {
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     CHECK_INT(rdt_codegen_spaces(codegen)->count,
               12); /* block, short, staged, rows, skewed, thin, columns, ragged, ordered (4) */
-    CHECK_FAILS(rdt_codegen_find(codegen, at, "ladder", NULL, &point, &err), REDTUNE_INVALID, err,
+    CHECK_FAILS(rdt_rules_find(codegen, at, "ladder", NULL, &point, &err), REDTUNE_INVALID, err,
                 "'ladder'");
     CHECK_FAILS(rdt_codegen_find_aside(codegen, "block", &family, &err), REDTUNE_INVALID, err,
                 "'block'");
@@ -180,8 +180,8 @@ static void check_tells_why_a_config_is_not_allowed(void) {
     rdt_case at = {&problem, rdt_facts_typical()};
     rdt_point point;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_OK(rdt_codegen_find(codegen, at, NULL, "vec=4", &point, &err), err);
-    CHECK_FAILS(rdt_codegen_check(codegen, at, &point, &err), REDTUNE_UNSUPPORTED, err,
+    CHECK_OK(rdt_rules_find(codegen, at, NULL, "vec=4", &point, &err), err);
+    CHECK_FAILS(rdt_rules_check(codegen, at, &point, &err), REDTUNE_UNSUPPORTED, err,
                 "vec=4 of f64 is 32 bytes, and a load takes 16 at most");
     rdt_codegen_close(codegen);
 }
@@ -198,13 +198,13 @@ static void default_is_allowed_and_among_the_points(void) {
             rdt_point standard, *points = NULL;
             size_t point_count = 0, found = 0;
             rdt_launch launch;
-            CHECK_OK(rdt_codegen_default(codegen, at, &standard, &err), err);
-            CHECK_OK(rdt_codegen_launch(codegen, at, &standard, &launch, &err), err);
+            CHECK_OK(rdt_rules_default(codegen, at, &standard, &err), err);
+            CHECK_OK(rdt_rules_launch(codegen, at, &standard, &launch, &err), err);
             CHECK(launch.threads % 32 == 0 && launch.blocks_max >= 1);
             CHECK_OK(rdt_points_list(codegen, at, RDT_SCOPE_USEFUL, &points, &point_count, &err),
                      err);
             for (size_t i = 0; i < point_count; i++) {
-                CHECK_OK(rdt_codegen_check(codegen, at, &points[i], &err), err);
+                CHECK_OK(rdt_rules_check(codegen, at, &points[i], &err), err);
                 found += rdt_point_same(&points[i], &standard);
             }
             CHECK_INT(found, 1);
@@ -261,10 +261,10 @@ static void check_distinct(rdt_codegen *codegen, rdt_case at) {
     rdt_point *points = NULL, point = {.family = 0}, baseline;
     size_t count = 0, simple = 0, lost = 0, own = 0, named[PARAMS][LABELS] = {{0}};
     for (int i = 0; i < space->param_count; i++) point.value[i] = space->param[i].value[0];
-    CHECK_OK(rdt_codegen_default(codegen, at, &baseline, &err), err);
+    CHECK_OK(rdt_rules_default(codegen, at, &baseline, &err), err);
     CHECK_OK(rdt_points_list(codegen, at, RDT_SCOPE_DISTINCT, &points, &count, &err), err);
     do {
-        if (rdt_codegen_check(codegen, at, &point, NULL)) continue;
+        if (rdt_rules_check(codegen, at, &point, NULL)) continue;
         rdt_point equal = simplify(point, at.problem->count, at.facts->sm_count);
         bool is_simple = rdt_point_same(&equal, &point) || rdt_point_same(&baseline, &point);
         simple += is_simple;
@@ -328,7 +328,7 @@ static void render_once(void) {
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     faults_fork();
-    redtune_status status = rdt_codegen_default(codegen, at, &point, &err);
+    redtune_status status = rdt_rules_default(codegen, at, &point, &err);
     if (!status) status = rdt_render_source(codegen, at, &point, true, &source, &err);
     const bool hit = faults_end();
     CHECK(!status || (hit && status == REDTUNE_MEMORY));

@@ -155,7 +155,7 @@ static bool make_files(void) {
     void *lines = NULL;
     size_t bytes = 0;
     redtune_status status = rdt_codegen_open(&codegen, &err);
-    if (!status) status = rdt_codegen_default(codegen, (rdt_case){&problem, &facts}, &point, &err);
+    if (!status) status = rdt_rules_default(codegen, (rdt_case){&problem, &facts}, &point, &err);
     for (int i = 0; i < 6 && !status; i++) {
         trials[i] = trials_make(UINT64_C(1) << (16 + i), "", 50000, 31);
         trials[i].rank = INT_MAX;

@@ -45,8 +45,8 @@ static double time_of(redtune_problem problem, const char *config) {
     const rdt_case at = {&problem, &among.gpu};
     rdt_point point;
     double time_ns = -1;
-    redtune_status status = config ? rdt_codegen_find(among.codegen, at, NULL, config, &point, &err)
-                                   : rdt_codegen_default(among.codegen, at, &point, &err);
+    redtune_status status = config ? rdt_rules_find(among.codegen, at, NULL, config, &point, &err)
+                                   : rdt_rules_default(among.codegen, at, &point, &err);
     if (!status) status = rdt_estimate_time(among.codegen, at, &point, &time_ns, &err);
     return status ? -1 : time_ns;
 }
@@ -150,9 +150,9 @@ static void defaults_are_near_the_best_estimate(void) {
         const rdt_case at = {&problem, &among.gpu};
         rdt_point point;
         CHECK(time_of(problem, NULL) < shapes[i].most_ns);
-        CHECK_OK(rdt_codegen_default(among.codegen, at, &point, &err), err);
+        CHECK_OK(rdt_rules_default(among.codegen, at, &point, &err), err);
         bool useful = false;
-        CHECK_OK(rdt_codegen_is_point(among.codegen, at, RDT_SCOPE_USEFUL, &point, &useful, &err),
+        CHECK_OK(rdt_rules_is_point(among.codegen, at, RDT_SCOPE_USEFUL, &point, &useful, &err),
                  err);
         CHECK(useful);
     }
@@ -201,8 +201,8 @@ static void defaults_are_of_the_family_that_is_faster(void) {
         const rdt_case at = {&problem, &among.gpu};
         rdt_point named, point;
         /* What a config does not name is the default's. */
-        CHECK_OK(rdt_codegen_find(among.codegen, at, NULL, cases[i].config, &named, &err), err);
-        CHECK_OK(rdt_codegen_default(among.codegen, at, &point, &err), err);
+        CHECK_OK(rdt_rules_find(among.codegen, at, NULL, cases[i].config, &named, &err), err);
+        CHECK_OK(rdt_rules_default(among.codegen, at, &point, &err), err);
         CHECK(rdt_point_same(&named, &point));
     }
 }
@@ -216,7 +216,7 @@ static void add_row(redtune_problem problem, const char *config) {
     row->trial.problem = problem;
     rdt_point point;
     const rdt_case there = {&row->trial.problem, &among.gpu};
-    if (!rdt_codegen_find(among.codegen, there, NULL, config, &point, &err))
+    if (!rdt_rules_find(among.codegen, there, NULL, config, &point, &err))
         rdt_point_write(rdt_codegen_spaces(among.codegen), &point, row->trial.family,
                         row->trial.config);
 }

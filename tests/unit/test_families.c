@@ -51,8 +51,8 @@ static const char *pinned(const redtune_problem *problem, const char *pin) {
     static char text[RDT_POINT_TEXT_BYTES];
     const rdt_case at = {problem, &oracle_h200};
     rdt_point point;
-    redtune_status status = rdt_codegen_find(tune_codegen, at, NULL, pin, &point, &err);
-    if (!status) status = rdt_codegen_check(tune_codegen, at, &point, &err);
+    redtune_status status = rdt_rules_find(tune_codegen, at, NULL, pin, &point, &err);
+    if (!status) status = rdt_rules_check(tune_codegen, at, &point, &err);
     if (status) return err.message;
     rdt_point_format(rdt_codegen_spaces(tune_codegen), &point, text);
     return text;
@@ -111,14 +111,14 @@ static void the_default_is_that_of_the_first_family_that_serves(void) {
         rdt_point standard, all[RDT_FAMILY_MAX];
         size_t count = 0;
         CHECK(load(either_first[i]));
-        CHECK_OK(rdt_codegen_default(tune_codegen, sums, &standard, &err), err);
+        CHECK_OK(rdt_rules_default(tune_codegen, sums, &standard, &err), err);
         CHECK_TEXT(family_of(&standard), i ? "solo" : "block");
-        CHECK_OK(rdt_codegen_defaults(tune_codegen, sums, all, &count, &err), err);
+        CHECK_OK(rdt_rules_defaults(tune_codegen, sums, all, &count, &err), err);
         CHECK_INT(count, 2);
         CHECK(rdt_point_same(&all[0], &standard));
-        CHECK_OK(rdt_codegen_default(tune_codegen, maxima, &standard, &err), err);
+        CHECK_OK(rdt_rules_default(tune_codegen, maxima, &standard, &err), err);
         CHECK_TEXT(family_of(&standard), "block");
-        CHECK_OK(rdt_codegen_defaults(tune_codegen, maxima, all, &count, &err), err);
+        CHECK_OK(rdt_rules_defaults(tune_codegen, maxima, all, &count, &err), err);
         CHECK_INT(count, 1);
     }
 }
@@ -127,7 +127,7 @@ static void what_no_family_serves_is_named(void) {
     const rdt_case at = {&greatest, &oracle_h200};
     rdt_point standard;
     CHECK(load("\"solo\""));
-    CHECK_FAILS(rdt_codegen_default(tune_codegen, at, &standard, &err), REDTUNE_UNSUPPORTED, err,
+    CHECK_FAILS(rdt_rules_default(tune_codegen, at, &standard, &err), REDTUNE_UNSUPPORTED, err,
                 "no template serves it");
     CHECK_CONTAINS(err.message, "max");
 }

@@ -104,7 +104,7 @@ static redtune_status render(rdt_codegen *codegen, const char *name, bool lines,
     redtune_status status = redtune_op_find(name, &problem.op, &err);
     if (!status) status = rdt_problem_resolve(&problem, &problem, &err);
     const rdt_case at = {&problem, rdt_facts_typical()};
-    if (!status) status = rdt_codegen_default(codegen, at, &point, &err);
+    if (!status) status = rdt_rules_default(codegen, at, &point, &err);
     if (!status) status = rdt_kernel_hash_find(codegen, at, &point, kernel, &err);
     return status ? status : rdt_render_source(codegen, at, &point, lines, source, &err);
 }

@@ -80,7 +80,7 @@ static void without_a_row_it_is_the_default(void) {
     rdt_point baseline;
     CHECK(begin_rows());
     CHECK_INT(choose(&here, 1 << 20), -1);
-    CHECK_OK(rdt_codegen_default(among.codegen, (rdt_case){&problem, &here}, &baseline, &err), err);
+    CHECK_OK(rdt_rules_default(among.codegen, (rdt_case){&problem, &here}, &baseline, &err), err);
     CHECK(rdt_point_same(&baseline, &among.choice.point));
 }
 
@@ -170,8 +170,8 @@ static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
     add_row(&half, 1 << 21, MIDDLE(256));
     CHECK_INT(choose(&here, 1 << 22), 1);
     CHECK_INT(match(), REDTUNE_MATCH_GPU);
-    CHECK_OK(rdt_codegen_launch(among.codegen, (rdt_case){&problem, &here}, &among.choice.point,
-                                &launch, &err),
+    CHECK_OK(rdt_rules_launch(among.codegen, (rdt_case){&problem, &here}, &among.choice.point,
+                              &launch, &err),
              err);
     CHECK_INT(launch.blocks_max, here.sm_count);
     CHECK_INT(choose(&here, 1 << 23), 0);
@@ -321,7 +321,7 @@ static redtune_match match_with(rdt_codegen *codegen, const rdt_facts *here,
         .median_ns = 5000,
         .samples = 31,
     };
-    if (!rdt_codegen_default(codegen, (rdt_case){&problem, there}, &point, &err)) {
+    if (!rdt_rules_default(codegen, (rdt_case){&problem, there}, &point, &err)) {
         rdt_point_write(rdt_codegen_spaces(codegen), &point, row.trial.family, row.trial.config);
         rdt_select(&winners, codegen, (rdt_case){&problem, here}, &choice, &err);
     }

@@ -81,7 +81,7 @@ static int choose(redtune_problem problem) {
     const rdt_facts here = gpu_named("NVIDIA One");
     const rdt_case at = {&problem, &here};
     rdt_point point;
-    if (rdt_codegen_default(among.codegen, at, &point, &err)) return -2;
+    if (rdt_rules_default(among.codegen, at, &point, &err)) return -2;
     for (size_t i = 0; i < 8; i++) {
         rdt_trial *own = &among.row[i].trial, *other = &among.alike[i].trial;
         rdt_point_write(rdt_codegen_spaces(among.codegen), &point, own->family, own->config);
@@ -384,7 +384,7 @@ static int bytes_in_template(const redtune_problem *problem, const rdt_facts *he
     const rdt_case at = {problem, here};
     rdt_point point;
     char *source = NULL, type[24] = "";
-    if (rdt_codegen_default(among.codegen, at, &point, &err) ||
+    if (rdt_rules_default(among.codegen, at, &point, &err) ||
         rdt_render_source(among.codegen, at, &point, false, &source, &err))
         return -1;
     const char *found = strstr(source, " accumulator;");

@@ -56,7 +56,7 @@ static redtune_status render(rdt_codegen *codegen, bool lines, char **source) {
     rdt_point point;
     redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
     rdt_case at = {&problem, rdt_facts_typical()};
-    if (!status) status = rdt_codegen_default(codegen, at, &point, &err);
+    if (!status) status = rdt_rules_default(codegen, at, &point, &err);
     return status ? status : rdt_render_source(codegen, at, &point, lines, source, &err);
 }
 
@@ -91,7 +91,7 @@ static const char *kernel_of(const char *text, int major) {
     make_folder();
     write_template("mine/kernel.cu", text);
     redtune_status status = rdt_codegen_open(&codegen, &err);
-    if (!status) status = rdt_codegen_default(codegen, at, &point, &err);
+    if (!status) status = rdt_rules_default(codegen, at, &point, &err);
     if (!status) status = rdt_kernel_hash_find(codegen, at, &point, kernel, &err);
     rdt_codegen_close(codegen);
     remove_folder();
@@ -138,7 +138,7 @@ static void a_kernel_has_its_launch(void) {
     const rdt_case at = {&problem, rdt_facts_typical()};
     rdt_point point;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_OK(rdt_codegen_default(codegen, at, &point, &err), err);
+    CHECK_OK(rdt_rules_default(codegen, at, &point, &err), err);
     char *const out[] = {few, many, again};
     static const char *const text[] = {"per_sm=1", "per_sm=8", "per_sm=1"};
     for (int i = 0; i < 3; i++) {

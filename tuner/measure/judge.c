@@ -11,8 +11,8 @@ static redtune_status make(rdt_judge *judge, const rdt_maker *maker, rdt_case at
     int family = 0;
     rdt_point point;
     redtune_status status = rdt_codegen_find_aside(maker->codegen, "naive", &family, err);
-    if (!status) status = rdt_codegen_default_of(maker->codegen, at, family, &point, err);
-    if (!status) status = rdt_codegen_launch(maker->codegen, at, &point, &judge->launch, err);
+    if (!status) status = rdt_rules_default_of(maker->codegen, at, family, &point, err);
+    if (!status) status = rdt_rules_launch(maker->codegen, at, &point, &judge->launch, err);
     if (!status)
         status = maker->make(maker->user, at.problem, &point, &judge->launch, &judge->kernel, err);
     return status;

@@ -33,8 +33,8 @@ static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem 
     };
     rdt_case at = {&flush, &kernels->buffers->context->facts};
     rdt_point point;
-    redtune_status status = rdt_codegen_default(codegen, at, &point, err);
-    if (!status) status = rdt_codegen_launch(codegen, at, &point, &kernels->flush_launch, err);
+    redtune_status status = rdt_rules_default(codegen, at, &point, err);
+    if (!status) status = rdt_rules_launch(codegen, at, &point, &kernels->flush_launch, err);
     if (!status)
         status = kernels->maker.make(kernels->maker.user, &flush, &point, &kernels->flush_launch,
                                      &kernels->flush_kernel, err);

@@ -332,8 +332,8 @@ static redtune_status make_algebra(checking *self, const rdt_maker *maker, rdt_c
     rdt_point point;
     redtune_error why = {0};
     redtune_status status = rdt_codegen_find_aside(maker->codegen, "algebra", &family, &why);
-    if (!status) status = rdt_codegen_default_of(maker->codegen, at, family, &point, &why);
-    if (!status) status = rdt_codegen_launch(maker->codegen, at, &point, &self->launch, &why);
+    if (!status) status = rdt_rules_default_of(maker->codegen, at, family, &point, &why);
+    if (!status) status = rdt_rules_launch(maker->codegen, at, &point, &self->launch, &why);
     if (!status)
         status = maker->make(maker->user, at.problem, &point, &self->launch, &self->kernel, &why);
     return status ? tell_compiler(self, &why, err) : REDTUNE_OK;

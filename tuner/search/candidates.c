@@ -67,10 +67,10 @@ typedef struct defaults {
 /* Whether the search may measure the point. */
 static bool is_point(const rdt_search *search, const rdt_point *point) {
     bool is = false;
-    if (rdt_codegen_check(search->codegen, case_of(search), point, NULL)) return false;
+    if (rdt_rules_check(search->codegen, case_of(search), point, NULL)) return false;
     if (search->any) return true;
-    return !rdt_codegen_is_point(search->codegen, case_of(search), search->strategy->scope, point,
-                                 &is, NULL) &&
+    return !rdt_rules_is_point(search->codegen, case_of(search), search->strategy->scope, point,
+                               &is, NULL) &&
            is;
 }
 
@@ -124,8 +124,8 @@ redtune_status rdt_candidates_open(const rdt_search *search, const rdt_point *wa
     rdt_candidates self = {.search = search, .spaces = rdt_codegen_spaces(search->codegen)};
     rdt_point *points = NULL;
     defaults defaults;
-    redtune_status status = rdt_codegen_defaults(search->codegen, case_of(search), defaults.point,
-                                                 &defaults.count, err);
+    redtune_status status =
+        rdt_rules_defaults(search->codegen, case_of(search), defaults.point, &defaults.count, err);
     if (!status) status = list_points(search, wanted, count, &defaults, &points, &self.count, err);
     if (!status) status = fill(&self, points, &defaults, err);
     free(points);
@@ -255,7 +255,7 @@ static redtune_status measure_batch(rdt_candidates *self, const size_t *indices,
     for (size_t i = 0; !status && i < count; i++) {
         rdt_candidate *each = &self->entry[indices[i]].candidate;
         status =
-            rdt_codegen_launch(search->codegen, case_of(search), &each->point, &each->launch, err);
+            rdt_rules_launch(search->codegen, case_of(search), &each->point, &each->launch, err);
         batch.entry[i] = &self->entry[indices[i]];
         batch.candidates[i] = *each;
     }

@@ -144,7 +144,7 @@ static void prepare_for(const rdt_search *search, const rdt_values *values,
         for (int k = 0; k < space->param[i].value_count; k++) {
             const rdt_point changed = with_value(spaces, control, i, k);
             if (is_probed(values, control->family, i, k, RDT_USE_TIED) &&
-                !rdt_codegen_check(search->codegen, at, &changed, NULL))
+                !rdt_rules_check(search->codegen, at, &changed, NULL))
                 candidates[count++] = (rdt_candidate){.point = changed};
         }
     const rdt_batch batch = {search->problem, candidates, count};

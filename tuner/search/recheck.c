@@ -128,7 +128,7 @@ redtune_status rdt_recheck_run(const rdt_recheck *wanted, const rdt_point *point
     search.sink = &sink;
     if (wanted->limit_s > 0) self.end_s = wanted->clock_s(wanted->user) + wanted->limit_s;
     redtune_status status =
-        rdt_codegen_check(search.codegen, (rdt_case){search.problem, search.facts}, point, err);
+        rdt_rules_check(search.codegen, (rdt_case){search.problem, search.facts}, point, err);
     if (!status) status = rdt_candidates_open(&search, point, 1, &self.candidates, err);
     if (status) return status;
     self.index[self.count++] = (size_t)rdt_candidates_find(&self.candidates, point);

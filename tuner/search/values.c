@@ -54,8 +54,8 @@ static redtune_status mark_default(const rdt_search *search, redtune_problem pro
                                    rdt_values *out, redtune_error *err) {
     rdt_point defaults[RDT_FAMILY_MAX];
     size_t families = 0;
-    redtune_status status = rdt_codegen_defaults(
-        search->codegen, (rdt_case){&problem, search->facts}, defaults, &families, err);
+    redtune_status status = rdt_rules_defaults(search->codegen, (rdt_case){&problem, search->facts},
+                                               defaults, &families, err);
     for (size_t f = 0; !status && f < families; f++) {
         const rdt_space *space = rdt_point_space(rdt_codegen_spaces(search->codegen), &defaults[f]);
         for (int i = 0; i < space->param_count; i++) {

@@ -301,7 +301,7 @@ static redtune_status find_overlap(rdt_builder *builder, rdt_case target, const 
     rdt_launch launch;
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
-    status = rdt_codegen_launch(codegen, target, point, &launch, err);
+    status = rdt_rules_launch(codegen, target, point, &launch, err);
     rdt_builder_give_back(builder);
     if (!status) *overlap = launch.overlap;
     return status;

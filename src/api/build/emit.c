@@ -10,8 +10,8 @@ redtune_status rdt_emit_choose(rdt_codegen *codegen, const redtune_emission *emi
                                rdt_point *out, redtune_error *err) {
     const rdt_case typical = {at.problem, rdt_facts_typical()};
     redtune_status status =
-        rdt_codegen_find(codegen, typical, emission->family, emission->config, out, err);
-    if (!status) status = rdt_codegen_check(codegen, at, out, err);
+        rdt_rules_find(codegen, typical, emission->family, emission->config, out, err);
+    if (!status) status = rdt_rules_check(codegen, at, out, err);
     /* The config is the caller's own: one that is not allowed was asked for wrongly. */
     if (status == REDTUNE_UNSUPPORTED && emission->config) {
         status = REDTUNE_INVALID;

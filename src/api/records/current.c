@@ -18,7 +18,7 @@ static redtune_status read_point(rdt_codegen *codegen, const rdt_trial *trial, c
     const rdt_case at = {&trial->problem, &out->facts};
     redtune_status status =
         rdt_point_read(rdt_codegen_spaces(codegen), trial->family, trial->config, &out->point, err);
-    return status ? status : rdt_codegen_check(codegen, at, &out->point, err);
+    return status ? status : rdt_rules_check(codegen, at, &out->point, err);
 }
 
 static redtune_status find_kernel(rdt_codegen *codegen, const rdt_trial *trial,
@@ -45,7 +45,7 @@ static redtune_status mark_row(rdt_codegen *codegen, rdt_row *row, redtune_error
     if (row->current) {
         const rdt_case at = {&trial->problem, &read.facts};
         trial->rank = rdt_point_rank(rdt_codegen_spaces(codegen), &read.point);
-        status = rdt_codegen_default_of(codegen, at, read.point.family, &baseline, &why);
+        status = rdt_rules_default_of(codegen, at, read.point.family, &baseline, &why);
         trial->is_default = !status && rdt_point_same(&baseline, &read.point);
     }
     if (status == REDTUNE_MEMORY && err) *err = why;

@@ -190,9 +190,9 @@ static bool is_candidate(rdt_codegen *codegen, rdt_case at, const rdt_point *poi
     rdt_point baseline;
     redtune_error ignored;
     bool useful = false;
-    return (!rdt_codegen_is_point(codegen, at, RDT_SCOPE_USEFUL, point, &useful, &ignored) &&
+    return (!rdt_rules_is_point(codegen, at, RDT_SCOPE_USEFUL, point, &useful, &ignored) &&
             useful) ||
-           (!rdt_codegen_default_of(codegen, at, point->family, &baseline, &ignored) &&
+           (!rdt_rules_default_of(codegen, at, point->family, &baseline, &ignored) &&
             rdt_point_same(&baseline, point));
 }
 
@@ -202,7 +202,7 @@ static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_ch
     redtune_error ignored;
     return !rdt_point_read(rdt_codegen_spaces(codegen), row->trial.family, row->trial.config,
                            &choice->point, &ignored) &&
-           !rdt_codegen_check(codegen, at, &choice->point, &ignored) &&
+           !rdt_rules_check(codegen, at, &choice->point, &ignored) &&
            (choice->match == REDTUNE_MATCH_EXACT || is_candidate(codegen, at, &choice->point));
 }
 
@@ -329,7 +329,7 @@ static const double WORTH = 0.95;
 static void look_at_default(rdt_codegen *codegen, rdt_case at, double least_ns, rdt_choice *best) {
     redtune_error ignored;
     rdt_point point;
-    if (rdt_codegen_default(codegen, at, &point, &ignored)) return;
+    if (rdt_rules_default(codegen, at, &point, &ignored)) return;
     const double time_ns = rdt_estimate_time_or_none(codegen, at, &point);
     if (time_ns > 0 && time_ns < least_ns)
         *best = (rdt_choice){.point = point, .match = REDTUNE_MATCH_DEFAULT};
@@ -386,7 +386,7 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
                     &nearest, &best);
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
-        redtune_status status = rdt_codegen_default(codegen, at, &best.point, err);
+        redtune_status status = rdt_rules_default(codegen, at, &best.point, err);
         if (status) return status;
     }
     *out = best;

@@ -54,8 +54,7 @@ static const char *check_config(rdt_row *row, rdt_codegen *codegen) {
     rdt_point_write(spaces, &point, family, config);
     if (strcmp(config, trial->config)) return "its config is not written as it would be here";
     const bool absent = rdt_op_find(trial->problem.op)->absent;
-    if (!absent &&
-        rdt_codegen_check(codegen, (rdt_case){&trial->problem, &facts}, &point, &ignored))
+    if (!absent && rdt_rules_check(codegen, (rdt_case){&trial->problem, &facts}, &point, &ignored))
         return "the templates do not allow its config there";
     int rank = rdt_point_rank(spaces, &point);
     bool same_space = !strcmp(row->origin.templates, rdt_codegen_hash(codegen));

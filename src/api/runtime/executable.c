@@ -38,8 +38,8 @@ typedef enum grounds {
 static redtune_status take_pin(const making *self, rdt_codegen *codegen, rdt_case at,
                                rdt_choice *out, redtune_error *err) {
     rdt_choice choice = {.match = REDTUNE_MATCH_PINNED};
-    redtune_status status = rdt_codegen_find(codegen, at, NULL, self->pin, &choice.point, err);
-    if (!status) status = rdt_codegen_check(codegen, at, &choice.point, err);
+    redtune_status status = rdt_rules_find(codegen, at, NULL, self->pin, &choice.point, err);
+    if (!status) status = rdt_rules_check(codegen, at, &choice.point, err);
     if (!status) *out = choice;
     if (!status || !self->rt->pin) return status;
     return rdt_fail_within(err, status, "REDTUNE_CONFIG=%.100s", self->pin);
@@ -152,8 +152,8 @@ static redtune_status choose(making *self, grounds by, bool at_once, redtune_err
             by = GROUNDS_MEASURED_HERE;
     }
     if (!status)
-        status = rdt_codegen_launch(codegen, (rdt_case){self->problem, &rt->context->facts},
-                                    &self->choice.point, &self->executable->launch, err);
+        status = rdt_rules_launch(codegen, (rdt_case){self->problem, &rt->context->facts},
+                                  &self->choice.point, &self->executable->launch, err);
     self->executable->launch.yield = self->yield;
     rdt_builder_give_back(rt->builder);
     return status;

@@ -115,8 +115,8 @@ static bool is_hopeless(const attempt *self, const rdt_hint *hint) {
     rdt_case at = {&self->problem, &self->session.rt->context->facts};
     bool useful = false;
     return rdt_problem_elements(&self->problem) > ANY_BYTES_MAX / element &&
-           (rdt_codegen_is_point(self->session.codegen, at, RDT_SCOPE_USEFUL, &hint->point, &useful,
-                                 NULL) ||
+           (rdt_rules_is_point(self->session.codegen, at, RDT_SCOPE_USEFUL, &hint->point, &useful,
+                               NULL) ||
             !useful);
 }
 

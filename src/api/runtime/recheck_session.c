@@ -39,7 +39,7 @@ static redtune_status make_ahead(const rdt_recheck_session *self, const redtune_
     rdt_point baseline;
     redtune_status status = rdt_builder_store(builder, at, point, ptx, err);
     if (status == REDTUNE_COMPILER) status = REDTUNE_OK; /* the worker finds that, too */
-    if (!status) status = rdt_codegen_default(self->codegen, at, &baseline, err);
+    if (!status) status = rdt_rules_default(self->codegen, at, &baseline, err);
     if (!status) status = rdt_builder_store(builder, at, &baseline, ptx, err);
     return status;
 }

@@ -99,7 +99,7 @@ static redtune_status load_config(bench *self, rdt_builder *builder, const rdt_c
     redtune_status status = rdt_builder_borrow(builder, &codegen, err);
     if (status) return status;
     status = rdt_emit_choose(codegen, emission, at, &point, err);
-    if (!status) status = rdt_codegen_launch(codegen, at, &point, &self->launch, err);
+    if (!status) status = rdt_rules_launch(codegen, at, &point, &self->launch, err);
     if (!status)
         status =
             rdt_builder_make(builder, context, problem, &point, &self->launch, &self->kernel, err);

@@ -8,8 +8,8 @@ static redtune_status make_launch(rdt_builder *builder, rdt_codegen *codegen,
                                   const rdt_point *point, rdt_launch *launch, rdt_kernel **kernel,
                                   redtune_error *err) {
     const rdt_case at = {problem, &context->facts};
-    redtune_status status = rdt_codegen_check(codegen, at, point, err);
-    if (!status) status = rdt_codegen_launch(codegen, at, point, launch, err);
+    redtune_status status = rdt_rules_check(codegen, at, point, err);
+    if (!status) status = rdt_rules_launch(codegen, at, point, launch, err);
     if (status) return status;
     return rdt_builder_make(builder, context, problem, point, launch, kernel, err);
 }
@@ -33,7 +33,7 @@ static redtune_status make_work(rdt_ladder_run *ladder_run, rdt_codegen *codegen
                                 const rdt_driver *driver, const redtune_problem *problem,
                                 const rdt_point *point, redtune_error *err) {
     rdt_about about;
-    redtune_status status = rdt_codegen_about(codegen, point, &about, err);
+    redtune_status status = rdt_rules_about(codegen, point, &about, err);
     if (status || !about.needs_work) return status;
     uint64_t threads = (uint64_t)rdt_launch_blocks(&ladder_run->first_launch, problem->count) *
                        ladder_run->first_launch.threads;

@@ -54,7 +54,7 @@ redtune_status rdt_step_describe(rdt_codegen *codegen, int family, const redtune
              : climb->program ? "program"
                               : "many");
     status = rdt_point_parse(spaces, text, &step.point, err);
-    if (!status) status = rdt_codegen_about(codegen, &step.point, &step.about, err);
+    if (!status) status = rdt_rules_about(codegen, &step.point, &step.about, err);
     if (status) return status;
     rdt_text_copy(step.told.name, sizeof step.told.name, space->param[0].label[index]);
     rdt_text_copy(step.told.place, sizeof step.told.place, step.about.place);
@@ -67,7 +67,7 @@ redtune_status rdt_step_describe(rdt_codegen *codegen, int family, const redtune
 /* One that there is not as asked for was asked for wrongly. */
 redtune_status rdt_step_check(rdt_codegen *codegen, rdt_case at, const rdt_step *step,
                               redtune_error *err) {
-    redtune_status status = rdt_codegen_check(codegen, at, &step->point, err);
+    redtune_status status = rdt_rules_check(codegen, at, &step->point, err);
     if (status != REDTUNE_UNSUPPORTED) return status;
     if (err) err->status = REDTUNE_INVALID;
     return REDTUNE_INVALID;

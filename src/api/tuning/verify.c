@@ -89,8 +89,7 @@ static bool find_point(const work *self, const rdt_trial *trial, rdt_point *out)
     return rdt_test_buffers_fit(&context->facts, self->free_bytes, &trial->problem) &&
            !rdt_point_read(rdt_codegen_spaces(self->codegen), trial->family, trial->config, out,
                            NULL) &&
-           !rdt_codegen_check(self->codegen, (rdt_case){&trial->problem, &context->facts}, out,
-                              NULL);
+           !rdt_rules_check(self->codegen, (rdt_case){&trial->problem, &context->facts}, out, NULL);
 }
 
 /* The trial that stands for these rows: of one config, or of a problem's winner; NULL: none can. */
@@ -114,7 +113,7 @@ static redtune_status find_default(const work *self, const entry *each, rdt_tria
                                    redtune_error *err) {
     rdt_point point;
     const rdt_case at = {&each->trial.problem, &self->rt->context->facts};
-    redtune_status status = rdt_codegen_default(self->codegen, at, &point, err);
+    redtune_status status = rdt_rules_default(self->codegen, at, &point, err);
     if (!status)
         rdt_point_write(rdt_codegen_spaces(self->codegen), &point, out->family, out->config);
     return status;
