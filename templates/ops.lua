@@ -70,7 +70,7 @@
 -- a group of n lanes, a power of two, where a is a lane's own. All lanes of a warp ask for it.
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,
 -- and key_of among its functions, in place of map. Its table `measured` is what is compared of a value:
--- of(x), of the C type c; before(a, b) likewise; and combine(a, b), by `functions`, which keeps a NaN. If
+-- of(x), of the C type c; before(a, b) likewise; and combine(a, b), by `functions`, which keeps a NaN; without it values are. If
 -- it has a result beside the index, found(x, index) are its results where x is found there.
 local groups = {
     "ops/sums", "ops/moments", "ops/logs", "ops/extremes", "ops/places", "ops/truth", "ops/bits",

@@ -41,8 +41,22 @@ local function count_parts(made, layout, vec)
     return parts
 end
 
+-- What is compared of a value, where an indexed op does not say it: the value itself. A NaN stays one.
+local function measured_of(made, dtype)
+    local keeps = dtype.kind == "float" and "    if (a != a || b != b) return a + b;\n" or ""
+    return {
+        c = dtype.value, of = function(x) return x end, before = made.before,
+        combine = function(a, b) return ("first_of_two(%s, %s)"):format(a, b) end,
+        functions = ("__device__ __forceinline__ %s first_of_two(%s a, %s b)\n{\n%s    return %s ? b : a;\n}\n")
+            :format(dtype.value, dtype.value, dtype.value, keeps, made.before("b", "a")),
+    }
+end
+
 -- Sets what such an op may leave out.
 local function complete(made, problem)
+    if problem.op.indexed and not made.measured then
+        made.measured = measured_of(made, problem.dtype)
+    end
     if problem.op.indexed and not made.found then
         made.found = function(_, index) return ("(%s)%s"):format(problem.result.c, index) end
     end
