@@ -7,6 +7,9 @@
 //@ local acc = op.acc
 //@ local two, slot_bytes = given.inputs > 1, require("lib/operands").slot_bytes(op)
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "naive"
+//@ if order == "fixed" then
+// compile with --fmad=false
+//@ end
 //
 // output[i] = @{formula}
 // for the elements x that question i is about, taken one after the other by one thread. Nothing of
