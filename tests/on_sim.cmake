@@ -46,6 +46,15 @@ foreach(module accuracy columns ops order rows short skewed staged thin)
     endif()
 endforeach()
 
+# A GPU with few units for f64 has other compensated sums: a few of them.
+if(TARGET test_gpu_accuracy)
+    redtune_sim_test_of(gpu.accuracy.two_terms test_gpu_accuracy
+        whole_arrays rows_are columns_are)
+    set_property(TEST sim.gpu.accuracy.two_terms APPEND PROPERTY ENVIRONMENT
+        "REDTUNE_SIM_CAPABILITY=8.6;RDT_TEST_PART=1/6")
+    redtune_quick_kernels(sim.gpu.accuracy.two_terms)
+endif()
+
 # It times what the L2 holds.
 if(TARGET test_gpu_evaluator)
     set_property(TEST sim.gpu.evaluator APPEND PROPERTY ENVIRONMENT "REDTUNE_SIM_CACHE=2M")

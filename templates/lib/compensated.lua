@@ -7,9 +7,10 @@
 -- bounds. Each operation is an intrinsic of its own, which the compiler neither contracts nor
 -- reorders.
 --
--- Narrow elements, f16 and bf16, and their products are added in f64, which has more digits than two
--- terms of f32 and takes one addition in place of seven; not so in fixed order, whose bits are defined
--- by two terms, nor in the kernel that others are held against.
+-- What would have two terms of f32 is one number of f64, which has more digits: of f16 and bf16 from
+-- the elements on, one addition in place of seven. Of f32 threads add so where the GPU has many units
+-- for f64, and two terms elsewhere. Not so in fixed order, whose bits are defined by two terms, nor in
+-- the kernel that others are held against.
 --
 -- Infinities leave NaN in `lost`, and so may numbers next to the largest: the sum alone counts then.
 local accumulator = require "lib/accumulator"
@@ -46,32 +47,59 @@ __device__ __forceinline__ @{c} total_of(record a)
 
 local letters = { f32 = { c = "float", d = "f", fma = "fmaf" }, f64 = { c = "double", d = "d", fma = "fma" } }
 
--- The op that adds in f64 what it would add in f32, and rounds once at the end.
-local function widened(op)
-    local term, finalize, resume = op.map, op.finalize, op.resume
+-- GPUs that add numbers of f64 at half the rate of f32; others have a 32nd of it, or less.
+local ADDS_F64 = { [60] = true, [70] = true, [80] = true, [90] = true, [100] = true }
+
+local part_functions = [[
+__device__ __forceinline__ double widened(terms a)
+{
+    const double total = __dadd_rn((double)a.sum, (double)a.lost);
+    return total == total ? total : (double)a.sum;
+}
+]]
+
+-- The op that adds in f64 what it would add in f32, and rounds once at the end. A thread's elements are
+-- two terms first, if `terms` says so: what takes an element into these.
+local function in_f64(op, wide_term, terms)
+    local finalize, resume = op.finalize, op.resume
     op.acc = accumulator.f64
     op.identity = op.acc.dtype.zero
-    op.map = function(x, y) return ("(double)(%s)"):format(term(x, y)) end
+    op.map = wide_term
     op.combine = function(a, b) return ("__dadd_rn(%s, %s)"):format(a, b) end
     op.finalize = function(a, count) return finalize(("(float)(%s)"):format(a), count) end
     if resume then
         op.resume = function(r) return ("(double)(%s)"):format(resume(r)) end
     end
+    if terms then
+        op.functions = "struct terms {\n    float sum, lost;\n};\n\n" .. terms.functions .. part_functions
+        op.part = {
+            c = "terms", halves = 2, zero = "terms{0, 0}", take = terms.take,
+            widen = function(p) return ("widened(%s)"):format(p) end,
+        }
+    end
     return op
 end
 
--- The op with such an accumulator in place of its own, f32 or f64. Products of elements that are
+-- The op with such an accumulator, or f64, in place of its own, f32 or f64. Products of elements that are
 -- narrower than the accumulator are exact.
 return function(t, op)
     local name = op.acc.name
     local letter = letters[name]
     if not letter then error("a compensated sum of " .. name, 2) end
-    if name == "f32" and t.dtype.bytes < 4 and not t.exact then return widened(op) end
     local term, factors, finalize, resume = op.map, op.factors, op.finalize, op.resume
     local rounds = factors and op.acc.bytes == t.dtype.bytes
     local function take(a, x, y)
         if rounds then return ("add_product(%s, %s, %s)"):format(a, factors(x, y)) end
         return ("add_term(%s, %s)"):format(a, term(x, y))
+    end
+    if name == "f32" and not t.exact then
+        local function wide_term(x, y)
+            if not rounds then return ("(double)(%s)"):format(term(x, y)) end
+            return ("__dmul_rn((double)(%s), (double)(%s))"):format(factors(x, y))
+        end
+        local adds_wide = t.dtype.bytes < 4 or ADDS_F64[t.arch]
+        local text = functions:gsub("@{(%w+)}", letter):gsub("record", "terms")
+        return in_f64(op, wide_term, not adds_wide and { functions = text, take = take } or nil)
     end
     local zero = "record{0, 0}"
     op.acc = accumulator.struct { { name, "sum" }, { name, "lost" } }

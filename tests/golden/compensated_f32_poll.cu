@@ -7,13 +7,9 @@
 typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;
-struct record {
-    float sum;
-    float lost;
-};
 typedef float element;  // in memory
 typedef float value;  // in registers
-typedef record accumulator;
+typedef double accumulator;
 
 // As model/launch.h has it.
 struct arguments {
@@ -118,79 +114,85 @@ __device__ __forceinline__ value load_element(const element *from)
     return word[0];
 }
 
-// a and the number x.
-__device__ __forceinline__ record add_term(record a, float x)
-{
-    const float sum = __fadd_rn(a.sum, x), part = __fsub_rn(sum, a.sum);
-    const float lost = __fadd_rn(__fsub_rn(a.sum, __fsub_rn(sum, part)), __fsub_rn(x, part));
-    return record{sum, __fadd_rn(a.lost, lost)};
-}
-
-// a and the product of x and y.
-__device__ __forceinline__ record add_product(record a, float x, float y)
-{
-    const float product = __fmul_rn(x, y), lost = __fmaf_rn(x, y, -product);
-    a = add_term(a, product);
-    return record{a.sum, __fadd_rn(a.lost, lost)};
-}
-
-__device__ __forceinline__ record add_terms(record a, record b)
-{
-    a = add_term(a, b.sum);
-    return record{a.sum, __fadd_rn(a.lost, b.lost)};
-}
-
-__device__ __forceinline__ float total_of(record a)
-{
-    const float total = __fadd_rn(a.sum, a.lost);
-    return total == total ? total : a.sum;
-}
-
 __device__ __forceinline__ accumulator combine(accumulator a, accumulator b, const values &given)
 {
-    return add_terms(a, b);
+    return __dadd_rn(a, b);
 }
 
 __device__ __forceinline__ accumulator map(value x, value y, const values &given)
 {
-    return add_product(record{0, 0}, x, y);
+    return __dmul_rn((double)(x), (double)(y));
 }
 
-__device__ __forceinline__ void take(record (&part)[LANES], const vector &v, const values &given)
+__device__ __forceinline__ void take(accumulator (&part)[LANES], const vector &v, const values &given)
 {
-    part[0] = add_product(part[0], v.word[0], v.other[0]);
-    part[1] = add_product(part[1], v.word[1], v.other[1]);
-    part[2] = add_product(part[2], v.word[2], v.other[2]);
-    part[3] = add_product(part[3], v.word[3], v.other[3]);
+    part[0] = combine(part[0], map(v.word[0], v.other[0], given), given);
+    part[1] = combine(part[1], map(v.word[1], v.other[1], given), given);
+    part[2] = combine(part[2], map(v.word[2], v.other[2], given), given);
+    part[3] = combine(part[3], map(v.word[3], v.other[3], given), given);
 }
 
 // Lane 0 returns the combination of the warp's values.
 __device__ __forceinline__ accumulator reduce_warp(accumulator a, const values &given)
 {
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 16), __shfl_down_sync(0xffffffff, a.lost, 16)}, given);
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 8), __shfl_down_sync(0xffffffff, a.lost, 8)}, given);
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 4), __shfl_down_sync(0xffffffff, a.lost, 4)}, given);
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 2), __shfl_down_sync(0xffffffff, a.lost, 2)}, given);
-    a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 1), __shfl_down_sync(0xffffffff, a.lost, 1)}, given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16), given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8), given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4), given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2), given);
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1), given);
     return a;
 }
 
 // Thread 0 returns the combination of the block's values. All threads call it; between two calls
-// stands a barrier.
+// stands a barrier. Thread 0 combines the warps' values itself, in the order in which shuffles would:
+// it reads them by a few loads at once, where each shuffle waits for the one before.
 __device__ __forceinline__ accumulator reduce_block(accumulator a, const values &given)
 {
     __shared__ accumulator warp_value[8];
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     a = reduce_warp(a, given);
-    if (lane == 0) warp_value[warp] = a;
+    if (threadIdx.x % 32 == 0) warp_value[threadIdx.x / 32] = a;
     __syncthreads();
-    if (warp == 0) {
-        a = lane < 8 ? warp_value[lane] : record{0, 0};
-        a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 4), __shfl_down_sync(0xffffffff, a.lost, 4)}, given);
-        a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 2), __shfl_down_sync(0xffffffff, a.lost, 2)}, given);
-        a = combine(a, record{__shfl_down_sync(0xffffffff, a.sum, 1), __shfl_down_sync(0xffffffff, a.lost, 1)}, given);
+    if (threadIdx.x == 0) {
+        accumulator value[8];
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) value[i] = warp_value[i];
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) value[i] = combine(value[i], value[i + 4], given);
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) value[i] = combine(value[i], value[i + 2], given);
+#pragma unroll
+        for (u32 i = 0; i < 1; i++) value[i] = combine(value[i], value[i + 1], given);
+        a = value[0];
     }
     return a;
+}
+
+// Each thread returns its share of the one tile that its block has, of an input of whole loads, up to
+// stop: without the loop and without the edges. Their instructions would have to be fetched, which
+// takes a small reduction a tenth of its time.
+__device__ __forceinline__ accumulator reduce_tile(u64 tile, u64 stop, const values &given)
+{
+    vector v[UNROLL];
+    load_tile(v, tile, stop, given);
+
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = 0.0;
+    const accumulator edge = 0.0;
+    {
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(part, v[i], given);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(part, v[i], given);
+        }
+    }
+    part[0] = combine(part[0], part[2], given);
+    part[1] = combine(part[1], part[3], given);
+    part[0] = combine(part[0], part[1], given);
+    return combine(part[0], edge, given);
 }
 
 // Each thread returns its share of the input: tiles of STEP loads are dealt round-robin to blocks.
@@ -200,22 +202,27 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     // computed that they do not need.
     const u32 thread = threadIdx.x;
     const u64 begin = (u64)input, end = begin + count * sizeof(element);
+    if ((u32)begin % LOAD_BYTES == 0) {
+        const u64 whole = begin + blockIdx.x * TILE_BYTES;
+        if (count == gridDim.x * (TILE_BYTES / sizeof(element))) return reduce_tile(whole, whole + TILE_BYTES, given);
+    }
     const u64 body = (begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
     const u64 stop = end / LOAD_BYTES * LOAD_BYTES;
     u64 tile = body + (u64)blockIdx.x * TILE_BYTES;
     vector v[UNROLL];
     load_tile(v, tile, stop, given);
 
-    record part[LANES];
+    accumulator part[LANES];
 #pragma unroll
-    for (u32 j = 0; j < LANES; j++) part[j] = record{0, 0};
+    for (u32 j = 0; j < LANES; j++) part[j] = 0.0;
+    accumulator edge = 0.0;
     // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
     // thread.
     if (blockIdx.x == gridDim.x - 1) {
         const u64 head = (u32)(body - begin) / sizeof(element);
         const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
         const u64 at = thread < head ? thread : thread + behind;
-        if (at < count) part[0] = add_product(part[0], load_element(input + at), load_element(second_of(input + at, given)));
+        if (at < count) edge = map(load_element(input + at), load_element(second_of(input + at, given)), given);
     }
 
     while (tile < stop) {
@@ -230,13 +237,10 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
         tile += (u64)gridDim.x * TILE_BYTES;
         load_tile(v, tile, stop, given);
     }
-    accumulator whole[LANES];
-#pragma unroll
-    for (u32 j = 0; j < LANES; j++) whole[j] = part[j];
-    whole[0] = combine(whole[0], whole[2], given);
-    whole[1] = combine(whole[1], whole[3], given);
-    whole[0] = combine(whole[0], whole[1], given);
-    return whole[0];
+    part[0] = combine(part[0], part[2], given);
+    part[1] = combine(part[1], part[3], given);
+    part[0] = combine(part[0], part[1], given);
+    return combine(part[0], edge, given);
 }
 
 // A block hands over its value in words of 32 bits of it and, above them, a flag. A word is one
@@ -263,8 +267,8 @@ __device__ __forceinline__ u64 load_word(const u64 *from)
 
 __device__ __forceinline__ void publish(u64 *to, accumulator a)
 {
-    store_word(to + 0, 1ull << 32 | __float_as_uint(a.sum));
-    store_word(to + 1, 1ull << 32 | __float_as_uint(a.lost));
+    store_word(to + 0, 1ull << 32 | (u32)__double2loint(a));
+    store_word(to + 1, 1ull << 32 | (u32)__double2hiint(a));
 }
 
 // Waits for the value of another block. All words are asked for before one is looked at: a second
@@ -284,7 +288,7 @@ __device__ __forceinline__ accumulator collect(u64 *from)
     for (u32 i = 0; i < WORDS; i++) store_word(from + i, 0);
     const u32 half0 = (u32)word[0];
     const u32 half1 = (u32)word[1];
-    return record{__uint_as_float(half0), __uint_as_float(half1)};
+    return __hiloint2double((int)half1, (int)half0);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -293,7 +297,7 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
     const values given = values_of(rest, input, output);
     accumulator a = reduce_block(reduce_share(input, count, given), given);
     if (gridDim.x == 1) {
-        if (threadIdx.x == 0) *output = total_of(a);
+        if (threadIdx.x == 0) *output = (float)(a);
         return;
     }
     if (blockIdx.x > 0) {
@@ -301,10 +305,10 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
         return;
     }
     // Block 0 waits for all others, which wait for nobody.
-    if (threadIdx.x > 0) a = record{0, 0};
+    if (threadIdx.x > 0) a = 0.0;
     for (u32 i = threadIdx.x; i < gridDim.x; i += BLOCK)
         if (i > 0) a = combine(a, collect(words_of(scratch, i)), given);
     __syncthreads();
     a = reduce_block(a, given);
-    if (threadIdx.x == 0) *output = total_of(a);
+    if (threadIdx.x == 0) *output = (float)(a);
 }
