@@ -12,15 +12,15 @@ family_first() {
     export REDTUNE_TEMPLATES=$folder/templates REDTUNE_DB=$folder/$1.db
 }
 
-# What the simulated GPU's clock says: one warp is enough for a few elements, and nothing else is
-# faster; more elements are a matter of loads in flight.
+# What the simulated GPU's clock says: one warp is enough for a few elements of f16, and nothing else
+# is faster; more elements are a matter of loads in flight.
 each_family_wins_where_it_is_faster() {
     for first in block solo; do
         family_first $first $([ $first = block ] && echo solo || echo block)
-        run "$redtune" --size 16,256 --dtype f32 --effort quick
+        run "$redtune" --size 16,256 --dtype f16 --effort quick
         want_exit 0
-        grep -Eq '^sum  f32 +16 .* solo  ' stdout || fail "solo does not win at 16"
-        grep -Eq '^sum  f32 +256 .* block  ' stdout || fail "block does not win at 256"
+        grep -Eq '^sum  f16 +16 .* solo  ' stdout || fail "solo does not win at 16"
+        grep -Eq '^sum  f16 +256 .* block  ' stdout || fail "block does not win at 256"
         run "$redtune" show --all --count 16
         want_in_out "block block=32,vec=4"
         run "$redtune" show --all --count 256
@@ -31,9 +31,9 @@ each_family_wins_where_it_is_faster() {
 the_winner_of_either_family_serves() {
     family_first block solo
     for count in 16 256; do
-        { npy "'<f4'" "($count,)"; integers 4 $count; } >f32.npy
-        "$redtune" reduce f32.npy --json >tuned.json 2>stderr
-        REDTUNE_CONFIG=block:block=128 "$redtune" reduce f32.npy --json >pinned.json 2>stderr
+        { npy "'<f2'" "($count,)"; integers 2 $count; } >f16.npy
+        "$redtune" reduce f16.npy --json >tuned.json 2>stderr
+        REDTUNE_CONFIG=block:block=128 "$redtune" reduce f16.npy --json >pinned.json 2>stderr
         ran="the sum of $count elements"
         out=$(cat tuned.json)
         want_in_out "\"family\": \"$([ $count = 16 ] && echo solo || echo block)\""
