@@ -41,7 +41,7 @@ shown = [[t.text for t in svg.iter(name + "text") if "tiny" in t.get("class")] f
 # 64 x 16 K elements of 4 bytes in 2 us, of a bus of 3352 GB/s; half as long again as the default.
 assert shown[0][-1] == "63" and set(shown[1]) == {"50"} and set(shown[2]) == {"1"}, shown
 PY
-    want_in_out "8x512x512 axis 1"
+    want_in_out $'8x512x512 axis\xc2\xa01' # at which no line breaks
 }
 
 # A crossover lies between two sizes of the grid, and so alone in its column.
@@ -63,7 +63,7 @@ section, = [s for s in tree.parse("stdout").iter(name + "section") if s.get("id"
 cells = [len(list(svg.iter(name + "rect"))) for svg in section.iter(name + "svg")]
 assert cells == [25] * 3, cells
 PY
-    want_in_out "16x1536 axis 1"
+    want_in_out $'16x1536 axis\xc2\xa01'
 }
 
 extents_are_in_tables_and_json() {
