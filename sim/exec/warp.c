@@ -313,8 +313,8 @@ void sim_warp_run(sim_grid *grid, sim_block *block, sim_warp *warp, uint32_t bud
     }
     if (warp->group_count > 1) warp->crowded_turns++;
     if (!warp->live && !x.stops) {
-        count_waits(
-            &x); /* what first needs a load may stand on a path that the warp did not take */
+        /* What first needs a load may stand on a path that the warp did not take. */
+        count_waits(&x);
         if (warp->wait_ns > grid->counters.longest_warp_ns) {
             grid->counters.longest_warp_ns = warp->wait_ns;
         }

@@ -124,8 +124,8 @@ static bool take_statement(sim_parser *p) {
     sim_parse_step(p);
     if (is_named(statement.opcode, "call")) {
         if (sim_parse_call(p, &statement)) return true;
-        return p->calls ? false
-                        : name_opcode(p, statement.opcode); /* the body's own fault is named */
+        /* Within a body that is called, its own fault is named. */
+        return !p->calls && name_opcode(p, statement.opcode);
     }
     const bool returns = p->calls && is_named(statement.opcode, "ret");
     if (!(returns ? sim_parse_return : sim_parse_operands)(p, &statement))
