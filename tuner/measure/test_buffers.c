@@ -275,16 +275,11 @@ static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
                              buffers->one_hot[0].window, &buffers->neutral[0], err);
 }
 
-/* One call's output; if there is no limit to memory those of more calls, up to what L2 has no room
- * for. */
+/* One call's output; where memory has no limit, those of more calls if they are small. */
 static redtune_status open_results(rdt_test_buffers *buffers, const rdt_domain *domain,
                                    uint64_t bytes, redtune_error *err) {
-    const uint64_t one = rdt_sample_output_bytes(domain->results, &buffers->problem);
-    const uint64_t most = flush_bytes(&buffers->context->facts);
     uint64_t all = results_bytes(&buffers->problem, domain->results);
-    uint64_t rotated = RDT_TEST_BUFFERS_CALLS_MAX * one;
-    if (rotated > most) rotated = most;
-    if (!bytes && all < rotated) all = rotated;
+    if (!bytes && all < RDT_TEST_BUFFERS_ROTATED_BYTES) all = RDT_TEST_BUFFERS_ROTATED_BYTES;
     redtune_status status = rdt_buffer_create(buffers->driver, all, &buffers->results, err);
     /* A wrong kernel may read behind what is staged. */
     for (int i = 0; !status && i < buffers->inputs; i++)

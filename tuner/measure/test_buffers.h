@@ -35,6 +35,7 @@ enum {
     /* Of rows and columns: the inputs of small shapes, their outputs at the least, and samples of
      * results. */
     RDT_TEST_BUFFERS_STAGE_BYTES = 1 << 20,
+    RDT_TEST_BUFFERS_ROTATED_BYTES = 1 << 21, /* of the outputs of a graph's calls, or one output */
     RDT_TEST_BUFFERS_SAMPLES_BYTES = 1 << 17,
 };
 
