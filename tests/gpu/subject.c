@@ -101,6 +101,17 @@ redtune_dtype subject_result(const subject *self, int output) {
     return output ? rdt_problem_second(&self->problem) : self->problem.result;
 }
 
+CUdeviceptr subject_output(const subject *self, int output) {
+    return self->output.address + (output ? OUTPUT_BYTES : 0);
+}
+
+redtune_status subject_poison(const subject *self, redtune_error *err) {
+    const device *gpu = self->gpu;
+    CUresult rc =
+        gpu->driver->memset_d8_async(self->output.address, POISON, self->output.bytes, gpu->stream);
+    return rdt_driver_check(gpu->driver, rc, err, "poison the results");
+}
+
 static redtune_status queue(subject *self, const CUdeviceptr input[RDT_OP_INPUTS_MAX],
                             uint64_t count, redtune_error *err) {
     const device *gpu = self->gpu;
@@ -109,12 +120,10 @@ static redtune_status queue(subject *self, const CUdeviceptr input[RDT_OP_INPUTS
     if (self->calls == SUBJECT_RESULTS)
         return rdt_fail(err, REDTUNE_INVALID, 0, "more than %d results", SUBJECT_RESULTS);
     if (!self->poisoned) {
-        CUresult rc = gpu->driver->memset_d8_async(self->output.address, POISON, self->output.bytes,
-                                                   gpu->stream);
-        status = rdt_driver_check(gpu->driver, rc, err, "poison the results");
+        status = subject_poison(self, err);
         self->poisoned = true;
     }
-    const CUdeviceptr output = self->output.address + self->calls * RESULT_BYTES;
+    const CUdeviceptr output = subject_output(self, 0) + self->calls * RESULT_BYTES;
     rdt_operands operands = {
         .input = input[0],
         .extents.count = count,
@@ -147,13 +156,29 @@ redtune_status subject_check_scratch(const subject *self, redtune_error *err) {
 static redtune_status read_output(const subject *self, int output, size_t calls,
                                   redtune_value *results, redtune_error *err) {
     const size_t bytes = redtune_dtype_bytes(subject_result(self, output));
-    const CUdeviceptr from = self->output.address + (output ? OUTPUT_BYTES : 0);
-    redtune_status status = rdt_buffer_read(self->gpu->driver, results, from, calls * RESULT_BYTES,
-                                            self->gpu->stream, err);
+    redtune_status status =
+        rdt_buffer_read(self->gpu->driver, results, subject_output(self, output),
+                        calls * RESULT_BYTES, self->gpu->stream, err);
     for (size_t i = 0; !status && i < calls; i++)
         for (size_t j = bytes; !status && j < RESULT_BYTES; j++)
             if (results[i].bytes[j] != POISON)
                 status = rdt_fail(err, REDTUNE_WRONG, 0, "%s writes behind its result", self->name);
+    return status;
+}
+
+redtune_status subject_read_output(const subject *self, int output, size_t results, void *to,
+                                   redtune_error *err) {
+    const size_t bytes = results * redtune_dtype_bytes(subject_result(self, output));
+    const CUdeviceptr from = subject_output(self, output);
+    unsigned char behind[RESULT_BYTES];
+    redtune_status status =
+        rdt_buffer_read(self->gpu->driver, to, from, bytes, self->gpu->stream, err);
+    if (!status)
+        status = rdt_buffer_read(self->gpu->driver, behind, from + bytes, sizeof behind,
+                                 self->gpu->stream, err);
+    for (size_t i = 0; !status && i < sizeof behind; i++)
+        if (behind[i] != POISON)
+            status = rdt_fail(err, REDTUNE_WRONG, 0, "%s writes behind its results", self->name);
     return status;
 }
 

@@ -55,6 +55,13 @@ redtune_status subject_queue(subject *self, CUdeviceptr input, uint64_t count, r
 /* Waits and gives the results queued since the last time. A kernel that wrote behind one of them,
  * or left scratch in another state than it found, fails with REDTUNE_WRONG. */
 redtune_status subject_read(subject *self, redtune_value *results, redtune_error *err);
+/* What a reduction of several results has in place of these: overwrites the places of both outputs,
+ * and gives the results of one of them. A kernel that wrote behind them fails with REDTUNE_WRONG.
+ */
+redtune_status subject_poison(const subject *self, redtune_error *err);
+redtune_status subject_read_output(const subject *self, int output, size_t results, void *to,
+                                   redtune_error *err);
+CUdeviceptr subject_output(const subject *self, int output);
 /* That of it alone which is about scratch. */
 redtune_status subject_check_scratch(const subject *self, redtune_error *err);
 /* Both for one reduction. */

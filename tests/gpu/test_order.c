@@ -12,7 +12,7 @@ static redtune_error err;
 static device gpu;
 static workshop shop;
 
-enum { COUNT_MAX = 3 << 18, OFFSET_MAX = 16, RESULT_BYTES = 16 };
+enum { COUNT_MAX = 3 << 18, OFFSET_MAX = 16 };
 
 /* Of several magnitudes and both signs; factors near 1 or -1, whose product stays in range. */
 static redtune_value draw(const redtune_problem *problem, rdt_random *random) {
@@ -51,24 +51,12 @@ static redtune_status put(const subject *self, int input, uint64_t offset, uint6
                                      gpu.stream, &err);
 }
 
-static redtune_status run(const subject *self, const rdt_buffer input[2], uint64_t offset,
-                          uint64_t count, redtune_value got[2]) {
-    const rdt_op_traits *op = rdt_op_find(self->problem.op);
-    const CUdeviceptr output = self->output.address;
-    const rdt_operands operands = {
-        .input = input[0].address + offset * self->element_bytes,
-        .extents.count = count,
-        .output = output,
-        .scratch = self->scratch.address,
-        .given = {.input = op->inputs > 1 ? input[1].address + offset * self->element_bytes : 0,
-                  .output = op->outputs > 1 ? output + RESULT_BYTES : 0},
-    };
-    redtune_value raw[2];
-    redtune_status status =
-        rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err);
-    if (!status) status = rdt_buffer_read(gpu.driver, raw, output, sizeof raw, gpu.stream, &err);
-    for (int k = 0; !status && k < 2; k++) got[k] = raw[k];
-    return status ? status : subject_check_scratch(self, &err);
+static redtune_status run(subject *self, const rdt_buffer input[2], uint64_t offset, uint64_t count,
+                          redtune_value got[2]) {
+    const uint64_t skipped = offset * self->element_bytes;
+    const CUdeviceptr from[RDT_OP_INPUTS_MAX] = {input[0].address + skipped,
+                                                 input[1].address + skipped};
+    return subject_reduce_all(self, from, count, got, &err);
 }
 
 static void check_results(const subject *self, const redtune_value got[2],
@@ -81,7 +69,7 @@ static void check_results(const subject *self, const redtune_value got[2],
                    rdt_scalar_real(dtype[k], &got[k], 0), rdt_scalar_real(dtype[k], &wanted[k], 0));
 }
 
-static void check_count(const subject *self, uint64_t count, uint64_t offset) {
+static void check_count(subject *self, uint64_t count, uint64_t offset) {
     rdt_buffer input[2] = {{0}, {0}};
     redtune_value got[2], wanted[2];
     const bool two = rdt_op_find(self->problem.op)->inputs > 1;
@@ -112,7 +100,7 @@ static void give_elements_back(uint64_t kept[2][ZEROS]) {
 }
 
 /* The sum of a chunk of -0, of which nothing is missing, is +0. */
-static void check_zeros(const subject *self) {
+static void check_zeros(subject *self) {
     static uint64_t kept[2][ZEROS];
     const uint64_t chunk = 4096 / self->element_bytes;
     keep_elements(self, kept);
@@ -246,9 +234,8 @@ static void reference(const subject *self, const rdt_extents *e, uint64_t offset
 static void check_shape(subject *self, rdt_extents e, uint64_t offset) {
     const size_t bytes = self->element_bytes;
     rdt_buffer input[2] = {{0}, {0}};
-    unsigned char raw[2 * RESULTS_MAX * RESULT_BYTES];
+    unsigned char raw[2][RESULTS_MAX * sizeof(redtune_value)];
     const rdt_op_traits *op = rdt_op_find(self->problem.op);
-    const CUdeviceptr output = self->output.address;
     const redtune_dtype dtype[2] = {self->problem.result, rdt_problem_second(&self->problem)};
     const uint64_t reach =
         (e.outer - 1) * e.outer_step + (e.count - 1) * e.step + (e.inner - 1) + 1;
@@ -257,19 +244,20 @@ static void check_shape(subject *self, rdt_extents e, uint64_t offset) {
     const rdt_operands operands = {
         .input = input[0].address + offset * bytes,
         .extents = e,
-        .output = output,
+        .output = subject_output(self, 0),
         .scratch = self->scratch.address,
         .given = {.input = op->inputs > 1 ? input[1].address + offset * bytes : 0,
-                  .output = op->outputs > 1 ? output + RESULTS_MAX * RESULT_BYTES : 0},
+                  .output = subject_output(self, 1)},
     };
+    CHECK_OK(subject_poison(self, &err), err);
     CHECK_OK(rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err), err);
-    CHECK_OK(rdt_buffer_read(gpu.driver, raw, output, sizeof raw, gpu.stream, &err), err);
+    for (int k = 0; k < op->outputs; k++)
+        CHECK_OK(subject_read_output(self, k, e.outer * e.inner, raw[k], &err), err);
     CHECK_OK(subject_check_scratch(self, &err), err);
     for (uint64_t r = 0; r < e.outer * e.inner && !check_state.failed; r++) {
         redtune_value got[2], wanted[2];
         for (int k = 0; k < 2 && dtype[k]; k++)
-            memcpy(&got[k],
-                   raw + k * RESULTS_MAX * RESULT_BYTES + r * redtune_dtype_bytes(dtype[k]),
+            memcpy(&got[k], raw[k] + r * redtune_dtype_bytes(dtype[k]),
                    redtune_dtype_bytes(dtype[k]));
         reference(self, &e, offset, r, wanted);
         check_results(self, got, wanted, e.count, offset + r);
