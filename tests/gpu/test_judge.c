@@ -1,10 +1,12 @@
 /* Facts about the judge on a GPU: for every op, dtype and result that there are, the naive kernel
  * gives what the host's reference gives. Candidates are held against the one, and the one against
- * the other. */
+ * the other. In fixed order its bits are those of that order's reference. */
 #include <math.h>
+#include "base/random.h"
 #include "check.h"
 #include "exact.h"
 #include "model/scalar.h"
+#include "order_reference.h"
 #include "subject.h"
 #include "tuner/measure/judge.h"
 
@@ -122,20 +124,30 @@ static void check_special(bench *self, bool nan) {
     check_windows(self, &planted);
 }
 
-static void check_problem(const redtune_problem *problem) {
+static redtune_status bench_open(const redtune_problem *problem, bench *out) {
     const rdt_maker maker = {shop.codegen, make, NULL};
-    bench self = {.problem = *problem, .bytes = redtune_dtype_bytes(problem->dtype)};
-    self.elements = malloc((LONG + PERIOD) * self.bytes);
-    CHECK(self.elements != NULL);
-    CHECK_OK(rdt_judge_open(gpu.context, problem, &maker, gpu.stream, &self.judge, &err), err);
-    CHECK_OK(rdt_buffer_create(gpu.driver, PERIOD * self.bytes, &self.buffer, &err), err);
+    *out = (bench){.problem = *problem, .bytes = redtune_dtype_bytes(problem->dtype)};
+    out->elements = malloc((LONG + PERIOD) * out->bytes);
+    if (!out->elements) return rdt_fail_memory(&err, (LONG + PERIOD) * out->bytes);
+    redtune_status status =
+        rdt_judge_open(gpu.context, problem, &maker, gpu.stream, &out->judge, &err);
+    return status ? status : rdt_buffer_create(gpu.driver, PERIOD * out->bytes, &out->buffer, &err);
+}
+
+static void bench_close(bench *self) {
+    rdt_judge_forget(&self->judged);
+    rdt_judge_close(self->judge);
+    rdt_buffer_destroy(&self->buffer);
+    free(self->elements);
+}
+
+static void check_problem(const redtune_problem *problem) {
+    bench self;
+    CHECK_OK(bench_open(problem, &self), err);
     check_test_data(&self);
     check_special(&self, false);
     if (rdt_scalar_is_float(problem->dtype)) check_special(&self, true);
-    rdt_judge_forget(&self.judged);
-    rdt_judge_close(self.judge);
-    rdt_buffer_destroy(&self.buffer);
-    free(self.elements);
+    bench_close(&self);
 }
 
 static void answers_are_those_of_the_reference(void) {
@@ -154,6 +166,89 @@ static void answers_are_those_of_the_reference(void) {
     printf("%s: %zu kernels\n", check_state.fact, tried);
     workshop_close(&shop);
 }
+
+/* ---- the fixed order ------------------------------------------------------------------------- */
+
+enum { SHORT = 32 };
+
+/* After the windows above short ones of odd counts. There a fused operation in place of a product
+ * and a sum shows in some variance of f64: of counts that are powers of two no product is rounded,
+ * and in a long window what one loses is lost again. */
+static rdt_question ordered_window(const bench *self, size_t i) {
+    const uint64_t number = i - (i < WINDOWS ? 0 : WINDOWS);
+    return i < WINDOWS ? rdt_judge_question(&self->judged, windows[i][0], windows[i][1])
+                       : rdt_judge_question(&self->judged, 151 * number, 2 * number + 3);
+}
+
+/* Each window, with an element planted in the middle of every other one. */
+static void check_ordered_windows(bench *self) {
+    enum { ASKED = WINDOWS + SHORT };
+    const redtune_value planted = rdt_scalar_from_real(self->problem.dtype, 3.25);
+    rdt_question questions[ASKED];
+    rdt_answer answers[ASKED];
+    for (size_t i = 0; i < ASKED; i++) {
+        questions[i] = ordered_window(self, i);
+        if (i % 2) rdt_judge_plant(&questions[i], 0, questions[i].count / 2, &planted);
+    }
+    CHECK_OK(rdt_judge_answer(self->judge, questions, ASKED, answers, &err), err);
+    for (size_t i = 0; i < ASKED; i++) {
+        redtune_value wanted[2], saved;
+        const uint64_t first = questions[i].first, count = questions[i].count;
+        char *place = self->elements + (first + count / 2) * self->bytes;
+        memcpy(&saved, place, self->bytes);
+        if (i % 2) memcpy(place, &planted, self->bytes);
+        rdt_order_reference_reduce(&self->problem, self->elements + first * self->bytes, NULL,
+                                   count, wanted);
+        memcpy(place, &saved, self->bytes);
+        check_that(rdt_scalar_same(self->problem.result, &answers[i].value[0], &wanted[0]),
+                   __FILE__, __LINE__, "%s of %s: %llu from %llu in fixed order is wrong",
+                   redtune_op_name(self->problem.op), redtune_dtype_name(self->problem.dtype),
+                   (unsigned long long)count, (unsigned long long)first);
+    }
+}
+
+/* Elements of several magnitudes and both signs; factors near 1 or -1, whose product stays in
+ * range. */
+static void draw_period(const redtune_problem *problem, uint64_t period[PERIOD]) {
+    const size_t bytes = redtune_dtype_bytes(problem->dtype);
+    rdt_random random = {20261123 + (uint64_t)problem->op * 100 + (uint64_t)problem->dtype};
+    for (size_t i = 0; i < PERIOD; i++) {
+        const double real = ldexp((double)(int64_t)rdt_random_next(&random), -63);
+        const redtune_value each = rdt_scalar_from_real(
+            problem->dtype, problem->op == REDTUNE_PROD
+                                ? copysign(1 + real / 256, real)
+                                : ldexp(real, (int)(rdt_random_next(&random) % 12)));
+        memcpy((char *)period + i * bytes, &each, bytes);
+    }
+}
+
+static void answers_have_the_fixed_order(void) {
+    static uint64_t period[PERIOD];
+    static const redtune_accuracy accuracies[] = {REDTUNE_ACCURACY_PLAIN,
+                                                  REDTUNE_ACCURACY_COMPENSATED};
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    for (int op = REDTUNE_SUM; op < REDTUNE_DOT /* one input */; op++)
+        for (int dtype = REDTUNE_F16; dtype <= REDTUNE_F64; dtype++)
+            for (int k = 0; k < 2 && !check_state.failed; k++) {
+                redtune_problem problem = {.op = (redtune_op)op,
+                                           .dtype = (redtune_dtype)dtype,
+                                           .order = REDTUNE_ORDER_FIXED,
+                                           .accuracy = accuracies[k]};
+                bench self;
+                if (!rdt_order_reference_has(problem.op) ||
+                    rdt_problem_resolve(&problem, &problem, NULL))
+                    continue;
+                draw_period(&problem, period);
+                CHECK_OK(bench_open(&problem, &self), err);
+                CHECK_OK(put(&self, period), err);
+                check_ordered_windows(&self);
+                bench_close(&self);
+            }
+    workshop_close(&shop);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The nodes of the longest period that is asked for, and what they take of the GPU. */
 static void the_judge_stays_within_its_bytes(void) {
@@ -180,6 +275,7 @@ static void the_judge_stays_within_its_bytes(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(answers_are_those_of_the_reference),
+        FACT(answers_have_the_fixed_order),
         FACT(the_judge_stays_within_its_bytes),
     };
     return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);

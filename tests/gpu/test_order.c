@@ -1,12 +1,11 @@
 /* Facts about the fixed order on a GPU: kernels give the bits that docs/order.md defines, whatever
- * their parameters, their grid, the count and the addresses; and so does the judge. */
+ * their parameters, their grid, the count and the addresses. */
 #include <math.h>
 #include "base/random.h"
 #include "check.h"
 #include "model/scalar.h"
 #include "order_reference.h"
 #include "subject.h"
-#include "tuner/measure/judge.h"
 
 static redtune_error err;
 static device gpu;
@@ -355,77 +354,11 @@ static void columns_have_the_bits_of_the_order(void) {
     check_layout(1000, 1, 64, check_column_kernel, 3);
 }
 
-/* ---- the judge ------------------------------------------------------------------------------- */
-
-static redtune_status make(void *user, const redtune_problem *problem, const rdt_point *point,
-                           const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
-    (void)user;
-    return rdt_builder_make(shop.builder, gpu.context, problem, point, launch, out, failure);
-}
-
-enum { PERIOD = 4801, LONG = 20011 };
-
-/* Windows of a period, as they are and with an element planted in the middle of each. */
-static void check_judge(rdt_judge *judge, const redtune_problem *problem, rdt_judged *judged) {
-    static const uint64_t windows[][2] = {{0, 0},           {3, 1},     {17, LONG}, {0, 4096},
-                                          {17, 2 * PERIOD}, {4800, 70}, {0, LONG},  {0, 8192}};
-    enum { WINDOWS = sizeof windows / sizeof *windows };
-    const size_t bytes = redtune_dtype_bytes(problem->dtype);
-    const redtune_value planted = rdt_scalar_from_real(problem->dtype, 3.25);
-    rdt_question questions[2 * WINDOWS];
-    rdt_answer answers[2 * WINDOWS];
-    for (size_t i = 0; i < 2 * (size_t)WINDOWS; i++) {
-        questions[i] = rdt_judge_question(judged, windows[i / 2][0], windows[i / 2][1]);
-        if (i % 2 && windows[i / 2][1])
-            rdt_judge_plant(&questions[i], 0, windows[i / 2][1] / 2, &planted);
-    }
-    CHECK_OK(rdt_judge_answer(judge, questions, 2 * WINDOWS, answers, &err), err);
-    for (size_t i = 0; i < 2 * (size_t)WINDOWS; i++) {
-        static uint64_t each[LONG];
-        const uint64_t first = windows[i / 2][0], count = windows[i / 2][1];
-        redtune_value wanted[2];
-        for (uint64_t k = 0; k < count; k++)
-            memcpy((char *)each + k * bytes,
-                   i % 2 && k == count / 2 ? (const char *)&planted
-                                           : (char *)elements[0] + (first + k) % PERIOD * bytes,
-                   bytes);
-        rdt_order_reference_reduce(problem, each, NULL, count, wanted);
-        CHECK(rdt_scalar_same(problem->result, &answers[i].value[0], &wanted[0]));
-    }
-}
-
-static void the_judge_follows_the_order(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
-    const rdt_maker maker = {shop.codegen, make, NULL};
-    for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
-        redtune_problem problem = problems[i];
-        rdt_judge *judge = NULL;
-        rdt_judged judged = {0};
-        rdt_buffer buffer = {0};
-        const size_t bytes = redtune_dtype_bytes(problem.dtype);
-        problem.order = REDTUNE_ORDER_FIXED;
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        if (rdt_op_find(problem.op)->inputs > 1 || !rdt_scalar_is_float(problem.dtype)) continue;
-        fill(&problem);
-        CHECK_OK(rdt_judge_open(gpu.context, &problem, &maker, gpu.stream, &judge, &err), err);
-        CHECK_OK(rdt_buffer_create(gpu.driver, PERIOD * bytes, &buffer, &err), err);
-        CHECK_OK(rdt_buffer_write(gpu.driver, buffer.address, elements[0], PERIOD * bytes,
-                                  gpu.stream, &err),
-                 err);
-        CHECK_OK(rdt_judge_prepare(judge, buffer.address, 0, PERIOD, &judged, &err), err);
-        check_judge(judge, &problem, &judged);
-        rdt_judge_forget(&judged);
-        rdt_judge_close(judge);
-        rdt_buffer_destroy(&buffer);
-    }
-    workshop_close(&shop);
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(the_judge_follows_the_order),        FACT(kernels_have_the_bits_of_the_order),
-        FACT(rows_have_the_bits_of_the_order),    FACT(short_rows_have_the_bits_of_the_order),
+        FACT(kernels_have_the_bits_of_the_order),
+        FACT(rows_have_the_bits_of_the_order),
+        FACT(short_rows_have_the_bits_of_the_order),
         FACT(columns_have_the_bits_of_the_order),
     };
     return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
