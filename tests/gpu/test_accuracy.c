@@ -219,12 +219,13 @@ static int check_kernel(const redtune_problem *problem, const rdt_point *point,
     const redtune_status status = subject_open(&shop, problem, point, &self, &err);
     check_that(!status, __FILE__, __LINE__, "%s", err.message);
     if (status) return 0;
-    for (size_t k = 0; k < EXTENTS_MAX && extents[k].count; k++) {
+    const bool wanted = subject_is_wanted(&shop, &self.point);
+    for (size_t k = 0; wanted && k < EXTENTS_MAX && extents[k].count; k++) {
         check_sets(&self, &extents[k], &own);
         if (!point) break;
     }
     subject_close(&self);
-    return 1;
+    return wanted;
 }
 
 static redtune_status problem_of(redtune_problem problem, redtune_accuracy accuracy,

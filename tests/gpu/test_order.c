@@ -161,7 +161,8 @@ static void check_problem(redtune_problem problem, void (*check)(subject *self, 
     for (int i = 0; i < kernels && !check_state.failed; i++) {
         const rdt_point point = draw_point(at, baseline.family, random);
         rdt_random own = {rdt_random_next(random)};
-        if (!subject_is_of_part(drawn++) || subject_is_late()) continue;
+        if (!subject_is_of_part(drawn++) || !subject_is_wanted(&shop, &point) || subject_is_late())
+            continue;
         subject self;
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         check(&self, &own);
