@@ -12,6 +12,9 @@ local limits = require "lib/limits"
 -- that more than 16 are for, and narrow ones through L1.
 local MANY, MANY_BYTES = 32, 1 << 24
 
+-- Bytes of an input of which L2 keeps what blocks that share strips need of each other's sectors.
+local SHARED_BYTES = 1 << 22
+
 local family = {
     name = "columns",
     template = "columns/kernel.cu",
@@ -129,6 +132,11 @@ end
 -- Results that a thread writes with gaps between them: halves of sectors.
 local APART = 1280
 
+-- Whether sectors that several loads need are brought from memory once: through L1, and not so long ago.
+local function is_cached(c, p)
+    return c.load == "plain" and bytes_of(p) <= (c.finish == "single" and MANY_BYTES or SHARED_BYTES)
+end
+
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
     local side, deep = strip(c) * p.dtype.bytes, c.block // c.width
@@ -140,7 +148,7 @@ function family.time(c, p, d)
         sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = strip(c),
         loads = math.min(c.unroll, MANY, (p.count + deep * splits - 1) // (deep * splits)),
         side = side, row = p.inner * p.dtype.bytes,
-        step = p.step * p.dtype.bytes,
+        step = p.step * p.dtype.bytes, cached = is_cached(c, p),
         registers = c.vec * limits.element_bytes(p) * c.unroll // 4
             + (c.finish == "single" and 28 or 32),
         begin = 0, meet = meet + (is_apart and APART or 0),
@@ -198,10 +206,9 @@ function family.default(p, d)
         c.unroll = c.unroll // 2
     end
     limits.finished(c, d, family.sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
-    c = estimate.improve(family, c, p, d, STEPS)
     -- Sectors that such loads share with those of other rows: L1 keeps them.
     if c.vec * bytes < 16 and bytes_of(p) <= MANY_BYTES then c.load = "plain" end
-    return c
+    return estimate.improve(family, c, p, d, STEPS)
 end
 
 function family.launch(c, p, d)

@@ -33,6 +33,7 @@ local SHARE, LIMIT = 2.7, 1.35
 local RATE = 0.89 -- of the memory bus, that is read at
 local USUAL_RATE = 25 -- bytes per ns and multiprocessor, where the bus is not known
 local MISALIGNED = 16 -- bytes that come with a row's of a strip
+local CACHED = 8 -- the same where caches have them for the next row or strip
 local REGISTERS = 65536 -- of a multiprocessor
 local ALONE = 0.97 -- blocks that each make whole sets need not wait for each other
 
@@ -53,9 +54,10 @@ local function bytes_of(p)
 end
 
 -- How many bytes memory brings for each that is asked for, where loads side by side are of so many
--- bytes of a row, and rows are a step apart: it brings 64 at a time.
-local function waste_of(side, row, step)
+-- bytes of a row, and rows are a step apart: it brings 64 at a time, unless they are cached.
+local function waste_of(side, row, step, cached)
     if side >= row then return 1 end
+    if cached then return 1 + CACHED / side end
     local waste = step % 64 > 0 and 1 + MISALIGNED / side or 1
     if side > 64 then return waste end
     return waste * (1 + (side > 32 and 13 or 64) / side)
@@ -77,13 +79,14 @@ end
 
 -- s says what the launch is: `sets` sets of results, of `tiles` tiles and shared by `splits` blocks
 -- each; `room` results that a block may leave to others at a time; `loads` that a thread has in flight,
--- `side` bytes of them side by side, where a row has `row` and the next is `step` bytes on; `registers` of a thread; `begin` and `meet`
--- ns of a block before its loads, and until its threads' values are combined, of which `busy` is work;
--- `wide`: of several words each.
+-- `side` bytes of them side by side, where a row has `row` and the next is `step` bytes on; `cached` if
+-- other loads of the same sectors find them in caches; `registers` of a thread; `begin` and `meet` ns of
+-- a block before its loads, and until its threads' values are combined, of which `busy` is work; `wide`:
+-- of several words each.
 function estimate.time(c, p, d, s)
     local rate = rate_of(d)
     local blocks, total = 1.0 * s.sets * s.splits, bytes_of(p)
-    local bytes = waste_of(s.side, s.row, s.step) * total / blocks
+    local bytes = waste_of(s.side, s.row, s.step, s.cached) * total / blocks
     local at_once = resident(c, d, s.registers) * d.sm_count
     local lacking = math.max(0, s.registers - REGISTERS // c.block)
     local round = s.loads * (LOAD + WORD * c.vec * p.dtype.bytes / 4) + SPILL * lacking
