@@ -34,6 +34,7 @@ local RATE = 0.89 -- of the memory bus, that is read at
 local USUAL_RATE = 25 -- bytes per ns and multiprocessor, where the bus is not known
 local MISALIGNED = 16 -- bytes that come with a row's of a strip
 local CACHED = 8 -- the same where caches have them for the next row or strip
+local ELEMENT = 32 -- of a round for each element that is loaded alone
 local REGISTERS = 65536 -- of a multiprocessor
 local ALONE = 0.97 -- blocks that each make whole sets need not wait for each other
 
@@ -80,9 +81,9 @@ end
 -- s says what the launch is: `sets` sets of results, of `tiles` tiles and shared by `splits` blocks
 -- each; `room` results that a block may leave to others at a time; `loads` that a thread has in flight,
 -- `side` bytes of them side by side, where a row has `row` and the next is `step` bytes on; `cached` if
--- other loads of the same sectors find them in caches; `registers` of a thread; `begin` and `meet` ns of
--- a block before its loads, and until its threads' values are combined, of which `busy` is work; `wide`:
--- of several words each.
+-- other loads of the same sectors find them in caches; `apart` if loads at the ends of a row are of one
+-- element each; `registers` of a thread; `begin` and `meet` ns of a block before its loads, and until its
+-- threads' values are combined, of which `busy` is work; `wide`: of several words each.
 function estimate.time(c, p, d, s)
     local rate = rate_of(d)
     local blocks, total = 1.0 * s.sets * s.splits, bytes_of(p)
@@ -104,6 +105,11 @@ function estimate.time(c, p, d, s)
     if left > 0 then
         time = time + math.max(left * each, math.ceil(left / d.sm_count) * fullest,
                                whole > 0 and later or block)
+    end
+    if s.apart then
+        -- The first and the last strip of a row take as long as their loads.
+        local loads = s.loads * c.vec * ELEMENT
+        time = math.max(time, s.begin + WARP * c.block / 32 + tiles * (ROUND + loads) + s.meet)
     end
     local busy = blocks / d.sm_count * s.busy
     time = math.max(time, blocks / d.sm_count * SLOT + busy) + (s.wide and WIDE * busy or 0)

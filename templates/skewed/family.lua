@@ -141,7 +141,7 @@ function family.time(c, p, d)
         sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = room(c),
         loads = c.strips * math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
         side = room(c) * p.dtype.bytes, row = p.inner * p.dtype.bytes,
-        step = p.step * p.dtype.bytes,
+        step = p.step * p.dtype.bytes, apart = p.step ~= p.inner or p.inner < c.vec,
         registers = 40 + c.strips * words * (6 + c.vec) // 8,
         begin = p.count > 16 and bytes <= SMALL_BYTES and SMALL or 0,
         meet = meet, busy = meet, wide = wide > 4,
