@@ -248,10 +248,11 @@ static bool step(const rdt_space *space, rdt_point *point) {
     return false;
 }
 
-static bool has_point(const rdt_point *points, size_t count, const rdt_point *point) {
-    for (size_t i = 0; i < count; i++)
-        if (rdt_point_same(&points[i], point)) return true;
-    return false;
+/* In any order, as long as it is one. */
+static int compare_points(const void *a, const void *b) {
+    const rdt_point *first = a, *second = b;
+    const int by_family = first->family - second->family;
+    return by_family ? by_family : memcmp(first->value, second->value, sizeof first->value);
 }
 
 /* The space is gone through here by itself: each allowed point's simplest equal is listed, and
@@ -263,12 +264,13 @@ static void check_distinct(rdt_codegen *codegen, rdt_case at) {
     for (int i = 0; i < space->param_count; i++) point.value[i] = space->param[i].value[0];
     CHECK_OK(rdt_rules_default(codegen, at, &baseline, &err), err);
     CHECK_OK(rdt_points_list(codegen, at, RDT_SCOPE_DISTINCT, &points, &count, &err), err);
+    qsort(points, count, sizeof *points, compare_points);
     do {
         if (rdt_rules_check(codegen, at, &point, NULL)) continue;
         rdt_point equal = simplify(point, at.problem->count, at.facts->sm_count);
         bool is_simple = rdt_point_same(&equal, &point) || rdt_point_same(&baseline, &point);
         simple += is_simple;
-        lost += is_simple && !has_point(points, count, &point);
+        lost += is_simple && !bsearch(&point, points, count, sizeof *points, compare_points);
     } while (step(space, &point));
     for (size_t i = 0; i < count; i++) {
         rdt_point equal = simplify(points[i], at.problem->count, at.facts->sm_count);
