@@ -9,6 +9,7 @@ struct rdt_template_file {
     const char *name; /* "block/kernel.cu" */
     const char *data; /* not NUL-terminated */
     size_t bytes;
+    const char *hash; /* SHA-256 of the data */
 };
 extern const struct rdt_template_file rdt_template_files[];
 /* Likewise: hash of the C sources below src/ and cache/. */
