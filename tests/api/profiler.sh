@@ -5,6 +5,7 @@ profiler=$(realpath "$2")
 here=$(dirname "$(realpath "$0")")
 . "$here/../cli/files.sh"
 . "$here/../cli/check.sh"
+export XDG_CACHE_HOME=$folder/cache # to compile into
 { npy "'<i4'" "(10,)"; integers 4 10; } >ten.npy
 
 ranges_around_compiling_and_running() {

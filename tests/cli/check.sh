@@ -13,7 +13,9 @@ cd "$folder" || exit 1
 # Nothing here may touch the user's databases, or depend on the user's settings.
 unset REDTUNE_DB REDTUNE_TEMPLATES
 export REDTUNE_SYSTEM_DB=
-export XDG_DATA_HOME=$folder/data XDG_CACHE_HOME=$folder/cache
+export XDG_DATA_HOME=$folder/data
+# Kernels are those of the suite: many of them are compiled for other tests, too.
+export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$folder/cache}
 # Most of a tune on the simulated GPU goes into flushing its cache.
 export REDTUNE_SIM_CACHE=128K
 

@@ -24,8 +24,13 @@ if [ -n "$launcher" ]; then
     export CMAKE_C_COMPILER_LAUNCHER=$launcher CCACHE_BASEDIR=$clone CCACHE_NOHASHDIR=1
     export CCACHE_DIR=${CCACHE_DIR:-$("$launcher" -k cache_dir 2>/dev/null)}
 fi
-unset XDG_DATA_HOME XDG_CACHE_HOME REDTUNE_DB REDTUNE_SYSTEM_DB REDTUNE_TEMPLATES REDTUNE_SIM
 export HOME=$folder/home DESTDIR=$folder/installed
+# Kernels are those of the suite: half of these are compiled for other tests, too.
+if [ -n "${XDG_CACHE_HOME:-}" ]; then
+    mkdir -p "$XDG_CACHE_HOME/redtune" "$HOME/.cache"
+    ln -s "$XDG_CACHE_HOME/redtune" "$HOME/.cache/redtune"
+fi
+unset XDG_DATA_HOME XDG_CACHE_HOME REDTUNE_DB REDTUNE_SYSTEM_DB REDTUNE_TEMPLATES REDTUNE_SIM
 sim=$clone/build/release/libredtune-sim.so
 on_its_driver=REDTUNE_CUDA_DRIVER=${RDT_TEST_SIM:-$sim}
 on_gpu=${RDT_TEST_ON_GPU:-}
