@@ -352,29 +352,40 @@ __device__ __forceinline__ void finish_nodes(accumulator own, accumulator *share
 
 //@ end
 //@ include "lib/strips.cu"
+// Where a set's columns lie, and which node of their trees is this block's.
+struct place {
+    u64 outer;
+    strip its;
+    node own;
+};
+
+__device__ __forceinline__ place place_of(share &mine, u64 strips, const extents &e)
+{
+    const u64 outer = e.outer > 1 ? mine.set / strips : 0;
+    const strip its = strip_of(mine.set - outer * strips, strips, e);
+//@ if shared then
+    return place{outer, its, node_of(mine, e.count)};
+//@ else
+    return place{outer, its, node{0, (e.count + CHUNK - 1) / CHUNK, 0, 0}};
+//@ end
+}
+
 //@ if ahead then
 constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
 
 // Asks for each thread's first loads to be brought into L2, a line of 128 bytes at a time, as in
 // lib/prefetch_strip.cu.
-__device__ __forceinline__ void prefetch_node(const element *input, const extents &e@{given.inputs > 1 and ", u64 second" or ""})
+__device__ __forceinline__ void prefetch_node(const element *input, const extents &e, const share &mine,
+                                              const place &where@{given.inputs > 1 and ", u64 second" or ""})
 {
-    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
-    share mine = share_of(e.outer * strips);
-    if (mine.set >= mine.sets) return;
-    const u64 o = e.outer > 1 ? mine.set / strips : 0;
-    const strip its = strip_of(mine.set - o * strips, strips, e);
-//@ if shared then
-    const node own = node_of(mine, e.count);
-    if (mine.split >= mine.splits) return;
-//@ else
-    const node own = {0, 0, 0, 0};
-//@ end
+    if (mine.set >= mine.sets || mine.split >= mine.splits) return;
+    const strip &its = where.its;
+    const node &own = where.own;
     const u32 column = across() * VEC, first = own.part + (along() << own.parts);
     const u64 begin = own.chunk * CHUNK, rows = e.count > begin ? e.count - begin : 0;
     const u32 left = rows < CHUNK ? (u32)rows : CHUNK, bits = bits_of(own, left);
     if (column >= its.columns) return;
-    const element *at = input + o * e.outer_step + begin * e.step + its.first + column;
+    const element *at = input + where.outer * e.outer_step + begin * e.step + its.first + column;
     const bool begins = STRIP * sizeof(element) >= 128 && column == 0;
 #pragma unroll
     for (u32 i = 0; i < TOGETHER; i++) {
@@ -397,7 +408,11 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
-//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e" }
+    // What the arguments alone say is made before the kernel waits for the one before it.
+    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
+    share mine = share_of(e.outer * strips);
+    place at = place_of(mine, strips, e);
+//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e, mine, at" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
@@ -413,28 +428,22 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     accumulator *const shared = nullptr;
 //@ end
     u32 turn = 0;
-    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
-    for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0;
-        const strip at = strip_of(mine.set - o * strips, strips, e);
-        const u32 columns = at.columns;
-        const element *from = input + o * e.outer_step + at.first;
-        @{result.c} *to = output + o * e.inner + at.first;
+    for (; mine.set < mine.sets; mine.set += gridDim.x, at = place_of(mine, strips, e)) {
 //@ if shared then
-        const node its = node_of(mine, e.count);
         if (mine.split >= mine.splits) return;
-//@ else
-        const node its = {0, (e.count + CHUNK - 1) / CHUNK, 0, 0};
 //@ end
+        const u32 columns = at.its.columns;
+        const element *from = input + at.outer * e.outer_step + at.its.first;
+        @{result.c} *to = output + at.outer * e.inner + at.its.first;
         accumulator all[OWN];
 //@ if vec > 1 then
         const bool whole = aligned && columns % VEC == 0;
         if (whole)
-            reduce_node<true>(all, shared, turn, from, e, columns, its@{given.argument});
+            reduce_node<true>(all, shared, turn, from, e, columns, at.own@{given.argument});
         else
-            reduce_node<false>(all, shared, turn, from, e, columns, its@{given.argument});
+            reduce_node<false>(all, shared, turn, from, e, columns, at.own@{given.argument});
 //@ else
-        reduce_node<true>(all, shared, turn, from, e, columns, its@{given.argument});
+        reduce_node<true>(all, shared, turn, from, e, columns, at.own@{given.argument});
 //@ end
 //@ if shared then
         if (mine.splits > 1) {

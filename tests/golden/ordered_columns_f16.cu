@@ -438,28 +438,42 @@ __device__ __forceinline__ strip strip_of(u64 number, u64 strips, const extents 
     return strip{begin, (end < inner ? end : inner) - begin};
 }
 
+// Where a set's columns lie, and which node of their trees is this block's.
+struct place {
+    u64 outer;
+    strip its;
+    node own;
+};
+
+__device__ __forceinline__ place place_of(share &mine, u64 strips, const extents &e)
+{
+    const u64 outer = e.outer > 1 ? mine.set / strips : 0;
+    const strip its = strip_of(mine.set - outer * strips, strips, e);
+    return place{outer, its, node{0, (e.count + CHUNK - 1) / CHUNK, 0, 0}};
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
+    // What the arguments alone say is made before the kernel waits for the one before it.
+    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
+    share mine = share_of(e.outer * strips);
+    place at = place_of(mine, strips, e);
     // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
     const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
     accumulator *const shared = nullptr;
     u32 turn = 0;
-    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
-    for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0;
-        const strip at = strip_of(mine.set - o * strips, strips, e);
-        const u32 columns = at.columns;
-        const element *from = input + o * e.outer_step + at.first;
-        float *to = output + o * e.inner + at.first;
-        const node its = {0, (e.count + CHUNK - 1) / CHUNK, 0, 0};
+    for (; mine.set < mine.sets; mine.set += gridDim.x, at = place_of(mine, strips, e)) {
+        const u32 columns = at.its.columns;
+        const element *from = input + at.outer * e.outer_step + at.its.first;
+        float *to = output + at.outer * e.inner + at.its.first;
         accumulator all[OWN];
         const bool whole = aligned && columns % VEC == 0;
         if (whole)
-            reduce_node<true>(all, shared, turn, from, e, columns, its);
+            reduce_node<true>(all, shared, turn, from, e, columns, at.own);
         else
-            reduce_node<false>(all, shared, turn, from, e, columns, its);
+            reduce_node<false>(all, shared, turn, from, e, columns, at.own);
 #pragma unroll
         for (u32 j = 0; j < OWN; j++) all[j] = combine(0.0f, all[j]);
         if (whole)
