@@ -506,7 +506,8 @@ __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator
         const u32 bits = bits_of(at, left);
         accumulator a[VEC];
         const element *chunk = from + row * e.step;
-        if (left == CHUNK && is_there)
+        // No copy of its own for complete chunks of what is loaded element by element.
+        if (WHOLE && left == CHUNK && is_there)
             take_chunk<WHOLE, true>(a, chunk, left, e.step, columns, first, apart, bits, given);
         else
             take_chunk<WHOLE, false>(a, chunk, is_there ? left : 0, e.step, columns, first, apart, bits, given);
