@@ -215,6 +215,11 @@ __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const elem
 extern "C" __global__ void __launch_bounds__(@{bounds})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
+    // What the arguments alone say is made before the kernel waits for the one before it.
+    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
+    share mine = share_of(e.outer * strips);
+    u64 o = e.outer > 1 ? mine.set / strips : 0;
+    strip at = strip_of(mine.set - o * strips, strips, e);
 //@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
@@ -228,10 +233,7 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
 //@ if depth > 1 then
     __shared__ alignas(16) accumulator shared[SHARED];
 //@ end
-    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
-    for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0;
-        const strip at = strip_of(mine.set - o * strips, strips, e);
+    while (mine.set < mine.sets) {
         const u64 first = at.first;
         const u32 columns = at.columns;
         const element *from = input + o * e.outer_step + first;
@@ -257,5 +259,8 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         finish_strip(shared, mine, scratch, to, e.count, columns@{given.argument});
         __syncthreads();
 //@ end
+        mine.set += gridDim.x;
+        o = e.outer > 1 ? mine.set / strips : 0;
+        at = strip_of(mine.set - o * strips, strips, e);
     }
 }

@@ -294,13 +294,15 @@ __device__ __forceinline__ strip strip_of(u64 number, u64 strips, const extents 
 extern "C" __global__ void __launch_bounds__(256, 4)
 redtune_reduce(const element *input, extents e, unsigned short *output, void *scratch, u32 overlaps)
 {
+    // What the arguments alone say is made before the kernel waits for the one before it.
+    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
+    share mine = share_of(e.outer * strips);
+    u64 o = e.outer > 1 ? mine.set / strips : 0;
+    strip at = strip_of(mine.set - o * strips, strips, e);
     // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
     const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
-    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
-    for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0;
-        const strip at = strip_of(mine.set - o * strips, strips, e);
+    while (mine.set < mine.sets) {
         const u64 first = at.first;
         const u32 columns = at.columns;
         const element *from = input + o * e.outer_step + first;
@@ -315,5 +317,8 @@ redtune_reduce(const element *input, extents e, unsigned short *output, void *sc
             reduce_columns<false>(a, from, e, columns, mine);
             write_columns<false>(to, a, e.count, columns);
         }
+        mine.set += gridDim.x;
+        o = e.outer > 1 ? mine.set / strips : 0;
+        at = strip_of(mine.set - o * strips, strips, e);
     }
 }

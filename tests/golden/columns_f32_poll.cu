@@ -394,14 +394,16 @@ __device__ __forceinline__ strip strip_of(u64 number, u64 strips, const extents 
 extern "C" __global__ void __launch_bounds__(256, 4)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
+    // What the arguments alone say is made before the kernel waits for the one before it.
+    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
+    share mine = share_of(e.outer * strips);
+    u64 o = e.outer > 1 ? mine.set / strips : 0;
+    strip at = strip_of(mine.set - o * strips, strips, e);
     // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
     const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
     __shared__ alignas(16) accumulator shared[SHARED];
-    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
-    for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0;
-        const strip at = strip_of(mine.set - o * strips, strips, e);
+    while (mine.set < mine.sets) {
         const u64 first = at.first;
         const u32 columns = at.columns;
         const element *from = input + o * e.outer_step + first;
@@ -419,5 +421,8 @@ redtune_reduce(const element *input, extents e, float *output, void *scratch, u3
         __syncthreads();
         finish_strip(shared, mine, scratch, to, e.count, columns);
         __syncthreads();
+        mine.set += gridDim.x;
+        o = e.outer > 1 ? mine.set / strips : 0;
+        at = strip_of(mine.set - o * strips, strips, e);
     }
 }
