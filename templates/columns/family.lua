@@ -12,8 +12,9 @@ local limits = require "lib/limits"
 -- that more than 16 are for, and narrow ones through L1.
 local MANY, MANY_BYTES = 32, 1 << 24
 
--- Bytes of an input of which L2 keeps what blocks that share strips need of each other's sectors.
-local SHARED_BYTES = 1 << 22
+-- Bytes of an input of which caches keep what blocks need of the sectors of others' strips: blocks that
+-- make whole strips, and such that share them.
+local KEPT_BYTES, SHARED_BYTES = 1 << 23, 1 << 22
 
 local family = {
     name = "columns",
@@ -134,7 +135,7 @@ local APART = 1280
 
 -- Whether sectors that several loads need are brought from memory once: through L1, and not so long ago.
 local function is_cached(c, p)
-    return c.load == "plain" and bytes_of(p) <= (c.finish == "single" and MANY_BYTES or SHARED_BYTES)
+    return c.load == "plain" and bytes_of(p) <= (c.finish == "single" and KEPT_BYTES or SHARED_BYTES)
 end
 
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.

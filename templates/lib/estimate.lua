@@ -29,7 +29,7 @@ local POLL, TICKET = 510, 2000 -- until one block has seen that all others are d
 local COLLECT = 690 -- eight values that a thread collects
 local AT_ONCE = 8
 -- Over a multiprocessor's part of the memory's rate: the rate of one block's loads, and that of all.
-local SHARE, LIMIT = 2.7, 1.35
+local SHARE, LIMIT = 2.7, 1.32
 local RATE = 0.89 -- of the memory bus, that is read at
 local USUAL_RATE = 25 -- bytes per ns and multiprocessor, where the bus is not known
 local MISALIGNED = 16 -- bytes that come with a row's of a strip
