@@ -287,6 +287,16 @@ static void a_winner_that_gained_little_leaves_the_default_to_serve(void) {
     CHECK_INT(match(), REDTUNE_MATCH_SIZE);
 }
 
+/* Likewise: of eight times as many rows it says nothing. */
+static void a_winner_far_off_leaves_the_default_to_serve(void) {
+    CHECK(begin_rows());
+    add_row(problem_of(REDTUNE_F16, 1 << 20, 4, 1),
+            "short:block=512,row=4,vec=8,unroll=4,load=plain");
+    CHECK_INT(choose(problem_of(REDTUNE_F16, 1 << 22, 4, 1)), 0);
+    CHECK_INT(choose(problem_of(REDTUNE_F16, 1 << 23, 4, 1)), -1);
+    CHECK_INT(match(), REDTUNE_MATCH_DEFAULT);
+}
+
 /* A row that fits serves only from among those as near by GPU model, class and age of templates. */
 static void a_row_of_another_kind_does_not_go_first(void) {
     CHECK(begin_rows());
@@ -319,6 +329,7 @@ int main(int argc, char **argv) {
         FACT(a_default_serves_where_no_row_fits),
         FACT(a_default_serves_for_small_inputs_too),
         FACT(a_winner_that_gained_little_leaves_the_default_to_serve),
+        FACT(a_winner_far_off_leaves_the_default_to_serve),
         FACT(a_row_of_another_kind_does_not_go_first),
     };
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

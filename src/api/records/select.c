@@ -339,6 +339,9 @@ static void look_at_default(rdt_codegen *codegen, rdt_case at, double least_ns, 
  * one here is made for this shape. Where there is an estimate, that says more. */
 static const double GAIN = 1.05;
 
+/* Nor says it much of a shape that is farther off, in powers of two. */
+static const double FAR = 2;
+
 static bool is_as_good_by_default(const rdt_choice *choice) {
     const rdt_row *row = choice->row;
     return row && row->baseline_ns > 0 && row->baseline_ns < GAIN * row->trial.median_ns;
@@ -358,7 +361,8 @@ static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
                         const nearness *nearest, rdt_choice *best) {
     const double nearest_ns = rdt_estimate_time_or_none(codegen, at, &best->point);
     if (nearest_ns <= 0) {
-        if (is_beside(at, nearest, best) && is_as_good_by_default(best)) best->row = NULL;
+        if (is_beside(at, nearest, best) && (nearest->extents > FAR || is_as_good_by_default(best)))
+            best->row = NULL;
         return;
     }
     double least_ns = nearest_ns;
