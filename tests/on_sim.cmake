@@ -25,25 +25,28 @@ foreach(module accumulate columns ladder rows staged)
 endforeach()
 
 # Those that go over many kernels and look at their results alone. NVRTC takes most of their time: less
-# where it optimises less. With all that it can do they run where the label is asked for, as on a GPU.
-foreach(module accumulate accuracy columns kernels operands ops order order_segments random_segments
-        results rows segments short skewed staged thin)
-    if(TARGET test_gpu_${module})
+# where it optimises less. "mid" takes NVRTC less time than "min", and the simulated GPU more: arrays stay
+# in local memory. With all that it can do they run where the label is asked for, as on a GPU.
+set(quick_min accumulate accuracy kernels ops order order_segments short)
+set(quick_mid columns evaluator_segments operands random_segments results rows segments skewed staged thin)
+# Each of these makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them
+# together would drive each other out, and a second run would find none.
+set(many_kernels accuracy columns ops order rows short skewed staged thin)
+foreach(level min mid)
+    foreach(module IN LISTS quick_${level})
+        if(NOT TARGET test_gpu_${module})
+            continue()
+        endif()
         redtune_sim_test_of(optimised.${module} test_gpu_${module})
         set_tests_properties(sim.optimised.${module} PROPERTIES LABELS sweep)
-        redtune_quick_kernels(sim.gpu.${module})
-    endif()
-endforeach()
-
-# Each makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them together
-# would drive each other out, and a second run would find none.
-foreach(module accuracy columns ops order rows short skewed staged thin)
-    if(TARGET test_gpu_${module})
-        set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT
-            "XDG_CACHE_HOME=${quick_cache}/${module}")
-        set_property(TEST sim.optimised.${module} APPEND PROPERTY ENVIRONMENT
-            "XDG_CACHE_HOME=${test_cache}/${module}")
-    endif()
+        redtune_quick_kernels(${level} sim.gpu.${module})
+        if(module IN_LIST many_kernels)
+            set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT
+                "XDG_CACHE_HOME=${test_cache}/${level}/${module}")
+            set_property(TEST sim.optimised.${module} APPEND PROPERTY ENVIRONMENT
+                "XDG_CACHE_HOME=${test_cache}/${module}")
+        endif()
+    endforeach()
 endforeach()
 
 # A GPU with few units for f64 has other compensated sums: a few of them.
@@ -52,7 +55,7 @@ if(TARGET test_gpu_accuracy)
         whole_arrays rows_are columns_are)
     set_property(TEST sim.gpu.accuracy.two_terms APPEND PROPERTY ENVIRONMENT
         "REDTUNE_SIM_CAPABILITY=8.6;RDT_TEST_PART=1/6")
-    redtune_quick_kernels(sim.gpu.accuracy.two_terms)
+    redtune_quick_kernels(min sim.gpu.accuracy.two_terms)
 endif()
 
 # It times what the L2 holds.
@@ -98,6 +101,8 @@ if(REDTUNE_BASH)
         redtune_sim_test_of(cli.${script} ${REDTUNE_BASH}
             ${CMAKE_CURRENT_SOURCE_DIR}/cli/${script}.sh $<TARGET_FILE:redtune-command> ${header})
     endforeach()
+    # Kernels of lists take NVRTC most of a second; a page's lists are tuned with all that it can do.
+    redtune_quick_kernels(mid sim.cli.segments)
     redtune_sim_test_of(cli.gpus ${REDTUNE_BASH} ${CMAKE_CURRENT_SOURCE_DIR}/cli/gpus.sh
         $<TARGET_FILE:redtune-command>)
     set_property(TEST sim.cli.gpus APPEND PROPERTY ENVIRONMENT
