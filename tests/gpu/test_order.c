@@ -275,25 +275,30 @@ static void check_zeros_of_two(subject *self, uint64_t n, bool columns) {
     give_elements_back(kept);
 }
 
+/* Any number of blocks that share results. */
+static void draw_grid(subject *self, const rdt_launch *whole, rdt_random *random) {
+    const uint32_t most = whole->blocks_max;
+    self->launch.blocks_max = most > 1 ? 2 + (uint32_t)(rdt_random_next(random) % (most - 1)) : 1;
+}
+
 static void check_row_kernel(subject *self, rdt_random *random) {
     const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
     const uint64_t counts[] = {1,         vector, 3 * vector + 1, 31 * vector, chunk / 2 + 3,
                                chunk - 1, chunk,  chunk + 1,      7 * chunk,   17 * chunk};
     const uint64_t pitches[] = {0, 1, vector}; /* beyond the count */
-    const uint32_t most = self->launch.blocks_max;
+    const rdt_launch whole = self->launch;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const uint64_t rows = counts[i] > chunk ? 3 : 1 + rdt_random_next(random) % 40;
         for (size_t k = 0; k < 3; k++) {
             const uint64_t pitch = counts[i] + pitches[k];
-            self->launch.blocks_max =
-                most > 1 ? 2 + (uint32_t)(rdt_random_next(random) % (most - 1)) : 1;
+            draw_grid(self, &whole, random);
             check_shape(self, rdt_launch_complete((rdt_extents){counts[i], rows, 1, pitch, 1}),
                         k ? 0 : rdt_random_next(random) % vector);
         }
     }
     check_zeros_of_two(self, chunk, false);
     if (self->launch.tile <= ZEROS / 2) check_zeros_of_two(self, self->launch.tile, false);
-    self->launch.blocks_max = most;
+    self->launch = whole;
 }
 
 /* Columns of every kind of count, a few of them or many, packed or not, from any element on, in one
@@ -305,7 +310,7 @@ static void check_column_kernel(subject *self, rdt_random *random) {
                                chunk + 1, 3 * chunk + 5, 7 * chunk,  9 * chunk + 1};
     const uint64_t widths[] = {1, 3, 8, 16, 33, 64, 96};
     const uint64_t gaps[] = {0, 0, 1, 8};
-    const uint32_t most = self->launch.blocks_max;
+    const rdt_launch whole = self->launch;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         for (int turn = 0; turn < (device_is_simulated(&gpu) && counts[i] > chunk ? 1 : 3);
              turn++) {
@@ -314,15 +319,16 @@ static void check_column_kernel(subject *self, rdt_random *random) {
             const uint64_t step = inner + gaps[rdt_random_next(random) % 4],
                            outer = 1 + rdt_random_next(random) % 2;
             const uint64_t offset = turn ? rdt_random_next(random) % OFFSET_MAX : 0;
-            self->launch.blocks_max =
-                most > 1 ? 2 + (uint32_t)(rdt_random_next(random) % (most - 1)) : 1;
+            draw_grid(self, &whole, random);
+            /* Fewer blocks than there are sets of results: a block makes several. */
+            self->launch.results = whole.results * (1 + (uint32_t)(rdt_random_next(random) % 3));
             if (counts[i])
                 check_shape(self, (rdt_extents){counts[i], outer, inner, counts[i] * step, step},
                             offset);
         }
     }
     if (self->launch.tile <= ZEROS / 2) check_zeros_of_two(self, self->launch.tile, true);
-    self->launch.blocks_max = most;
+    self->launch = whole;
 }
 
 static void check_layout(uint64_t count, uint64_t outer, uint64_t inner,
