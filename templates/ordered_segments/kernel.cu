@@ -57,6 +57,7 @@ static_assert(TABLE_BYTES + 2 * NODES * sizeof(accumulator) <= @{scratch.all_slo
 static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
 
 //@ include "ragged/tables.cu"
+//@ include "ragged/prefix.cu"
 //@ include "ragged/search.cu"
 //@ include "ragged/begin.cu"
 //@ include "lib/vector.cu"

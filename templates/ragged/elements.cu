@@ -1,4 +1,4 @@
-//@ -- A warp's share of elements that lie side by side, and of several short segments at once.
+//@ -- A thread's share of elements that lie side by side.
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
@@ -8,14 +8,6 @@
 __device__ __forceinline__ void finish(@{result.c} *output, u64 segment, accumulator a, u64 count@{given.parameter})
 {
     @{given.write("output[segment]", "a", "count")}
-}
-
-// Neighbours of one that is loaded so are loaded next: L1 keeps them.
-__device__ __forceinline__ value load_near(const element *from)
-{
-    @{single.word.c} word[1];
-    @{loads.statement(single, "plain", "word", "from")}
-    return @{dtype.unpack("word[0]", 0)};
 }
 
 // Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to stop. A lane has
@@ -121,66 +113,5 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, u64 coun
     vector v[UNROLL];
     r.load_tile(r.body, v@{given.argument});
     return reduce_loaded<UNROLL>(r, v, count@{indexed and ", origin" or ""}, [] {}@{given.argument});
-}
-
-constexpr u32 AT_ONCE = 8;  // elements that a lane loads before it uses one
-
-// The lanes in the mask have segments of at most WIDE * AT_ONCE elements; WIDE lanes take one.
-//@ if whole then
-//@     if indexed then
-// That of each lane begins with the element of the index `index`.
-//@     end
-template <u32 WIDE>
-__device__ __forceinline__ void reduce_short(u32 mask, const element *elements, u64 length,
-                                             unsigned char *order@{indexed and ", u64 index" or ""}, accumulator &a@{given.parameter})
-//@ else
-template <u32 WIDE>
-__device__ __forceinline__ void reduce_short(u32 mask, const element *elements, u64 length,
-                                             unsigned char *order, u64 base,
-                                             @{result.c} *output@{given.parameter})
-//@ end
-{
-    if (mask == 0) return;
-    const u32 lane = threadIdx.x % 32, n = __popc(mask);
-    __syncwarp();
-    if (mask >> lane & 1) order[__popc(mask & ((1u << lane) - 1))] = lane;
-    __syncwarp();
-    for (u32 next = lane / WIDE; __any_sync(ALL, next < n); next += 32 / WIDE) {
-        const bool there = next < n;
-        const u32 whose = order[there ? next : 0];
-        const element *const from = (const element *)__shfl_sync(ALL, (u64)elements, whose);
-        const u32 its = __shfl_sync(ALL, (u32)length, whose), count = there ? its : 0;
-//@ local origin = indexed and whole and "origin + " or ""
-//@ if origin ~= "" then
-        const u64 origin = __shfl_sync(ALL, index, whose);
-//@ end
-        value x[AT_ONCE];
-#pragma unroll
-        for (u32 k = 0; k < AT_ONCE; k++) {
-            if (!__any_sync(ALL, k * WIDE < count)) break;
-            const u32 at = k * WIDE + lane % WIDE;
-            if (at < count) x[k] = load_near(from + at);
-        }
-//@ if not whole then
-        accumulator a = @{op.identity};
-//@ end
-#pragma unroll
-        for (u32 k = 0; k < AT_ONCE; k++) {
-            if (!__any_sync(ALL, k * WIDE < count)) break;
-            const u32 at = k * WIDE + lane % WIDE;
-//@ if indexed then
-            if (at < count) a = combine(a, candidate(x[k], @{origin}at)@{given.argument});
-//@ else
-            if (at < count) a = combine(a, map(x[k]@{given.argument})@{given.argument});
-//@ end
-        }
-//@ if not whole then
-        // Further lanes are given values of the next segment, and theirs are not looked at.
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-        if (WIDE > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
-        if (there && lane % WIDE == 0) finish(output, base + whose, a, count@{given.argument});
-//@ end
-    }
 }
 

@@ -85,23 +85,6 @@ __device__ __forceinline__ bool are_even(u64 count, u64 elements, u64 at, u64 be
     return __syncthreads_and(over <= 0 || (by_warps && 16 * over * over <= all * all * n));
 }
 
-// An offset as it is loaded. All are asked for before the first is looked at: a conversion of one would wait
-// for it, and the next be asked for a round trip later.
-struct raw_offset {
-    u32 low, high;
-};
-
-__device__ __forceinline__ raw_offset load_offset(const segments &s, u64 i)
-{
-    const u32 *const at = (const u32 *)s.begin + (i << s.wide);
-    return raw_offset{at[0], s.wide ? at[1] : 0};
-}
-
-__device__ __forceinline__ i64 value_of(const segments &s, const raw_offset &offset)
-{
-    return s.wide ? (i64)((u64)offset.high << 32 | offset.low) : (i64)(int)offset.low;
-}
-
 // Segment i by its offsets; none where there is no such segment.
 __device__ __forceinline__ segment segment_by(const segments &s, u64 i, const raw_offset (&ends)[2])
 {
@@ -120,16 +103,16 @@ __device__ __forceinline__ void share_out(sharing &how, deal &d, const segments 
     if (!split && !team && !in_runs) return;
     const u64 at = s.count * (threadIdx.x + 1) / BLOCK;
     const u64 own = split ? blockIdx.x / split : number_of(1);
-    const raw_offset seen = load_offset(s, at), all[2] = {load_offset(s, 0), load_offset(s, s.count)};
+    const raw_offset seen = load_offset(s, s.begin, at), all[2] = {load_offset(s, s.begin, 0), load_offset(s, s.begin, s.count)};
     raw_offset first[TEAMS][2];
 #pragma unroll
     for (u32 i = 0; i < TEAMS; i++) {
         const u64 number = i > 0 ? number_of(1u << i) : own, there = number < s.count ? number : 0;
-        first[i][0] = load_offset(s, there);
-        first[i][1] = load_offset(s, there + 1);
+        first[i][0] = load_offset(s, s.begin, there);
+        first[i][1] = load_offset(s, s.begin, there + 1);
     }
     const u64 eight = number_by_eights(), there = eight < s.count ? eight : 0;
-    const raw_offset by_eights[2] = {load_offset(s, there), load_offset(s, there + 1)};
+    const raw_offset by_eights[2] = {load_offset(s, s.begin, there), load_offset(s, s.begin, there + 1)};
     if (in_runs) begin_run(how.run, @{first_offsets}s);
     const i64 offset = value_of(s, seen), begin = value_of(s, all[0]), end = value_of(s, all[1]);
     const u64 elements = end > begin ? end - begin : 0;

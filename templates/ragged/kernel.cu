@@ -72,8 +72,11 @@ static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && 2 * WARPS <= 32, "");
 static_assert((CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0, "");
 
 //@ include "ragged/tables.cu"
+//@ include "ragged/prefix.cu"
+//@ include "ragged/offsets.cu"
 //@ include "ragged/search.cu"
 //@ include "ragged/elements.cu"
+//@ include "ragged/short.cu"
 //@ include "ragged/blocks.cu"
 //@ include "ragged/stretch.cu"
 //@ if whole then
