@@ -28,7 +28,7 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
         status = find_function(kernel, "redtune_join_each", &kernel->join_each, err);
     if (!status && launch->yield == RDT_YIELD_MESSAGE)
         status = find_function(kernel, "redtune_join_peers", &kernel->join_peers, err);
-    if (!status && launch->segments)
+    if (!status && launch->segments && !launch->results)
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
     if (!status && launch->scattered)
         status = find_function(kernel, "redtune_scattered", &kernel->scattered, err);
@@ -85,14 +85,19 @@ static uint32_t prefix_blocks(uint64_t segments) {
     return blocks < BLOCKS_MAX ? (uint32_t)blocks : BLOCKS_MAX;
 }
 
+static uint32_t segment_blocks(const rdt_launch *how, bool scattered, uint64_t segments) {
+    if (how->results) return rdt_launch_grid(how, &(rdt_extents){.outer = segments});
+    return scattered && how->scattered_blocks ? how->scattered_blocks : how->blocks_max;
+}
+
 static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch *how,
                                      const rdt_operands *operands, CUstream stream,
                                      redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
-    const bool can = can_overlap(kernel, how), two = operands->segments.end != 0;
-    const bool scattered = how->scattered && (two || operands->segments.arrays);
-    const uint32_t blocks =
-        scattered && how->scattered_blocks ? how->scattered_blocks : how->blocks_max;
+    const bool can = can_overlap(kernel, how);
+    const bool two = rdt_launch_has_prefix(how, &operands->segments);
+    const bool scattered = how->scattered && (operands->segments.end || operands->segments.arrays);
+    const uint32_t blocks = segment_blocks(how, scattered, operands->segments.count);
     uint32_t overlaps = can && (two || operands->chained);
     void *const segments = (void *)&operands->segments, *const scratch = (void *)&operands->scratch;
     CUresult rc = CUDA_SUCCESS;

@@ -69,7 +69,8 @@ typedef struct rdt_extents {
 } rdt_extents;
 
 /* In place of the extents, for a kernel of segments: segment i has the elements from that of number
- * begin[i] up to that of end[i]. Before such a kernel, where end is not 0, its source's
+ * begin[i] up to that of end[i]. Where blocks make sets of results (launch.results), a set is of so
+ * many segments. Before another such kernel, where end is not 0, its source's
  *   redtune_prefix(rdt_segments, void *scratch)
  * is launched on any number of blocks of RDT_PREFIX_THREADS, which leaves the work before the
  * segments in the slots. */
@@ -136,7 +137,8 @@ typedef struct rdt_launch {
     rdt_yield yield;
     /* That an accumulator takes: RDT_ACCUMULATOR_BYTES or RDT_ACCUMULATOR_BYTES_MAX. */
     uint32_t slot_bytes;
-    bool segments;  /* the kernel takes rdt_segments, and is launched on blocks_max blocks */
+    bool segments; /* the kernel takes rdt_segments, and is launched on blocks_max blocks, or on one
+                      for each set of results */
     bool scattered; /* it has redtune_scattered for segments that are not in the input one after the
                        other: those with ends or arrays */
     uint32_t scattered_blocks; /* that it is launched on; 0: blocks_max */
@@ -153,6 +155,11 @@ static inline uint32_t rdt_launch_message_bytes(const rdt_launch *launch) {
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count);
 /* Blocks that share a set of results, for complete extents: 1 where blocks make no sets. */
 uint32_t rdt_launch_splits(const rdt_launch *launch, const rdt_extents *extents);
+/* Whether redtune_prefix is launched before the kernel. */
+static inline bool rdt_launch_has_prefix(const rdt_launch *launch, const rdt_segments *segments) {
+    return launch->segments && !launch->results && segments->end;
+}
+
 /* Blocks for complete extents: those, or where blocks make sets of results, enough for all of them,
  * at least 1, at most RDT_GRID_MAX. */
 uint32_t rdt_launch_grid(const rdt_launch *launch, const rdt_extents *extents);
