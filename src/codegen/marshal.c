@@ -119,11 +119,10 @@ void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem) 
     const struct {
         const char *name;
         uint64_t value;
-    } fields[] = {{"count", extents.count},
-                  {"outer", extents.outer},
-                  {"inner", extents.inner},
-                  {"outer_step", extents.outer_step},
-                  {"step", extents.step}};
+    } fields[] = {{"count", extents.count},       {"outer", extents.outer},
+                  {"inner", extents.inner},       {"outer_step", extents.outer_step},
+                  {"step", extents.step},         {"median", problem->median},
+                  {"greatest", problem->greatest}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         lua_pushinteger(state, (lua_Integer)fields[i].value);
         lua_setfield(state, -2, fields[i].name);

@@ -21,7 +21,7 @@ typedef struct rule_call {
     rdt_launch *launch_out;
     rdt_about *about_out;
     rdt_scope scope;
-    bool yes;
+    bool yes, yields;
     char reason[200];
 } rule_call;
 
@@ -79,6 +79,11 @@ static int call_default(lua_State *state) {
     luaL_checktype(state, -1, LUA_TTABLE);
     rdt_marshal_read_config(state, lua_gettop(state), &call->codegen->space[call->family],
                             call->point_out);
+    lua_rawgeti(state, LUA_REGISTRYINDEX, call->codegen->family[call->family].table);
+    if (lua_getfield(state, -1, "yields") == LUA_TNIL) return 0;
+    rdt_marshal_push_case(state, call->codegen, call->at);
+    lua_call(state, 2, 1);
+    call->yields = lua_toboolean(state, -1);
     return 0;
 }
 
@@ -173,8 +178,10 @@ redtune_status rdt_rules_launch(rdt_codegen *codegen, rdt_case at, const rdt_poi
 
 /* ---- defaults ------------------------------------------------------------------------------ */
 
+typedef enum standing { SERVES_NOT, SERVES, YIELDS } standing;
+
 /* The default of the family; *out stays as it is where the family does not serve the case. */
-static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at, bool *serves,
+static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at, standing *standing,
                                   rdt_point *out, redtune_error *err) {
     rdt_point point = {.family = family};
     rule_call call = call_of(codegen, at, &point);
@@ -182,7 +189,7 @@ static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at,
     redtune_status status = call_family(codegen, "find the default", call_default, &call, err);
     if (!status && call.yes) status = rdt_rules_check(codegen, at, &point, err);
     if (status) return status;
-    *serves = call.yes;
+    *standing = !call.yes ? SERVES_NOT : call.yields ? YIELDS : SERVES;
     if (call.yes) *out = point;
     return REDTUNE_OK;
 }
@@ -190,12 +197,19 @@ static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at,
 redtune_status rdt_rules_defaults(rdt_codegen *codegen, rdt_case at, rdt_point out[RDT_FAMILY_MAX],
                                   size_t *count, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    size_t found = 0;
+    size_t found = 0, later = 0;
+    rdt_point yielding[RDT_FAMILY_MAX];
     for (int i = 0; !status && i < codegen->spaces.count; i++) {
-        bool serves = false;
-        status = ask_default(codegen, i, at, &serves, &out[found], err);
-        found += !status && serves;
+        standing standing = SERVES_NOT;
+        rdt_point point;
+        status = ask_default(codegen, i, at, &standing, &point, err);
+        if (status || standing == SERVES_NOT) continue;
+        if (standing == YIELDS)
+            yielding[later++] = point;
+        else
+            out[found++] = point;
     }
+    for (size_t i = 0; i < later; i++) out[found++] = yielding[i];
     if (!status) status = rdt_estimate_order(codegen, at, out, found, err);
     if (status) return status;
     *count = found;
@@ -217,9 +231,9 @@ redtune_status rdt_rules_default(rdt_codegen *codegen, rdt_case at, rdt_point *o
 
 redtune_status rdt_rules_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
                                     redtune_error *err) {
-    bool serves = false;
-    redtune_status status = ask_default(codegen, family, at, &serves, out, err);
-    if (status || serves) return status;
+    standing standing = SERVES_NOT;
+    redtune_status status = ask_default(codegen, family, at, &standing, out, err);
+    if (status || standing != SERVES_NOT) return status;
     char problem[RDT_PROBLEM_TEXT_BYTES];
     rdt_problem_describe(at.problem, problem);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use template '%s': it does not serve %s",

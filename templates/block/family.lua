@@ -25,6 +25,7 @@ family.params = {
       doc = "blocks per multiprocessor at most" },
 }
 
+-- A family may have yields(p, d), too: whether the defaults of other families go before its own.
 function family.serves(p)
     return p.layout == "whole"
 end
