@@ -67,6 +67,14 @@ table half_empty(long long length, long long all) {
     return out;
 }
 
+// Lengths evenly drawn between three and five quarters of one.
+table nearly(long long length, long long all) {
+    table out{std::to_string(all / length) + " of about " + std::to_string(length), {0}};
+    for (long long i = 0; i < all / length; i++)
+        out.offset.push_back(out.elements() + (long long)((double)length * (0.75 + 0.5 * draw())));
+    return out;
+}
+
 // ---- times ----------------------------------------------------------------------------------
 
 template <class Call> double time_us(Call call) { return time_calls(call).gpu_us; }
@@ -173,10 +181,13 @@ int main(int argc, char **argv) {
     for (long long length : {4, 16, 32, 100, 256, 1000, 4096, 65536, 1048576})
         tables.push_back(equal(length, 64 * MI));
     for (long long length : {4, 32, 256, 4096, 262144}) tables.push_back(equal(length, 4 * MI));
+    for (long long length : {512, 4096}) tables.push_back(nearly(length, 64 * MI));
+    tables.push_back(nearly(4096, 4 * MI));
+    tables.push_back(zipf(16384, 64 * MI));
     tables.push_back(zipf(100000, 64 * MI));
     tables.push_back(zipf(1000000, 16 * MI));
     tables.push_back(giant(1000000, 3, 100000000));
-    tables.push_back(half_empty(64, 64 * MI));
+    for (long long length : {64, 256, 4096}) tables.push_back(half_empty(length, 64 * MI));
     tables.push_back(half_empty(5, 16 * MI));
     rt = open_first_gpu();
     std::printf("%-34s %9s %9s %9s %9s %9s\n", "us of a call", "read", "all", "offsets", "ends",

@@ -38,6 +38,11 @@ def half_empty(length, elements):
     return f"{length}, half of them empty", chain(lengths)
 
 
+def nearly(length, elements):
+    lengths = (length * (0.75 + 0.5 * random.random(elements // length))).astype(numpy.int64)
+    return f"{len(lengths)} of about {length}", chain(lengths)
+
+
 def race(name, table):
     elements = int(table[-1])
     copies = [torch.ones(elements, device="cuda") for _ in range(1 + 160 * MI // (4 * elements))]
@@ -55,8 +60,13 @@ for length in 4, 16, 32, 100, 256, 1000, 4096, 65536, 1048576:
     race(*equal(length, 64 * MI))
 for length in 4, 32, 256, 4096, 262144:
     race(*equal(length, 4 * MI))
+for length in 512, 4096:
+    race(*nearly(length, 64 * MI))
+race(*nearly(4096, 4 * MI))
+race(*zipf(16384, 64 * MI))
 race(*zipf(100000, 64 * MI))
 race(*zipf(1000000, 16 * MI))
 race(*giant(1000000, 3, 100000000))
-race(*half_empty(64, 64 * MI))
+for length in 64, 256, 4096:
+    race(*half_empty(length, 64 * MI))
 race(*half_empty(5, 16 * MI))
