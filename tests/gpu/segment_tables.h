@@ -292,12 +292,20 @@ static void check_tables(subject *self, const rdt_test_data *data) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-/* Any config that the family allows. */
-static rdt_point draw_point(const redtune_problem *problem) {
+/* A family's point, its default but for what config names. */
+static rdt_point find_point(const redtune_problem *problem, const char *family,
+                            const char *config) {
     rdt_point point;
     const rdt_case at = {problem, &gpu.context->facts};
-    check_that(!rdt_rules_default(shop.codegen, at, &point, &err), __FILE__, __LINE__, "%s",
-               err.message);
+    check_that(!rdt_rules_find(shop.codegen, at, family, config, &point, &err), __FILE__, __LINE__,
+               "%s", err.message);
+    return point;
+}
+
+/* Any config that the family allows. */
+static rdt_point draw_point(const redtune_problem *problem, const char *family) {
+    rdt_point point = find_point(problem, family, "");
+    const rdt_case at = {problem, &gpu.context->facts};
     const rdt_space *space = rdt_point_space(rdt_codegen_spaces(shop.codegen), &point);
     do {
         for (int i = 0; i < space->param_count; i++) {

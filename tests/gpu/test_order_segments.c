@@ -32,7 +32,7 @@ static void segments_in_fixed_order_have_its_bits(void) {
         problem.accuracy = classes[k].accuracy;
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
-        const rdt_point point = draw_point(&problem);
+        const rdt_point point = draw_point(&problem, "ordered_segments");
         if (!subject_is_of_part(i)) continue;
         check_kernel(&problem, &point, simulated ? 5 : 40, ELEMENTS_MAX);
         if (subject_is_late()) return;

@@ -339,7 +339,10 @@ static void draw_call(job *self) {
     static const double powers[] = {0.5, 1, 2, 3};
     for (int i = 0; i < self->op->parameters; i++)
         self->parameter[i] = self->problem.op == REDTUNE_NORMP ? powers[draw(4)] : (double)draw(3);
-    if (draw(2)) self->problem.segmented = REDTUNE_SEGMENTED_ALL;
+    if (draw(2))
+        self->problem.segmented = REDTUNE_SEGMENTED_ALL;
+    else if (draw(2))
+        self->problem.config = "grouped:lanes=8"; /* which is not the default here */
     if (!drawn.one) self->form = (arrays_form)draw(FORMS);
     self->on_device = draw(2);
     self->own_workspace = draw(2);
@@ -355,7 +358,8 @@ static void run_case(uint64_t number, const redtune_problem *problem) {
     self->element_bytes = redtune_dtype_bytes(problem->dtype);
     const bool goes_on = self->op->resumes && !draw(4);
     if (goes_on) self->problem.uses = REDTUNE_USE_ACCUMULATE;
-    if (!draw(8)) CASE_OK(redtune_plan_create(rt, &self->problem, &self->plan, &err));
+    if (self->problem.config || !draw(8))
+        CASE_OK(redtune_plan_create(rt, &self->problem, &self->plan, &err));
     make_buffers(self);
     if (!check_state.failed) CASE_OK(write_input(self));
     if (!check_state.failed) CASE_OK(write_tables(self));

@@ -16,7 +16,7 @@ static void every_op_of_every_dtype_is_right(void) {
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 if (kernels++ % (simulated ? 23 : 1) || !subject_is_of_part(kernels)) continue;
                 draw_from(kernels);
-                const rdt_point point = draw_point(&problem);
+                const rdt_point point = draw_point(&problem, "ragged");
                 check_kernel(&problem, &point, TABLES_PER_KERNEL, simulated ? 3000 : ELEMENTS_MAX);
                 if (check_state.failed || subject_is_late()) return;
             }
@@ -27,16 +27,20 @@ static void tables_of_every_kind_are_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
     const int tables = device_is_simulated(&gpu) ? 25 : 1000;
     for (int all = 0; all < 2; all++) {
+        rdt_point point;
         redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all);
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+        point = find_point(&problem, "ragged", "");
+        check_kernel(&problem, &point, tables, ELEMENTS_MAX);
         problem = segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE, all);
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+        point = find_point(&problem, "ragged", "");
+        check_kernel(&problem, &point, tables, ELEMENTS_MAX);
         problem = segments_of(REDTUNE_MEAN, REDTUNE_F32, REDTUNE_DTYPE_NONE, all);
         problem.accuracy = REDTUNE_ACCURACY_COMPENSATED;
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        check_kernel(&problem, NULL, tables, ELEMENTS_MAX);
+        point = find_point(&problem, "ragged", "");
+        check_kernel(&problem, &point, tables, ELEMENTS_MAX);
     }
 }
 
@@ -47,13 +51,16 @@ static void few_tables_of_the_covering_set_are_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     size_t done = 0, of = 0;
-    for (int all = 0; all < 2; all++) {
-        const redtune_problem like = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all);
+    static const struct {
+        const char *family;
+        bool all;
+    } sets[] = {{"ragged", false}, {"ragged", true}, {"grouped", false}};
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+        const redtune_problem like =
+            segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, sets[k].all);
         redtune_problem resolved;
-        rdt_point point;
         CHECK_OK(rdt_problem_resolve(&like, &resolved, &err), err);
-        const rdt_case at = {&resolved, &gpu.context->facts};
-        CHECK_OK(rdt_rules_default(shop.codegen, at, &point, &err), err);
+        const rdt_point point = find_point(&resolved, sets[k].family, "");
         const cover_set set = {.like = like,
                                .family = point.family,
                                .scope = simulated ? COVER_KERNELS : COVER_PROBLEMS};
@@ -91,10 +98,8 @@ static void segments_of_one_length_are_right(void) {
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
     for (size_t k = 0; k < sizeof tables / sizeof *tables && !check_state.failed; k++) {
-        const rdt_case at = {&problem, &gpu.context->facts};
         subject self;
-        rdt_point point;
-        CHECK_OK(rdt_rules_find(shop.codegen, at, NULL, tables[k].config, &point, &err), err);
+        const rdt_point point = find_point(&problem, "ragged", tables[k].config);
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         if (tables[k].blocks) self.launch.blocks_max = tables[k].blocks;
         for (int i = 0; i < TURNS && !check_state.failed; i++) {

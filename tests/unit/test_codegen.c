@@ -162,8 +162,9 @@ static void the_ladder_is_no_family_that_is_tuned(void) {
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
     rdt_case at = {&problem, rdt_facts_typical()};
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_INT(rdt_codegen_spaces(codegen)->count,
-              12); /* block, short, staged, rows, skewed, thin, columns, ragged, ordered (4) */
+    CHECK_INT(
+        rdt_codegen_spaces(codegen)->count,
+        13); /* block, short, staged, rows, skewed, thin, columns, grouped, ragged, ordered (4) */
     CHECK_FAILS(rdt_rules_find(codegen, at, "ladder", NULL, &point, &err), REDTUNE_INVALID, err,
                 "'ladder'");
     CHECK_FAILS(rdt_codegen_find_aside(codegen, "block", &family, &err), REDTUNE_INVALID, err,
@@ -171,6 +172,37 @@ static void the_ladder_is_no_family_that_is_tuned(void) {
     CHECK_INT(family, -1);
     CHECK_OK(rdt_codegen_find_aside(codegen, "ladder", &family, &err), err);
     CHECK_TEXT(rdt_codegen_spaces(codegen)->space[family].family, "ladder");
+    rdt_codegen_close(codegen);
+}
+
+/* That a family yields, and its default still stands behind the other's. */
+static void segments_have_the_default_of_their_lengths(void) {
+    static const struct {
+        uint64_t outer, count, median, greatest;
+        const char *family;
+    } cases[] = {{16384, 4096, 4096, 5000, "grouped"}, {16384, 4096, 0, 0, "ragged"},
+                 {64, 1 << 20, 0, 1 << 21, "ragged"},  {1 << 20, 30, 30, 40, "ragged"},
+                 {1 << 20, 100, 100, 300, "grouped"},  {100000, 671, 110, 5000000, "ragged"}};
+    rdt_codegen *codegen = NULL;
+    CHECK_OK(rdt_codegen_open(&codegen, &err), err);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const redtune_problem problem = {.op = REDTUNE_SUM,
+                                         .dtype = REDTUNE_F32,
+                                         .result = REDTUNE_F32,
+                                         .count = cases[i].count,
+                                         .outer = cases[i].outer,
+                                         .segmented = REDTUNE_SEGMENTED_EACH,
+                                         .median = cases[i].median,
+                                         .greatest = cases[i].greatest};
+        const rdt_case at = {&problem, rdt_facts_typical()};
+        rdt_point all[RDT_FAMILY_MAX];
+        size_t count = 0;
+        CHECK_OK(rdt_rules_defaults(codegen, at, all, &count, &err), err);
+        CHECK_INT(count, 2);
+        const rdt_space *space = rdt_point_space(rdt_codegen_spaces(codegen), &all[0]);
+        check_that(!strcmp(space->family, cases[i].family), __FILE__, __LINE__, "case %zu: %s", i,
+                   space->family);
+    }
     rdt_codegen_close(codegen);
 }
 
@@ -356,6 +388,7 @@ int main(int argc, char **argv) {
         FACT(lines_lead_back_to_the_template),
         FACT(family_find_lists_the_known_names),
         FACT(the_ladder_is_no_family_that_is_tuned),
+        FACT(segments_have_the_default_of_their_lengths),
         FACT(check_tells_why_a_config_is_not_allowed),
         FACT(default_is_allowed_and_among_the_points),
         FACT(exhaustive_points_are_all_but_the_same_work),

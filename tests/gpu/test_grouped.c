@@ -1,0 +1,83 @@
+/* Facts about the family "grouped": one result per segment, by a group of threads each, whatever
+ * the tables say; and by its block where it is long for a group. */
+#include "segment_tables.h"
+
+/* Segments of up to `length` elements, most of them of nearly as many; they overlap. */
+static void set_long(uint64_t count, uint64_t length, form form) {
+    now.kind = ANY;
+    now.form = form;
+    now.wide = draw(2);
+    now.count = count;
+    now.elements = ELEMENTS_MAX;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t its = draw(4) ? length - draw(length / 8) : draw(40);
+        now.begin[i] = draw(now.elements - its + 1);
+        now.end[i] = now.begin[i] + its;
+    }
+}
+
+static void check_long(redtune_problem problem, const char *config) {
+    enum { TURNS = 4 };
+    rdt_test_data *data = NULL;
+    subject self;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    const rdt_point point = find_point(&problem, "grouped", config);
+    CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
+    for (int i = 0; i < TURNS && !check_state.failed; i++) {
+        if (i)
+            set_long(1 + draw(40), 1 + draw(ELEMENTS_MAX), ENDS + (form)draw(LIST - ENDS));
+        else
+            set_equal(1 + draw(3), 4000, false);
+        check_tables(&self, data);
+    }
+    subject_close(&self);
+    rdt_test_data_destroy(data);
+}
+
+static void long_segments_are_right(void) {
+    static const char *const configs[] = {"block=128,lanes=8,unroll=1",
+                                          "block=128,lanes=32,unroll=2", "block=128,lanes=128",
+                                          "block=256,lanes=64,unroll=2,resident=4"};
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype;
+    } classes[] = {
+        {REDTUNE_SUM, REDTUNE_I32}, {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_VAR, REDTUNE_F32}};
+    if (!gpu.context) SKIP("there is no GPU");
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
+        for (size_t k = 0; k < sizeof classes / sizeof *classes && !check_state.failed; k++)
+            check_long(segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false),
+                       configs[i]);
+}
+
+/* Any configs, with tables of every kind. */
+static void every_config_is_right(void) {
+    enum { SIMULATED = 12, KERNELS = 400, TABLES = 4 };
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype;
+    } classes[] = {{REDTUNE_SUM, REDTUNE_F16},
+                   {REDTUNE_ARGMIN, REDTUNE_I8},
+                   {REDTUNE_SUM, REDTUNE_F64},
+                   {REDTUNE_MEAN, REDTUNE_I64},
+                   {REDTUNE_MAX, REDTUNE_BF16}};
+    if (!gpu.context) SKIP("there is no GPU");
+    const int kernels = device_is_simulated(&gpu) ? SIMULATED : KERNELS;
+    for (int i = 0; i < kernels && !check_state.failed && !subject_is_late(); i++) {
+        const size_t k = (size_t)i % (sizeof classes / sizeof *classes);
+        redtune_problem problem =
+            segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false);
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        const rdt_point point = draw_point(&problem, "grouped");
+        if (subject_is_of_part((size_t)i)) check_kernel(&problem, &point, TABLES, ELEMENTS_MAX);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(long_segments_are_right),
+        FACT(every_config_is_right),
+    };
+    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
+}
