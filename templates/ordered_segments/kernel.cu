@@ -84,6 +84,7 @@ __device__ @{op.costly and "__noinline__" or "__forceinline__"} accumulator redu
     return take_run<false>(v, own, none@{given.argument});
 }
 
+//@ include "ragged/listed.cu"
 //@ include "ordered_segments/short.cu"
 //@ include "ordered_segments/nodes.cu"
 // Makes results of every step-th of the segments from i on, by a warp: offsets decrease, and what was

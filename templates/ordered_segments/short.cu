@@ -33,10 +33,7 @@ __device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, uns
                                              @{result.c} *output@{given.parameter})
 {
     if (mask == 0) return;
-    const u32 lane = threadIdx.x % 32, n = __popc(mask);
-    __syncwarp();
-    if (mask >> lane & 1) order[__popc(mask & ((1u << lane) - 1))] = lane;
-    __syncwarp();
+    const u32 lane = threadIdx.x % 32, n = list_lanes(mask, order);
     for (u32 next = lane / WIDE; __any_sync(ALL, next < n); next += 32 / WIDE) {
         const bool is_there = next < n;
         const u32 whose = order[is_there ? next : 0];

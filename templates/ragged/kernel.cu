@@ -76,6 +76,7 @@ static_assert((CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0, "")
 //@ include "ragged/offsets.cu"
 //@ include "ragged/search.cu"
 //@ include "ragged/elements.cu"
+//@ include "ragged/listed.cu"
 //@ include "ragged/short.cu"
 //@ include "ragged/blocks.cu"
 //@ include "ragged/stretch.cu"

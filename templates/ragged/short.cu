@@ -25,10 +25,7 @@ __device__ __forceinline__ void reduce_short(u32 mask, const element *elements, 
 //@ end
 {
     if (mask == 0) return;
-    const u32 lane = threadIdx.x % 32, n = __popc(mask);
-    __syncwarp();
-    if (mask >> lane & 1) order[__popc(mask & ((1u << lane) - 1))] = lane;
-    __syncwarp();
+    const u32 lane = threadIdx.x % 32, n = list_lanes(mask, order);
     for (u32 next = lane / WIDE; __any_sync(ALL, next < n); next += 32 / WIDE) {
         const bool there = next < n;
         const u32 whose = order[there ? next : 0];

@@ -615,6 +615,16 @@ __device__ __forceinline__ accumulator reduce_run(u64 begin, u64 bytes, const va
     return take_run<false>(v, own, none, given);
 }
 
+// Lists the lanes of the mask: how many they are. All lanes of the warp call it.
+__device__ __forceinline__ u32 list_lanes(u32 mask, unsigned char *order)
+{
+    const u32 lane = threadIdx.x % 32;
+    __syncwarp();
+    if (mask >> lane & 1) order[__popc(mask & ((1u << lane) - 1))] = lane;
+    __syncwarp();
+    return __popc(mask);
+}
+
 constexpr u32 PARTS = 4;  // vectors of a lane
 constexpr u64 SHORT_BYTES = PARTS * LOAD_BYTES;  // that a lane takes at once
 
@@ -649,10 +659,7 @@ __device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, uns
                                              float *output, const values &given)
 {
     if (mask == 0) return;
-    const u32 lane = threadIdx.x % 32, n = __popc(mask);
-    __syncwarp();
-    if (mask >> lane & 1) order[__popc(mask & ((1u << lane) - 1))] = lane;
-    __syncwarp();
+    const u32 lane = threadIdx.x % 32, n = list_lanes(mask, order);
     for (u32 next = lane / WIDE; __any_sync(ALL, next < n); next += 32 / WIDE) {
         const bool is_there = next < n;
         const u32 whose = order[is_there ? next : 0];
