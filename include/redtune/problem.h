@@ -161,7 +161,7 @@ typedef struct redtune_problem {
     uint64_t inner;
     union {
         uint64_t outer_step; /* elements; 0: count * inner */
-        uint64_t greatest;   /* of segments: elements of the greatest; 0: count */
+        uint64_t greatest;   /* of segments: elements of the greatest; 0: not known */
     };
     union {
         uint64_t step;   /* 0: inner */

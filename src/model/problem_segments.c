@@ -66,7 +66,6 @@ void rdt_problem_segments_describe(const redtune_problem *problem,
 void rdt_problem_segments_settle(redtune_problem *problem) {
     problem->inner = 0;
     if (problem->median == problem->count) problem->median = 0;
-    if (problem->greatest == problem->count) problem->greatest = 0;
     if (problem->outer <= 1) problem->outer = 0;
 }
 

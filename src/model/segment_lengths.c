@@ -118,7 +118,8 @@ static void shuffle_lengths(uint64_t *lengths, uint64_t count) {
 redtune_status rdt_segment_lengths_fill(const redtune_problem *problem, uint64_t *offsets,
                                         redtune_error *err) {
     const uint64_t count = rdt_segment_lengths_count(problem);
-    const bool equal = !problem->median && !problem->greatest;
+    const rdt_lengths own = rdt_problem_segments_lengths(problem);
+    const bool equal = own.median == problem->count && own.greatest == problem->count;
     offsets[0] = 0;
     for (uint64_t i = 0; i < count; i++) offsets[i + 1] = offsets[i] + problem->count;
     if (equal) return REDTUNE_OK;

@@ -180,9 +180,9 @@ static void segments_have_the_default_of_their_lengths(void) {
     static const struct {
         uint64_t outer, count, median, greatest;
         const char *family;
-    } cases[] = {{16384, 4096, 4096, 5000, "grouped"}, {16384, 4096, 0, 0, "ragged"},
-                 {64, 1 << 20, 0, 1 << 21, "ragged"},  {1 << 20, 30, 30, 40, "ragged"},
-                 {1 << 20, 100, 100, 300, "grouped"},  {100000, 671, 110, 5000000, "ragged"}};
+    } cases[] = {{16384, 4096, 0, 4096, "grouped"},   {16384, 4096, 0, 0, "ragged"},
+                 {64, 1 << 20, 0, 1 << 21, "ragged"}, {1 << 20, 30, 30, 40, "ragged"},
+                 {1 << 20, 100, 100, 300, "grouped"}, {100000, 671, 110, 5000000, "ragged"}};
     rdt_codegen *codegen = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -113,6 +113,16 @@ static void lengths_that_cannot_be_are_refused(void) {
     }
 }
 
+/* Unlike lengths of which nothing is said, from which the default has to expect anything. */
+static void equal_lengths_may_be_said(void) {
+    redtune_problem problem = segments_of(5, 100, 100, 100);
+    uint64_t offsets[6];
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_INT(problem.greatest, 100);
+    CHECK_OK(rdt_segment_lengths_fill(&problem, offsets, &err), err);
+    for (uint64_t i = 0; i < 6; i++) CHECK_INT(offsets[i], 100 * i);
+}
+
 static void a_text_names_the_lengths(void) {
     redtune_problem problem = segments_of(64, 100, 3, 5000);
     char text[RDT_PROBLEM_TEXT_BYTES];
@@ -148,6 +158,7 @@ int main(int argc, char **argv) {
         FACT(a_table_has_the_lengths_that_are_named),
         FACT(any_lengths_that_there_are_have_a_table),
         FACT(lengths_that_cannot_be_are_refused),
+        FACT(equal_lengths_may_be_said),
         FACT(a_text_names_the_lengths),
         FACT(a_table_says_what_its_lengths_are_like),
     };
