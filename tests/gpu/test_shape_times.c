@@ -20,12 +20,12 @@ static void check_timed(bench *self, rdt_cache_state cache, int count, double *n
     *ns = samples[count - 1];
 }
 
-/* Shapes of one class in turns, by one evaluator. */
+/* Shapes of one class in turns, by one evaluator. The simulated GPU's cache has room for 128 KiB. */
 static void shapes_are_timed_cold_and_warm(void) {
     NEED_GPU();
     const redtune_problem problems[] = {
-        shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){7, 5, 1001, 7100, 1003}),
-        shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){3000, 1, 12, 0, 0})};
+        shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){7, 5, 801, 7100, 803}),
+        shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){2000, 1, 12, 0, 0})};
     bench self = {.source = NULL};
     double cold_ns = 0, warm_ns = 0;
     CHECK_OK(bench_open(&self, problems, 2), err);
