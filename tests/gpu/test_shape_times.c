@@ -20,7 +20,7 @@ static void check_timed(bench *self, rdt_cache_state cache, int count, double *n
     *ns = samples[count - 1];
 }
 
-/* Shapes of one class in turns, by one evaluator. The simulated GPU's cache has room for 128 KiB. */
+/* Shapes of one class in turns, by one evaluator. All fit into the simulated GPU's cache. */
 static void shapes_are_timed_cold_and_warm(void) {
     NEED_GPU();
     const redtune_problem problems[] = {
