@@ -234,8 +234,8 @@ def plan(
 ) -> Plan: ...
 def segments(
     x: Array, begin: Any, end: Any = None, *, op: str = "sum", out: Any = None,
-    dtype: Any = None, order: Order = None, accuracy: Accuracy = None, stream: Any = None,
-    **parameters: float
+    dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
+    longest: Optional[int] = None, stream: Any = None, **parameters: float
 ) -> Any: ...
 def configure(
     *, device: Union[int, str] = "0", database: Any = None, machine: Optional[str] = None,

@@ -2,6 +2,7 @@
 
 import collections
 import keyword
+import operator
 
 from . import _core
 
@@ -86,6 +87,18 @@ def _order(order):
         return _ORDERS[order]
     except (KeyError, TypeError):
         raise ValueError(f'cannot take order={order!r}: give "free" or "fixed"') from None
+
+
+def _longest(longest):
+    if longest is None:
+        return 0
+    try:
+        number = operator.index(longest)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ValueError(f"cannot take longest={longest!r}: give a number of elements, or None")
+    return number
 
 
 _ACCURACIES = {None: 0, "plain": 0, "compensated": 1, "exact": 2}  # to redtune_accuracy
@@ -264,15 +277,17 @@ def plan(
 
 
 def segments(
-    x, begin, end=None, *, op="sum", out=None, dtype=None, order=None, accuracy=None, stream=None,
-    **parameters,
+    x, begin, end=None, *, op="sum", out=None, dtype=None, order=None, accuracy=None, longest=None,
+    stream=None, **parameters,
 ):  # fmt: skip
     """Reduces segments of a GPU's array, whose beginnings and ends are in arrays on that GPU.
 
     x: one-dimensional and contiguous. begin, end: offsets of elements, int32 or int64; segment i
     has the elements from begin[i] up to end[i]. Without end, segment i ends where the next one
     begins, and begin has an offset more than there are segments, as the rows of a CSR matrix.
-    Offsets that lead out of x are yours to avoid: the GPU reads what is there.
+    Offsets that lead out of x are yours to avoid: the GPU reads what is there. longest: how many
+    elements the longest segment has, if you know; without, the kernel has to expect a giant.
+    Results are right whatever it says.
 
     Returns an array with a result for each segment; the other arguments are those of the ops'
     functions. Raises ValueError and TypeError as they do, and for an array of the host.
@@ -281,8 +296,8 @@ def segments(
     """
     number, values, kind = _take(op, parameters)
     found = _core.segments(
-        number, x, begin, end, out, _number(dtype), _order(order), _accuracy(accuracy), stream,
-        values,
+        number, x, begin, end, out, _number(dtype), _order(order), _accuracy(accuracy),
+        _longest(longest), stream, values,
     )  # fmt: skip
     return kind(*found) if kind else found
 

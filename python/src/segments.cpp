@@ -1,6 +1,7 @@
 // Segments: many reductions at once, of parts of one array or of the arrays of a list.
 #include "segments.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <vector>
@@ -55,8 +56,22 @@ void run(const reduction &what, const array &x, const redtune_segments &segments
     });
 }
 
+// What the segments' lengths are like: their average, and what is said of the longest (0: nothing).
+void say_lengths(redtune_problem &problem, uint64_t elements, uint64_t segments, uint64_t longest) {
+    problem.count = segments ? elements / segments : 0;
+    if (!longest || !segments) return;
+    if (longest > elements)
+        fail(PyExc_ValueError, "cannot take longest=%llu: x has %llu elements; give fewer",
+             static_cast<unsigned long long>(longest), static_cast<unsigned long long>(elements));
+    // Elements may belong to no segment.
+    problem.count = std::min((elements + segments - 1) / segments, longest);
+    problem.outer = segments;
+    problem.greatest = longest;
+}
+
 nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::handle out, int dtype,
-                  int order, int accuracy, nb::handle stream, nb::handle parameters) {
+                  int order, int accuracy, uint64_t longest, nb::handle stream,
+                  nb::handle parameters) {
     array in, from, to;
     outputs results;
     reduction what;
@@ -74,7 +89,7 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     what.take_parameters(parameters);
     what.dimensions = 1;
     what.shape[0] = count;
-    what.problem.count = count ? in.count() / static_cast<uint64_t>(count) : 0;
+    say_lengths(what.problem, in.count(), static_cast<uint64_t>(count), longest);
     what.problem.segmented = REDTUNE_SEGMENTED_EACH;
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
@@ -186,7 +201,8 @@ void segments_close_lists() {
 void segments_add(nb::module_ &module) {
     module.def("segments", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("begin"),
                nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"),
-               nb::arg("accuracy"), nb::arg("stream").none(), nb::arg("parameters").none());
+               nb::arg("accuracy"), nb::arg("longest"), nb::arg("stream").none(),
+               nb::arg("parameters").none());
     nb::class_<list>(module, "ArrayList")
         .def("reduce", &reduce_list, nb::arg("op"), nb::arg("each"), nb::arg("out").none(),
              nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),

@@ -216,6 +216,18 @@ class Devices(unittest.TestCase):
             self.assertEqual(found.max.numpy().tolist()[::2], [2.0, 8.0])
             self.assertEqual(found.index.numpy().tolist(), [2, -1, 3])
 
+    def test_segments_whose_longest_is_said_are_the_same(self):
+        rows, n = 300, 100
+        x = sim_memory.asarray(numpy.arange(rows * n, dtype="f4") % 7)
+        offsets = numpy.arange(0, rows * n + 1, n)
+        want = numpy.add.reduceat(x.numpy(), offsets[:-1]).tolist()
+        for longest in (n, n + 1, 5 * n, rows * n, 1):  # the last one is wrong
+            found = redtune.segments(x, sim_memory.asarray(offsets), longest=longest)
+            self.assertEqual(found.numpy().tolist(), want)
+        # Elements that belong to no segment.
+        few = sim_memory.asarray(numpy.array([0, 3, 5]))
+        self.assertEqual(redtune.segments(x, few, longest=3).numpy().tolist(), [3.0, 7.0])
+
     def test_lists_are_reduced_together_and_each(self):
         parts = [numpy.arange(n, dtype="f4") - 3 for n in (5, 0, 12)]
         arrays = redtune.List(sim_memory.asarray(part) for part in parts)
