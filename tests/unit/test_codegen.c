@@ -178,17 +178,22 @@ static void the_ladder_is_no_family_that_is_tuned(void) {
 /* That a family yields, and its default still stands behind the other's. */
 static void segments_have_the_default_of_their_lengths(void) {
     static const struct {
+        redtune_dtype dtype;
         uint64_t outer, count, median, greatest;
         const char *family;
-    } cases[] = {{16384, 4096, 0, 4096, "grouped"},   {16384, 4096, 0, 0, "ragged"},
-                 {64, 1 << 20, 0, 1 << 21, "ragged"}, {1 << 20, 30, 30, 40, "ragged"},
-                 {1 << 20, 100, 100, 300, "grouped"}, {100000, 671, 110, 5000000, "ragged"}};
+    } cases[] = {{REDTUNE_F32, 16384, 4096, 0, 4096, "grouped"},
+                 {REDTUNE_F32, 16384, 4096, 0, 0, "ragged"},
+                 {REDTUNE_F32, 64, 1 << 20, 0, 1 << 21, "ragged"},
+                 {REDTUNE_F32, 1 << 20, 30, 30, 40, "ragged"},
+                 {REDTUNE_F32, 1 << 20, 100, 100, 300, "grouped"},
+                 {REDTUNE_F32, 100000, 671, 110, 5000000, "ragged"},
+                 {REDTUNE_I8, 16384, 4096, 0, 4096, "ragged"}};
     rdt_codegen *codegen = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const redtune_problem problem = {.op = REDTUNE_SUM,
-                                         .dtype = REDTUNE_F32,
-                                         .result = REDTUNE_F32,
+        const redtune_problem problem = {.op = REDTUNE_MAX,
+                                         .dtype = cases[i].dtype,
+                                         .result = cases[i].dtype,
                                          .count = cases[i].count,
                                          .outer = cases[i].outer,
                                          .segmented = REDTUNE_SEGMENTED_EACH,
