@@ -28,7 +28,7 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
         status = find_function(kernel, "redtune_join_each", &kernel->join_each, err);
     if (!status && launch->yield == RDT_YIELD_MESSAGE)
         status = find_function(kernel, "redtune_join_peers", &kernel->join_peers, err);
-    if (!status && launch->segments && !launch->results)
+    if (!status && rdt_launch_has_prefix(launch))
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
     if (!status && launch->scattered)
         status = find_function(kernel, "redtune_scattered", &kernel->scattered, err);
@@ -95,7 +95,7 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
                                      redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
     const bool can = can_overlap(kernel, how);
-    const bool two = rdt_launch_has_prefix(how, &operands->segments);
+    const bool two = rdt_launch_has_prefix(how) && operands->segments.end;
     const bool scattered = how->scattered && (operands->segments.end || operands->segments.arrays);
     const uint32_t blocks = segment_blocks(how, scattered, operands->segments.count);
     uint32_t overlaps = can && (two || operands->chained);

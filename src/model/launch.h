@@ -155,9 +155,10 @@ static inline uint32_t rdt_launch_message_bytes(const rdt_launch *launch) {
 uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count);
 /* Blocks that share a set of results, for complete extents: 1 where blocks make no sets. */
 uint32_t rdt_launch_splits(const rdt_launch *launch, const rdt_extents *extents);
-/* Whether redtune_prefix is launched before the kernel. */
-static inline bool rdt_launch_has_prefix(const rdt_launch *launch, const rdt_segments *segments) {
-    return launch->segments && !launch->results && segments->end;
+/* Whether the source has redtune_prefix, which is launched before the kernel where segments have
+ * ends. */
+static inline bool rdt_launch_has_prefix(const rdt_launch *launch) {
+    return launch->segments && !launch->results;
 }
 
 /* Blocks for complete extents: those, or where blocks make sets of results, enough for all of them,

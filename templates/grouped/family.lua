@@ -61,7 +61,7 @@ function family.useful(c, p, d)
     return bytes <= 8 * tile or c.lanes >= 256
 end
 
--- For segments of up to so many bytes on average, after what was fast on an H200.
+-- Each is for segments of at most `bytes` bytes on average: what was fastest on an H200.
 local defaults = {
     { bytes = 319, block = 256, lanes = 8, unroll = 2, resident = 8 },
     { bytes = 767, block = 128, lanes = 8, unroll = 2, resident = 16 },

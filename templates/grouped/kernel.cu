@@ -6,7 +6,6 @@
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ local parts = given.parts(layout, vec)
 //@ local tail = "shuffle"
-//@ local descriptors = 1024 * 32 -- bytes of them
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "grouped" with
 // @{config}
 //

@@ -75,7 +75,7 @@ __device__ __forceinline__ void begin_run(course &run, @{offsets}const segments 
 // Whether all segments seem to have about the same length, to all threads of the block, and of all blocks:
 // each thread knows one place of the table. An offset may be one length from where equal segments would
 // begin; where warps take a segment each, as far as lengths lead to that differ by a fourth at random. Eight
-// lanes would need too long for one of so many lengths. Results are right whatever stands between these.
+// lanes would take too long with a segment many times as long as others. Results are right whatever stands between these.
 __device__ __forceinline__ bool are_even(u64 count, u64 elements, u64 at, u64 before, bool by_warps)
 {
     // In whole numbers the products might be too large. It is `over / all` lengths too far.

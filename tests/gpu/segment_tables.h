@@ -292,7 +292,7 @@ static void check_tables(subject *self, const rdt_test_data *data) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-/* A family's point, its default but for what config names. */
+/* A family's default, with the parameters that config names in place of its own. */
 static rdt_point find_point(const redtune_problem *problem, const char *family,
                             const char *config) {
     rdt_point point;

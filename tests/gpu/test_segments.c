@@ -22,25 +22,22 @@ static void every_op_of_every_dtype_is_right(void) {
             }
 }
 
-/* Every kind of table, by the default. */
+/* By the family's default. */
+static void check_default(redtune_problem problem, int tables) {
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    const rdt_point point = find_point(&problem, "ragged", "");
+    check_kernel(&problem, &point, tables, ELEMENTS_MAX);
+}
+
 static void tables_of_every_kind_are_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
     const int tables = device_is_simulated(&gpu) ? 25 : 1000;
     for (int all = 0; all < 2; all++) {
-        rdt_point point;
-        redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all);
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        point = find_point(&problem, "ragged", "");
-        check_kernel(&problem, &point, tables, ELEMENTS_MAX);
-        problem = segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE, all);
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        point = find_point(&problem, "ragged", "");
-        check_kernel(&problem, &point, tables, ELEMENTS_MAX);
-        problem = segments_of(REDTUNE_MEAN, REDTUNE_F32, REDTUNE_DTYPE_NONE, all);
-        problem.accuracy = REDTUNE_ACCURACY_COMPENSATED;
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        point = find_point(&problem, "ragged", "");
-        check_kernel(&problem, &point, tables, ELEMENTS_MAX);
+        check_default(segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all), tables);
+        check_default(segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE, all), tables);
+        redtune_problem mean = segments_of(REDTUNE_MEAN, REDTUNE_F32, REDTUNE_DTYPE_NONE, all);
+        mean.accuracy = REDTUNE_ACCURACY_COMPENSATED;
+        check_default(mean, tables);
     }
 }
 
