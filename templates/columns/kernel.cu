@@ -218,8 +218,7 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     // What the arguments alone say is made before the kernel waits for the one before it.
     const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
     share mine = share_of(e.outer * strips);
-    u64 o = e.outer > 1 ? mine.set / strips : 0;
-    strip at = strip_of(mine.set - o * strips, strips, e);
+    strip at = strip_of(mine.set, strips, e);
 //@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
@@ -233,11 +232,10 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
 //@ if depth > 1 then
     __shared__ alignas(16) accumulator shared[SHARED];
 //@ end
-    while (mine.set < mine.sets) {
-        const u64 first = at.first;
+    for (; mine.set < mine.sets; mine.set += gridDim.x, at = strip_of(mine.set, strips, e)) {
         const u32 columns = at.columns;
-        const element *from = input + o * e.outer_step + first;
-        @{result.c} *to = output + o * e.inner + first;
+        const element *from = input + at.outer * e.outer_step + at.first;
+        @{result.c} *to = output + at.outer * e.inner + at.first;
 //@ local kinds = vec > 1 and { "true", "false" } or { "true" }
 //@ for _, whole in ipairs(kinds) do
 //@     if vec > 1 then
@@ -259,8 +257,5 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
         finish_strip(shared, mine, scratch, to, e.count, columns@{given.argument});
         __syncthreads();
 //@ end
-        mine.set += gridDim.x;
-        o = e.outer > 1 ? mine.set / strips : 0;
-        at = strip_of(mine.set - o * strips, strips, e);
     }
 }

@@ -353,40 +353,20 @@ __device__ __forceinline__ void finish_nodes(accumulator own, accumulator *share
 
 //@ end
 //@ include "lib/strips.cu"
-// Where a set's columns lie, and which node of their trees is this block's.
-struct place {
-    u64 outer;
-    strip its;
-    node own;
-};
-
-__device__ __forceinline__ place place_of(share &mine, u64 strips, const extents &e)
-{
-    const u64 outer = e.outer > 1 ? mine.set / strips : 0;
-    const strip its = strip_of(mine.set - outer * strips, strips, e);
-//@ if shared then
-    return place{outer, its, node_of(mine, e.count)};
-//@ else
-    return place{outer, its, node{0, (e.count + CHUNK - 1) / CHUNK, 0, 0}};
-//@ end
-}
-
 //@ if ahead then
 constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
 
 // Asks for each thread's first loads to be brought into L2, a line of 128 bytes at a time, as in
 // lib/prefetch_strip.cu.
 __device__ __forceinline__ void prefetch_node(const element *input, const extents &e, const share &mine,
-                                              const place &where@{given.inputs > 1 and ", u64 second" or ""})
+                                              const strip &its, const node &own@{given.inputs > 1 and ", u64 second" or ""})
 {
     if (mine.set >= mine.sets || mine.split >= mine.splits) return;
-    const strip &its = where.its;
-    const node &own = where.own;
     const u32 column = across() * VEC, first = own.part + (along() << own.parts);
     const u64 begin = own.chunk * CHUNK, rows = e.count > begin ? e.count - begin : 0;
     const u32 left = rows < CHUNK ? (u32)rows : CHUNK, bits = bits_of(own, left);
     if (column >= its.columns) return;
-    const element *at = input + where.outer * e.outer_step + begin * e.step + its.first + column;
+    const element *at = input + its.outer * e.outer_step + begin * e.step + its.first + column;
     const bool begins = STRIP * sizeof(element) >= 128 && column == 0;
 #pragma unroll
     for (u32 i = 0; i < TOGETHER; i++) {
@@ -412,8 +392,13 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     // What the arguments alone say is made before the kernel waits for the one before it.
     const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
     share mine = share_of(e.outer * strips);
-    place at = place_of(mine, strips, e);
-//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e, mine, at" }
+    strip at = strip_of(mine.set, strips, e);
+//@ if shared then
+    const node own = node_of(mine, e.count);
+//@ else
+    const node own = {0, (e.count + CHUNK - 1) / CHUNK, 0, 0};
+//@ end
+//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e, mine, at, own" }
 //@ include "lib/begin_overlap.cu"
 //@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
     @{line}
@@ -429,22 +414,22 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
     accumulator *const shared = nullptr;
 //@ end
     u32 turn = 0;
-    for (; mine.set < mine.sets; mine.set += gridDim.x, at = place_of(mine, strips, e)) {
+    for (; mine.set < mine.sets; mine.set += gridDim.x, at = strip_of(mine.set, strips, e)) {
 //@ if shared then
         if (mine.split >= mine.splits) return;
 //@ end
-        const u32 columns = at.its.columns;
-        const element *from = input + at.outer * e.outer_step + at.its.first;
-        @{result.c} *to = output + at.outer * e.inner + at.its.first;
+        const u32 columns = at.columns;
+        const element *from = input + at.outer * e.outer_step + at.first;
+        @{result.c} *to = output + at.outer * e.inner + at.first;
         accumulator all[OWN];
 //@ if vec > 1 then
         const bool whole = aligned && columns % VEC == 0;
         if (whole)
-            reduce_node<true>(all, shared, turn, from, e, columns, at.own@{given.argument});
+            reduce_node<true>(all, shared, turn, from, e, columns, own@{given.argument});
         else
-            reduce_node<false>(all, shared, turn, from, e, columns, at.own@{given.argument});
+            reduce_node<false>(all, shared, turn, from, e, columns, own@{given.argument});
 //@ else
-        reduce_node<true>(all, shared, turn, from, e, columns, at.own@{given.argument});
+        reduce_node<true>(all, shared, turn, from, e, columns, own@{given.argument});
 //@ end
 //@ if shared then
         if (mine.splits > 1) {

@@ -338,17 +338,16 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
 //@ else
     const u64 strips = e.inner / MADE + (e.inner % MADE > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0;
-        const strip at = strip_of(mine.set - o * strips, strips, e);
+        const strip at = strip_of(mine.set, strips, e);
         const u64 first = at.first, left = e.inner - first;
         const u32 columns = at.columns;
-        const element *from = input + o * e.outer_step + first;
+        const element *from = input + at.outer * e.outer_step + first;
         const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
         accumulator a[VEC];
         reduce_window(a, window_of(from, first, left, columns, skew, is_packed(e)), e, mine@{given.argument});
         store_values(shared, a);
         __syncthreads();
-        finish_strip(shared, mine, scratch, output + o * e.inner + first, e.count, columns, skew@{given.argument});
+        finish_strip(shared, mine, scratch, output + at.outer * e.inner + first, e.count, columns, skew@{given.argument});
         __syncthreads();
     }
 //@ end

@@ -420,37 +420,25 @@ __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator
 }
 
 struct strip {
-    u64 first;  // column
+    u64 outer, first;  // the index of all its columns, and the first of them
     u32 columns;
 };
 
 // Of a few strips all have about as many columns: the blocks that share one have as much to do as
 // those of another then. A strip has whole loads, or whole lines or sectors where rows begin with one.
-__device__ __forceinline__ strip strip_of(u64 number, u64 strips, const extents &e)
+// Each outer index has `strips` of them.
+__device__ __forceinline__ strip strip_of(u64 set, u64 strips, const extents &e)
 {
     constexpr u32 FEW = 64, LINE = 64 / sizeof(element), SECTOR = 32 / sizeof(element);
+    const u64 outer = e.outer > 1 ? set / strips : 0, number = set - outer * strips;
     const u64 first = number * STRIP, left = e.inner - first;
-    if (strips > FEW || e.inner % STRIP == 0) return strip{first, left < STRIP ? (u32)left : STRIP};
+    if (strips > FEW || e.inner % STRIP == 0) return strip{outer, first, left < STRIP ? (u32)left : STRIP};
     const u32 unit = STRIP % LINE == 0 && e.step % LINE == 0       ? LINE
                      : STRIP % SECTOR == 0 && e.step % SECTOR == 0 ? SECTOR
                                                                      : VEC;
     const u32 inner = e.inner, units = (inner + unit - 1) / unit, n = strips, k = number;
     const u32 begin = k * units / n * unit, end = (k + 1) * units / n * unit;
-    return strip{begin, (end < inner ? end : inner) - begin};
-}
-
-// Where a set's columns lie, and which node of their trees is this block's.
-struct place {
-    u64 outer;
-    strip its;
-    node own;
-};
-
-__device__ __forceinline__ place place_of(share &mine, u64 strips, const extents &e)
-{
-    const u64 outer = e.outer > 1 ? mine.set / strips : 0;
-    const strip its = strip_of(mine.set - outer * strips, strips, e);
-    return place{outer, its, node{0, (e.count + CHUNK - 1) / CHUNK, 0, 0}};
+    return strip{outer, begin, (end < inner ? end : inner) - begin};
 }
 
 extern "C" __global__ void __launch_bounds__(128)
@@ -459,22 +447,23 @@ redtune_reduce(const element *input, extents e, float *output, void *scratch, u3
     // What the arguments alone say is made before the kernel waits for the one before it.
     const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
     share mine = share_of(e.outer * strips);
-    place at = place_of(mine, strips, e);
+    strip at = strip_of(mine.set, strips, e);
+    const node own = {0, (e.count + CHUNK - 1) / CHUNK, 0, 0};
     // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
     const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
     accumulator *const shared = nullptr;
     u32 turn = 0;
-    for (; mine.set < mine.sets; mine.set += gridDim.x, at = place_of(mine, strips, e)) {
-        const u32 columns = at.its.columns;
-        const element *from = input + at.outer * e.outer_step + at.its.first;
-        float *to = output + at.outer * e.inner + at.its.first;
+    for (; mine.set < mine.sets; mine.set += gridDim.x, at = strip_of(mine.set, strips, e)) {
+        const u32 columns = at.columns;
+        const element *from = input + at.outer * e.outer_step + at.first;
+        float *to = output + at.outer * e.inner + at.first;
         accumulator all[OWN];
         const bool whole = aligned && columns % VEC == 0;
         if (whole)
-            reduce_node<true>(all, shared, turn, from, e, columns, at.own);
+            reduce_node<true>(all, shared, turn, from, e, columns, own);
         else
-            reduce_node<false>(all, shared, turn, from, e, columns, at.own);
+            reduce_node<false>(all, shared, turn, from, e, columns, own);
 #pragma unroll
         for (u32 j = 0; j < OWN; j++) all[j] = combine(0.0f, all[j]);
         if (whole)

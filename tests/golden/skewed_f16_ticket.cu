@@ -382,23 +382,25 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
 }
 
 struct strip {
-    u64 first;  // column
+    u64 outer, first;  // the index of all its columns, and the first of them
     u32 columns;
 };
 
 // Of a few strips all have about as many columns: the blocks that share one have as much to do as
 // those of another then. A strip has whole loads, or whole lines or sectors where rows begin with one.
-__device__ __forceinline__ strip strip_of(u64 number, u64 strips, const extents &e)
+// Each outer index has `strips` of them.
+__device__ __forceinline__ strip strip_of(u64 set, u64 strips, const extents &e)
 {
     constexpr u32 FEW = 64, LINE = 64 / sizeof(element), SECTOR = 32 / sizeof(element);
+    const u64 outer = e.outer > 1 ? set / strips : 0, number = set - outer * strips;
     const u64 first = number * MADE, left = e.inner - first;
-    if (strips > FEW || e.inner % MADE == 0) return strip{first, left < MADE ? (u32)left : MADE};
+    if (strips > FEW || e.inner % MADE == 0) return strip{outer, first, left < MADE ? (u32)left : MADE};
     const u32 unit = MADE % LINE == 0 && e.step % LINE == 0       ? LINE
                      : MADE % SECTOR == 0 && e.step % SECTOR == 0 ? SECTOR
                                                                      : VEC;
     const u32 inner = e.inner, units = (inner + unit - 1) / unit, n = strips, k = number;
     const u32 begin = k * units / n * unit, end = (k + 1) * units / n * unit;
-    return strip{begin, (end < inner ? end : inner) - begin};
+    return strip{outer, begin, (end < inner ? end : inner) - begin};
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -407,17 +409,16 @@ redtune_reduce(const element *input, extents e, float *output, void *scratch, u3
     __shared__ alignas(16) accumulator shared[SHARED];
     const u64 strips = e.inner / MADE + (e.inner % MADE > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / strips : 0;
-        const strip at = strip_of(mine.set - o * strips, strips, e);
+        const strip at = strip_of(mine.set, strips, e);
         const u64 first = at.first, left = e.inner - first;
         const u32 columns = at.columns;
-        const element *from = input + o * e.outer_step + first;
+        const element *from = input + at.outer * e.outer_step + first;
         const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
         accumulator a[VEC];
         reduce_window(a, window_of(from, first, left, columns, skew, is_packed(e)), e, mine);
         store_values(shared, a);
         __syncthreads();
-        finish_strip(shared, mine, scratch, output + o * e.inner + first, e.count, columns, skew);
+        finish_strip(shared, mine, scratch, output + at.outer * e.inner + first, e.count, columns, skew);
         __syncthreads();
     }
 }
