@@ -262,7 +262,10 @@ redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scra
     else
         take_nodes<false>(all, p, @{lanes == 32 and "own, " or ""}turn, output, scratch@{given.argument});
 //@ if shared then
-    if (!(@{is_split})) return;
+//@     if by_rows then
+    // Blocks beyond a multiple of the sets have none.
+    if (p.mine.splits == 1 || p.mine.set >= p.mine.sets) return;
+//@     end
     const u32 nodes = p.nodes;
 //@     if finish == "poll" then
     // The last block waits for the others of its row, which wait for nobody.

@@ -599,7 +599,6 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
         take_nodes<true>(all, p, own, turn, output, scratch, given);
     else
         take_nodes<false>(all, p, own, turn, output, scratch, given);
-    if (!(true)) return;
     const u32 nodes = p.nodes;
     if (!draws_last(scratch, p.mine)) return;
     // A thread takes an aligned run of nodes. Neighbours are combined first, within a warp and above it.

@@ -529,7 +529,6 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
         take_nodes<true>(all, p, own, turn, output, scratch);
     else
         take_nodes<false>(all, p, own, turn, output, scratch);
-    if (!(true)) return;
     const u32 nodes = p.nodes;
     // The last block waits for the others of its row, which wait for nobody.
     if (p.mine.split < p.mine.splits - 1) return;

@@ -275,10 +275,13 @@ static void check_zeros_of_two(subject *self, uint64_t n, bool columns) {
     give_elements_back(kept);
 }
 
-/* Any number of blocks that share results. */
-static void draw_grid(subject *self, const rdt_launch *whole, rdt_random *random) {
+/* Any number of blocks that share results. A launch has a multiple of the sets of results, a
+ * `ragged` one any number, up to the count. */
+static void draw_grid(subject *self, const rdt_launch *whole, bool ragged, rdt_random *random) {
     const uint32_t most = whole->blocks_max;
+    self->launch = *whole;
     self->launch.blocks_max = most > 1 ? 2 + (uint32_t)(rdt_random_next(random) % (most - 1)) : 1;
+    if (ragged) self->launch.results = 0, self->launch.tile = 1;
 }
 
 static void check_row_kernel(subject *self, rdt_random *random) {
@@ -291,14 +294,14 @@ static void check_row_kernel(subject *self, rdt_random *random) {
         const uint64_t rows = counts[i] > chunk ? 3 : 1 + rdt_random_next(random) % 40;
         for (size_t k = 0; k < 3; k++) {
             const uint64_t pitch = counts[i] + pitches[k];
-            draw_grid(self, &whole, random);
+            draw_grid(self, &whole, k == 2, random);
             check_shape(self, rdt_launch_complete((rdt_extents){counts[i], rows, 1, pitch, 1}),
                         k ? 0 : rdt_random_next(random) % vector);
         }
     }
-    check_zeros_of_two(self, chunk, false);
-    if (self->launch.tile <= ZEROS / 2) check_zeros_of_two(self, self->launch.tile, false);
     self->launch = whole;
+    check_zeros_of_two(self, chunk, false);
+    if (whole.tile <= ZEROS / 2) check_zeros_of_two(self, whole.tile, false);
 }
 
 /* Columns of every kind of count, a few of them or many, packed or not, from any element on, in one
@@ -319,16 +322,16 @@ static void check_column_kernel(subject *self, rdt_random *random) {
             const uint64_t step = inner + gaps[rdt_random_next(random) % 4],
                            outer = 1 + rdt_random_next(random) % 2;
             const uint64_t offset = turn ? rdt_random_next(random) % OFFSET_MAX : 0;
-            draw_grid(self, &whole, random);
+            draw_grid(self, &whole, (i + (size_t)turn) % 3 == 2, random);
             /* Fewer blocks than there are sets of results: a block makes several. */
-            self->launch.results = whole.results * (1 + (uint32_t)(rdt_random_next(random) % 3));
+            self->launch.results *= 1 + (uint32_t)(rdt_random_next(random) % 3);
             if (counts[i])
                 check_shape(self, (rdt_extents){counts[i], outer, inner, counts[i] * step, step},
                             offset);
         }
     }
-    if (self->launch.tile <= ZEROS / 2) check_zeros_of_two(self, self->launch.tile, true);
     self->launch = whole;
+    if (whole.tile <= ZEROS / 2) check_zeros_of_two(self, whole.tile, true);
 }
 
 static void check_layout(uint64_t count, uint64_t outer, uint64_t inner,
