@@ -160,7 +160,7 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b);
  * one, "sum of 64 rows of 1000 f32", "sum of 64 x 100 f32 along axis 0", "sum of 1000 f32, 3
  * apart", "sum of 64 segments of about 100 f32, median 3, greatest 5000" and "sum of all of 64
  * segments of about 100 f32"; the problem is resolved. */
-enum { RDT_PROBLEM_TEXT_BYTES = 192 };
+enum { RDT_PROBLEM_TEXT_BYTES = 256 };
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
 /* The element count such a problem may have at most, so that byte offsets stay below 2^63. */
 uint64_t rdt_problem_count_max(redtune_dtype dtype);
