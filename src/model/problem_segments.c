@@ -42,11 +42,11 @@ uint64_t rdt_problem_segments_of(rdt_layout layout) {
  * elements at least, so that it is at most twice the average. */
 static const char *wrong_lengths(const redtune_problem *problem) {
     const rdt_lengths lengths = rdt_problem_segments_lengths(problem);
-    if (lengths.greatest < problem->count) return "the greatest has more than the average";
-    if (lengths.greatest < lengths.median) return "the greatest has more than the median";
-    if (lengths.median / 2 > problem->count) return "the median is at most twice the average";
+    if (lengths.greatest < problem->count) return "the greatest is below the average";
+    if (lengths.greatest < lengths.median) return "the greatest is below the median";
+    if (lengths.median / 2 > problem->count) return "the median is above twice the average";
     if (problem->outer && lengths.greatest > rdt_problem_elements(problem))
-        return "the greatest has more elements than all of them";
+        return "the greatest is above the elements of all";
     return NULL;
 }
 

@@ -67,7 +67,7 @@ what_cannot_be_is_refused() {
     run "$redtune" --device sim --segments 50x40:3
     want_refused 2 "give their number and elements"
     run "$redtune" --device sim --segments 50x40:30:20
-    want_refused 2 "the greatest has more than the average"
+    want_refused 2 "the greatest is below the average"
     run "$redtune" --device sim --list missing
     want_refused 1 "cannot read lengths from missing"
     echo 12a >wrong

@@ -257,7 +257,7 @@ static void what_no_segments_have_is_refused(void) {
     problem.median = 3 * problem.count + 2;
     problem.greatest = 4 * problem.count + 2;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err,
-                "the median is at most twice the average");
+                "the median is above twice the average");
     problem = segments_of(REDTUNE_SUM);
     problem.segmented = 9;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,

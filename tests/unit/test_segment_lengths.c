@@ -100,10 +100,10 @@ static void lengths_that_cannot_be_are_refused(void) {
         uint64_t outer, count, median, greatest;
         const char *why;
     } wrong[] = {
-        {10, 100, 0, 50, "more than the average"},
-        {10, 100, 150, 120, "more than the median"},
-        {10, 100, 300, 400, "at most twice the average"},
-        {10, 100, 0, 1001, "more elements than all"},
+        {10, 100, 0, 50, "below the average"},
+        {10, 100, 150, 120, "below the median"},
+        {10, 100, 300, 400, "above twice the average"},
+        {10, 100, 0, 1001, "above the elements of all"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         redtune_problem problem =
