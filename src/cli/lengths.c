@@ -32,13 +32,13 @@ static redtune_status add_length(lengths *self, uint64_t length, redtune_error *
     return REDTUNE_OK;
 }
 
-/* A line without its newline; an empty one says nothing. */
-static redtune_status take_line(lengths *self, const char *path, const char *line, size_t number,
-                                redtune_error *err) {
+/* A line without its end; an empty one says nothing. */
+static redtune_status take_line(lengths *self, const char *path, const char *line, bool whole,
+                                size_t number, redtune_error *err) {
     const size_t length = strlen(line);
     uint64_t elements = 0;
-    if (!length) return REDTUNE_OK;
-    if (strcmp(line, "0") && !rdt_number_read_count(line, length, &elements))
+    if (whole && !length) return REDTUNE_OK;
+    if (!whole || (strcmp(line, "0") && !rdt_number_read_count(line, length, &elements)))
         return rdt_message_set(err, REDTUNE_FILE, 0,
                                "cannot read lengths from %.300s: line %zu is '%.40s'; write the "
                                "elements of one segment on each line, such as 0, 1000 or 4K",
@@ -50,8 +50,10 @@ static redtune_status read_lines(FILE *file, const char *path, lengths *self, re
     char line[LINE_BYTES];
     redtune_status status = REDTUNE_OK;
     for (size_t number = 1; !status && fgets(line, sizeof line, file); number++) {
+        /* A line that is too long, or that a byte of 0 cuts short, is no number. */
+        const bool whole = strchr(line, '\n') || feof(file);
         line[strcspn(line, "\r\n")] = '\0';
-        status = take_line(self, path, line, number, err);
+        status = take_line(self, path, line, whole, number, err);
     }
     if (!status && ferror(file))
         return rdt_message_set(err, REDTUNE_FILE, errno, "cannot read lengths from %.300s: %s",

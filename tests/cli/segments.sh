@@ -73,6 +73,12 @@ what_cannot_be_is_refused() {
     echo 12a >wrong
     run "$redtune" --device sim --list wrong
     want_refused 1 "line 1 is '12a'"
+    printf '7\n12\0003\n' >wrong
+    run "$redtune" --device sim --list wrong
+    want_refused 1 "line 2 is '12'"
+    printf '%070d\n' 12 >wrong
+    run "$redtune" --device sim --list wrong
+    want_refused 1 "line 1 is '0000"
     run "$redtune" explain --device sim --segments 50x40,60x40
     want_refused 2 "name one problem"
 }
