@@ -83,7 +83,11 @@ void rdt_message_log(void *user, redtune_log_level level, const char *line) {
 }
 
 int rdt_message_finish(int code) {
-    if (!fflush(stdout) && !ferror(stdout)) return code;
-    rdt_message_print("cannot write the result: %s", strerror(errno));
+    int reason = fflush(stdout) ? errno : 0;
+    if (!reason && !ferror(stdout)) return code;
+    /* The reason why an earlier write failed is lost by now; one more fails for the same. */
+    if (!reason && (putchar('\n') == EOF || fflush(stdout))) reason = errno;
+    rdt_message_print("cannot write the result: %s",
+                      reason ? strerror(reason) : "a part of it is missing; run this again");
     return code == RDT_EXIT_DONE ? RDT_EXIT_FAILED : code;
 }

@@ -157,6 +157,12 @@ a_full_disk_is_noticed() {
     err=$(cat stderr)
     : >stdout
     want_refused 1 "cannot write the result: No space left on device"
+    # Of more than is held back the first part fails before the end.
+    ran="redtune show --shipped --gpu H200 >/dev/full"
+    env -u REDTUNE_SYSTEM_DB "$redtune" show --shipped --gpu H200 >/dev/full 2>stderr
+    code=$?
+    err=$(cat stderr)
+    want_refused 1 "cannot write the result: No space left on device"
 }
 
 check_run help_lists_every_command every_command_has_help \
