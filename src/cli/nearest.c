@@ -1,6 +1,7 @@
-/* Nearest: which name a mistyped word may stand for. */
+/* Nearest: which name a word that is mistyped or cut short may stand for. */
 #include "cli/nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -27,8 +28,10 @@ static size_t edit_distance(const char *a, const char *b) {
 }
 
 void rdt_nearest_try(rdt_nearest *guess, const char *name) {
-    if (strlen(guess->word) > NEAR_BYTES) return;
-    size_t edits = edit_distance(guess->word, name);
+    const size_t length = strlen(guess->word);
+    if (length > NEAR_BYTES) return;
+    const bool begins = length > 1 && !strncmp(guess->word, name, length);
+    size_t edits = begins ? 0 : edit_distance(guess->word, name);
     if (edits > EDITS_MAX || edits >= strlen(name) || (guess->name && edits >= guess->edits))
         return;
     guess->name = name;

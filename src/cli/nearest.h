@@ -1,4 +1,4 @@
-/* Nearest: which name a mistyped word may stand for. */
+/* Nearest: which name a word that is mistyped or cut short may stand for. */
 #pragma once
 
 #include <stddef.h>

@@ -60,6 +60,8 @@ wrong_ops_are_named() {
 
 wrong_options_are_named() {
     refuses "--sise 1K" "'--sise' is no option of redtune tune; did you mean --size?"
+    refuses "explain --cou 5" "did you mean --count?"
+    refuses "explain --acc exact" "did you mean --accuracy?"
     refuses "doctor --sizes" "'--sizes' is no option of redtune doctor; redtune doctor --help"
     refuses "--config block=256" "'--config' is no option of redtune tune"
     refuses "emit --device 0" "'--device' is no option of redtune emit"
