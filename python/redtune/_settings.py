@@ -55,7 +55,7 @@ def configure(
     if trust not in _TRUST:
         raise ValueError(f"cannot configure trust={trust!r}: give one of {', '.join(_TRUST)}")
     name = str(device)
-    if name != "sim" and not name.isdecimal():
+    if name != "sim" and not (name.isascii() and name.isdecimal() and len(name) < 10):
         raise ValueError(f'cannot configure device={device!r}: give a GPU\'s number, or "sim"')
     command = _bundle.command() if worker else None
     record = None if record is None else os.fspath(record)

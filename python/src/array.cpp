@@ -153,11 +153,19 @@ void array::read_capsule(nb::handle object, const char *purpose) {
 
 // ---- buffers and CUDA's array interface --------------------------------------------------------
 
+static int64_t stride_of(int64_t bytes, int64_t element_bytes, const char *purpose) {
+    if (bytes % element_bytes)
+        fail(PyExc_ValueError,
+             "cannot %s: its stride of %lld bytes is no multiple of its elements' %lld; "
+             "make a contiguous copy of it",
+             purpose, static_cast<long long>(bytes), static_cast<long long>(element_bytes));
+    return bytes / element_bytes;
+}
+
 void array::read_buffer(nb::handle object, const char *purpose) {
     if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
         PyErr_Clear();
-        fail_dtype(purpose, nb::cast<std::string>(nb::str(object.attr("dtype"))),
-                   "convert it to one of them");
+        fail_dtype(purpose, dtype_text(object, "of no format"), "convert it to one of them");
     }
     lender = BUFFER;
     const char *format = buffer.format ? buffer.format : "B";
@@ -174,18 +182,14 @@ void array::read_buffer(nb::handle object, const char *purpose) {
     shape = extents;
     strides = extents + DIMENSIONS_MAX;
     for (int i = 0; i < dimensions; i++) {
-        if (buffer.strides[i] % buffer.itemsize)
-            fail(PyExc_ValueError,
-                 "cannot %s: its stride of %zd bytes is no multiple of its elements' %zd; "
-                 "copy it by numpy.ascontiguousarray(x)",
-                 purpose, buffer.strides[i], buffer.itemsize);
         extents[i] = buffer.shape[i];
-        extents[DIMENSIONS_MAX + i] = buffer.strides[i] / buffer.itemsize;
+        extents[DIMENSIONS_MAX + i] = stride_of(buffer.strides[i], buffer.itemsize, purpose);
     }
 }
 
 void array::put_extents(nb::handle sizes, nb::handle steps, const char *purpose) {
-    const size_t bytes = redtune_dtype_bytes(dtype), count = nb::len(sizes);
+    const size_t count = nb::len(sizes);
+    const auto bytes = static_cast<int64_t>(redtune_dtype_bytes(dtype));
     if (count > DIMENSIONS_MAX)
         fail(PyExc_ValueError, "cannot %s: it has %zu dimensions, and at most %d are reduced",
              purpose, count, DIMENSIONS_MAX);
@@ -195,7 +199,7 @@ void array::put_extents(nb::handle sizes, nb::handle steps, const char *purpose)
     for (size_t i = 0; i < count; i++) {
         extents[i] = nb::cast<int64_t>(sizes[i]);
         if (strides)
-            extents[DIMENSIONS_MAX + i] = nb::cast<int64_t>(steps[i]) / static_cast<int64_t>(bytes);
+            extents[DIMENSIONS_MAX + i] = stride_of(nb::cast<int64_t>(steps[i]), bytes, purpose);
     }
 }
 
@@ -261,14 +265,30 @@ void array::read_exchange(nb::handle object, const char *purpose) {
 
 // ---- any array ---------------------------------------------------------------------------------
 
+// By what Python's own protocols say. A value of the wrong type there is the array's fault.
+bool array::read_protocol(nb::handle object, const char *purpose) try {
+    nb::object interface = nb::none();
+    if (library->has_buffer)
+        read_buffer(object, purpose);
+    else if (library->has_dlpack)
+        read_capsule(object, purpose);
+    else if (!(interface = nb::getattr(object, "__cuda_array_interface__", nb::none())).is_none())
+        read_interface(object, interface, purpose);
+    else
+        return false;
+    return true;
+} catch (const nb::cast_error &) {
+    fail(PyExc_TypeError,
+         "cannot %s: its %s holds a value of the wrong type; report it to those who make %s",
+         purpose, library->has_dlpack ? "__dlpack_device__" : "__cuda_array_interface__",
+         nb::type_name(nb::handle(object.type())).c_str());
+}
+
 void array::read(nb::handle object, const char *purpose) {
     if (lender != NOBODY) give_back();
     library = library_of(object);
     if (library->api) return read_exchange(object, purpose);
-    if (library->has_buffer) return read_buffer(object, purpose);
-    if (library->has_dlpack) return read_capsule(object, purpose);
-    nb::object interface = nb::getattr(object, "__cuda_array_interface__", nb::none());
-    if (!interface.is_none()) return read_interface(object, interface, purpose);
+    if (read_protocol(object, purpose)) return;
     fail(PyExc_TypeError,
          "cannot %s: %s is no array, as it has neither __dlpack__ nor "
          "__cuda_array_interface__; make it one, as by numpy.asarray(x)",

@@ -35,6 +35,7 @@ struct array {
     void read_place(const DLTensor &tensor);
     void read_tensor(const DLTensor &tensor, const char *purpose);
     void read_exchange(nb::handle object, const char *purpose);
+    bool read_protocol(nb::handle object, const char *purpose); // false: it has none
     void read_capsule(nb::handle object, const char *purpose);
     void read_buffer(nb::handle object, const char *purpose);
     void read_interface(nb::handle object, const nb::object &interface, const char *purpose);

@@ -22,6 +22,23 @@ class Unlisted:
     __cuda_array_interface__ = sim_memory.asarray(X, sim_memory.Interfaced).__cuda_array_interface__
 
 
+class Faulty:
+    """An array whose description has something else in one place."""
+
+    def __init__(self, **wrong):
+        self.__cuda_array_interface__ = {**Unlisted.__cuda_array_interface__, **wrong}
+
+
+class FaultyDevice:
+    """An array that lies on a device without a number."""
+
+    def __dlpack_device__(self):
+        return ("cuda", 0)
+
+    def __dlpack__(self, **_):
+        return None
+
+
 # The call, the exception's type, and words that its text has.
 WRONG = [
     # What is no array.
@@ -31,11 +48,15 @@ WRONG = [
     (lambda: redtune.sum(), TypeError, "missing 1 required positional argument: 'x'", ""),
     (lambda: redtune.sum(X, axes=1), TypeError, "unexpected keyword argument 'axes'", ""),
     (lambda: redtune.sum(Unlisted()), TypeError, "Unlisted", "give the result's array as out"),
+    (lambda: redtune.sum(Faulty(shape=("2", 3))), TypeError, "interface__ holds", "wrong type"),
+    (lambda: redtune.sum(Faulty(data=(None, False))), TypeError, "interface__ holds", "Faulty"),
+    (lambda: redtune.sum(FaultyDevice()), TypeError, "__dlpack_device__ holds", "wrong type"),
     (lambda: redtune.sum(numpy.ma.masked_array(X, X > 1)), TypeError, "masked", "x.filled(0)"),
     # Elements and dtypes.
     (lambda: redtune.sum(X.astype("c8")), TypeError, "complex numbers", "imaginary parts"),
     (lambda: redtune.sum(X.astype("U1")), TypeError, "elements are <U1", "convert it"),
     (lambda: redtune.sum(X.astype("O")), TypeError, "elements are object", "convert it"),
+    (lambda: redtune.sum(X.astype("M8[s]")), TypeError, "elements are datetime64[s]", "convert it"),
     (lambda: redtune.sum(X.astype(">f4")), TypeError, "bytes", "newbyteorder"),
     (lambda: redtune.sum(X.astype("f16")), TypeError, "elements are", "convert it"),
     (lambda: redtune.max(X > 1), TypeError, "max of bools", "convert"),
@@ -51,6 +72,7 @@ WRONG = [
     (lambda: redtune.sum(X, axis=True), TypeError, "axis True", "an integer"),
     (lambda: redtune.sum(X, axis=()), ValueError, "axis is ()", "None reduces"),
     (lambda: redtune.sum(X[:, ::-1]), ValueError, "stride", "copy the array"),
+    (lambda: redtune.sum(Faulty(strides=(14, 6))), ValueError, "stride of 14 bytes", "copy"),
     (lambda: redtune.sum(numpy.ones((2, 3, 4), "f4"), axis=(0, 2)), ValueError, "axes", "copy"),
     (lambda: redtune.sum(numpy.ones((4, 6), "f4")[:, ::2], axis=0), ValueError, "overlap", "copy"),
     # Two inputs.
@@ -98,6 +120,8 @@ WRONG = [
     (lambda: redtune.plan(G)(*[G] * 5), TypeError, "at most 4", "5 were given"),
     (lambda: redtune.plan(G)(sim_memory.asarray(X.T)), ValueError, "shape", "make a plan for it"),
     (lambda: redtune.configure(device="gpu"), ValueError, "device='gpu'", "number"),
+    (lambda: redtune.configure(device=2**40), ValueError, "device=1099511627776", "number"),
+    (lambda: redtune.configure(device="\u0663"), ValueError, "device=", "number"),
     (lambda: redtune.configure(trust="some"), ValueError, "trust='some'", "verified"),
     (lambda: redtune.configure(ops="no-such.lua"), OSError, "no-such.lua", ""),
     (lambda: redtune.explain("suum", gpu="H200"), ValueError, "suum", ""),
