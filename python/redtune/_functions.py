@@ -218,6 +218,8 @@ def _take(op, parameters):
     """The op's number, the values of its parameters, and the type of several results or None."""
     op = _ALIASES.get(op, op)
     if op not in _known:
+        if not isinstance(op, str) or "\0" in op:
+            raise TypeError(f'cannot compute op={op!r}: give an op\'s name, such as "sum"')
         number = _core.op_find(op)
         _, _, _, outputs, usual = _core.op_facts(number)
         _known[op] = number, dict(usual), _results(op, outputs) if len(outputs) > 1 else None

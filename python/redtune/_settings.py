@@ -57,6 +57,8 @@ def configure(
     name = str(device)
     if name != "sim" and not (name.isascii() and name.isdecimal() and len(name) < 10):
         raise ValueError(f'cannot configure device={device!r}: give a GPU\'s number, or "sim"')
+    if machine is not None and not isinstance(machine, str):
+        raise TypeError(f'cannot configure machine={machine!r}: a label is wanted, such as "a1"')
     command = _bundle.command() if worker else None
     record = None if record is None else os.fspath(record)
     files = _joined(ops, "ops")

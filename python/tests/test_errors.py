@@ -107,6 +107,8 @@ WRONG = [
     # Ops, parameters, streams, plans and settings.
     (lambda: redtune.suum, AttributeError, "no attribute 'suum'", ""),
     (lambda: redtune.reduce(X, op="suum"), ValueError, "'suum'", "sum, prod"),
+    (lambda: redtune.reduce(X, op=None), TypeError, "op=None", "name"),
+    (lambda: redtune.reduce(X, op="sum\0"), TypeError, "op='sum\\x00'", "name"),
     (lambda: redtune.var(X, ddof="one"), TypeError, "ddof='one'", "a number"),
     (lambda: redtune.sum(X, ddof=1), TypeError, "unexpected keyword argument 'ddof'", ""),
     (lambda: redtune.sum(G, stream="main"), TypeError, "'main' as stream", "address"),
@@ -122,6 +124,7 @@ WRONG = [
     (lambda: redtune.configure(device="gpu"), ValueError, "device='gpu'", "number"),
     (lambda: redtune.configure(device=2**40), ValueError, "device=1099511627776", "number"),
     (lambda: redtune.configure(device="\u0663"), ValueError, "device=", "number"),
+    (lambda: redtune.configure(machine=5), TypeError, "machine=5", "a label"),
     (lambda: redtune.configure(trust="some"), ValueError, "trust='some'", "verified"),
     (lambda: redtune.configure(ops="no-such.lua"), OSError, "no-such.lua", ""),
     (lambda: redtune.explain("suum", gpu="H200"), ValueError, "suum", ""),
