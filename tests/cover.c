@@ -85,13 +85,14 @@ static void want_pairs(cover *self, cover_scope scope) {
                     set_missing(self, p, is_wanted(self, p.first, p.second, scope));
 }
 
-static bool find_missing(const cover *self, pair *out) {
+static bool find_missing(const cover *self, cover_scope scope, pair *out) {
     pair p;
     for (p.first = 0; p.first < self->factors; p.first++)
         for (p.second = p.first + 1; p.second < self->factors; p.second++)
             for (p.first_value = 0; p.first_value < self->values[p.first]; p.first_value++)
                 for (p.second_value = 0; p.second_value < self->values[p.second]; p.second_value++)
-                    if (self->missing[p.first][p.first_value][p.second][p.second_value]) {
+                    if (self->missing[p.first][p.first_value][p.second][p.second_value] &&
+                        is_wanted(self, p.first, p.second, scope)) {
                         *out = p;
                         return true;
                     }
@@ -168,9 +169,10 @@ static redtune_status find_point(cover *self, pair wanted, index_point *best, in
     return status;
 }
 
-static redtune_status find_points(cover *self, cover_point *out, size_t *made, redtune_error *err) {
+static redtune_status find_points(cover *self, cover_scope scope, cover_point *out, size_t *made,
+                                  redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    for (pair wanted; !status && find_missing(self, &wanted);) {
+    for (pair wanted; !status && find_missing(self, scope, &wanted);) {
         index_point point;
         int pairs = 0;
         status = find_point(self, wanted, &point, &pairs, err);
@@ -182,6 +184,7 @@ static redtune_status find_points(cover *self, cover_point *out, size_t *made, r
         if (!pairs) continue;
         mark(self, &point);
         out[*made].point = point_of(self, point);
+        out[*made].scope = scope;
         status = problem_of(self, point, &out[(*made)++].problem);
     }
     return status;
@@ -209,7 +212,8 @@ redtune_status cover_pairs(rdt_codegen *codegen, const rdt_facts *facts, const c
     for (int i = 0; i < self->space->param_count; i++)
         self->values[PARAMS + i] = self->space->param[i].value_count;
     want_pairs(self, set->scope);
-    status = find_points(self, out, &made, err);
+    status = find_points(self, COVER_KERNELS, out, &made, err);
+    if (!status) status = find_points(self, set->scope, out, &made, err);
     if (!status) {
         *points = out;
         *count = made;

@@ -5,17 +5,18 @@
 
 #include "codegen/codegen.h"
 
-typedef struct cover_point {
-    redtune_problem problem; /* resolved */
-    rdt_point point;
-} cover_point;
-
 /* Which pairs are covered. No launch parameter is paired with op or dtype: it does not enter the
  * kernel. */
 typedef enum cover_scope {
     COVER_KERNELS,  /* all but op with dtype, of which there are too many to compile often */
     COVER_PROBLEMS, /* op with dtype, too */
 } cover_scope;
+
+typedef struct cover_point {
+    redtune_problem problem; /* resolved */
+    rdt_point point;
+    cover_scope scope; /* those of COVER_KERNELS cover its pairs alone, and come first */
+} cover_point;
 
 /* Of what the set is. */
 typedef struct cover_set {
