@@ -53,7 +53,7 @@ static void check_cost(const regret *found, redtune_effort effort, bool exact) {
 /* What takes long to find is kept. */
 static double best_of(const tune *self, const rdt_trial *trial, size_t *points) {
     static struct {
-        const rdt_facts *gpu;
+        rdt_facts gpu;
         bool recorded;
         redtune_problem problem;
         rdt_cache_state cache;
@@ -61,15 +61,16 @@ static double best_of(const tune *self, const rdt_trial *trial, size_t *points) 
         size_t points;
     } known[512];
     static size_t known_count;
+    const rdt_facts *gpu = self->oracle.facts;
     const bool recorded = self->oracle.record != NULL;
     size_t at = 0;
     while (at < known_count &&
-           (known[at].gpu != self->oracle.facts || known[at].recorded != recorded ||
+           (strcmp(known[at].gpu.name, gpu->name) != 0 || known[at].recorded != recorded ||
             known[at].cache != trial->cache || known[at].problem.dtype != trial->problem.dtype ||
             known[at].problem.count != trial->problem.count))
         at++;
     if (at == known_count) {
-        known[at].gpu = self->oracle.facts;
+        known[at].gpu = *gpu;
         known[at].recorded = recorded;
         known[at].problem = trial->problem;
         known[at].cache = trial->cache;
