@@ -53,7 +53,7 @@ static void check_good(bench *self, const redtune_problem *problem) {
 
 static void check_shapes(redtune_op op, redtune_dtype dtype, const rdt_extents *extents,
                          size_t count) {
-    redtune_problem problems[COLUMNS];
+    redtune_problem problems[COLUMNS] = {{.op = op}};
     bench self = {.source = NULL};
     for (size_t i = 0; i < count; i++) problems[i] = shape(op, dtype, extents[i]);
     CHECK_OK(bench_open(&self, problems, count), err);
