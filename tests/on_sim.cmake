@@ -27,7 +27,7 @@ endforeach()
 # Those that go over many kernels and look at their results alone. NVRTC takes most of their time: less
 # where it optimises less. "mid" takes NVRTC less time than "min", and the simulated GPU more: arrays stay
 # in local memory. With all that it can do they run where the label is asked for, as on a GPU.
-set(quick_min accumulate accuracy kernels ops order order_segments short)
+set(quick_min accumulate accuracy accuracy_values kernels ops order order_segments short)
 set(quick_mid columns evaluator_segments operands random_segments results rows segments skewed staged thin)
 # Each of these makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them
 # together would drive each other out, and a second run would find none.

@@ -1,7 +1,6 @@
 /* Facts about accurate sums on a GPU: on elements whose sum is tiny beside them, as Kahan,
  * Anderson, and Ogita, Rump and Oishi made them, compensated results are as near to the exact ones
  * as docs/accuracy.md says, and exact ones are the nearest there are, in every layout. */
-#include <float.h>
 #include <math.h>
 #include "check.h"
 #include "ill_conditioned.h"
@@ -338,79 +337,8 @@ static void plain_sums_are_beyond_the_bound(void) {
     subject_close(&self);
 }
 
-/* ---- what is no number ----------------------------------------------------------------------- */
-
-/* Zeros between the elements, so that they are different threads'. */
-static void check_rule(redtune_op op, redtune_dtype dtype, redtune_accuracy accuracy,
-                       const double *x, uint64_t count, double wanted) {
-    enum { APART = 37 };
-    const redtune_problem asked = {
-        .op = op, .dtype = dtype, .count = count * APART, .accuracy = accuracy};
-    redtune_problem problem;
-    subject self;
-    redtune_value got = {.u64 = 0};
-    memset(elements[0], 0, sizeof elements[0]);
-    for (uint64_t i = 0; i < count; i++) elements[0][i * APART] = x[i];
-    CHECK_OK(rdt_problem_resolve(&asked, &problem, &err), err);
-    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
-    const redtune_value expected = rdt_scalar_from_real(problem.result, wanted);
-    write_inputs(&self, problem.count);
-    CHECK_OK(subject_reduce(&self, inputs[0].address, problem.count, &got, &err), err);
-    subject_same(&self, problem.count, &got, &expected, "of which the first is %g", *x);
-    subject_close(&self);
-}
-
-static void infinities_and_zeros_follow_the_rules_of_plain_sums(void) {
-    static const struct {
-        double x[4], sum;
-    } cases[] = {
-        {{INFINITY, 1, 2, 3}, INFINITY},
-        {{1, -INFINITY, 1, 1}, -INFINITY},
-        {{INFINITY, 1, -INFINITY, 1}, NAN},
-        {{1, NAN, INFINITY, 1}, NAN},
-        {{FLT_MAX, FLT_MAX, 0, 0}, 2.0 * FLT_MAX}, /* as f32 it is infinite */
-        {{-0.0, -0.0, -0.0, -0.0}, 0},
-        {{0x1p-149, 0x1p-149, 0, 0}, 0x1p-148},
-    };
-    const redtune_accuracy compensated = REDTUNE_ACCURACY_COMPENSATED,
-                           exact = REDTUNE_ACCURACY_EXACT;
-    if (!gpu.context) SKIP("there is no GPU");
-    for (redtune_dtype dtype = REDTUNE_F32; dtype <= REDTUNE_F64; dtype++) {
-        for (size_t i = 0; i < sizeof cases / sizeof *cases && !check_state.failed; i++) {
-            check_rule(REDTUNE_SUM, dtype, compensated, cases[i].x, 4, cases[i].sum);
-            check_rule(REDTUNE_SUM, dtype, exact, cases[i].x, 4, cases[i].sum);
-        }
-        check_rule(REDTUNE_SUM, dtype, compensated, cases[0].x, 0, 0);
-        check_rule(REDTUNE_SUM, dtype, exact, cases[0].x, 0, 0);
-        check_rule(REDTUNE_MEAN, dtype, compensated, cases[0].x, 0, NAN);
-        check_rule(REDTUNE_NORM2, dtype, compensated, cases[1].x, 4, INFINITY);
-    }
-}
-
-/* In a plain sum the first two are infinite; others are 2^-149 off half a unit. */
-static void exact_sums_round_once(void) {
-    static const struct {
-        double x[4], sum;
-    } cases[] = {
-        {{FLT_MAX, FLT_MAX, -FLT_MAX, 1}, FLT_MAX},
-        {{FLT_MAX, 0x1p102f, 0, 0}, FLT_MAX},
-        {{FLT_MAX, 0x1p103f, 0, 0}, INFINITY},
-        {{FLT_MAX, 0x1p103f, -0x1p-149f, 0}, FLT_MAX},
-        {{0x1p-149f, -0x1p-149f, 0, 0}, 0},
-        {{1, 0x1p-24f, 0, 0}, 1},
-        {{1, 0x1p-24f, 0x1p-149f, 0}, 1 + 0x1p-23f},
-        {{-1, -0x1p-24f, 0x1p-149f, 0}, -1},
-        {{1 + 0x1p-23f, 0x1p-24f, -0x1p-149f, 0}, 1 + 0x1p-23f},
-    };
-    if (!gpu.context) SKIP("there is no GPU");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases && !check_state.failed; i++)
-        check_rule(REDTUNE_SUM, REDTUNE_F32, REDTUNE_ACCURACY_EXACT, cases[i].x, 4, cases[i].sum);
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(infinities_and_zeros_follow_the_rules_of_plain_sums),
-        FACT(exact_sums_round_once),
         FACT(plain_sums_are_beyond_the_bound),
         FACT(whole_arrays_are_within_the_bound),
         FACT(rows_are_within_the_bound),
