@@ -50,7 +50,7 @@ enum statement {
 
 const rdt_sqlite_kind rdt_tuning_kind = {
     .what = "tuning database",
-    .remedy = "name another with --db or REDTUNE_DB",
+    .remedy = "name another with --db or REDTUNE_DB, of the system with REDTUNE_SYSTEM_DB",
     .settings = "PRAGMA synchronous=EXTRA; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                 "PRAGMA temp_store=MEMORY",
     .schema = &rdt_schema_tuning,

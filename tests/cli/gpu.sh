@@ -291,6 +291,15 @@ reduce_says_more_when_asked() {
 }
 
 # Also those of another GPU: the file is the one that a simulated one writes.
+a_systems_database_that_is_none_is_named() {
+    { npy "'<i4'" "(6,)"; integers 4 6; } >six.npy
+    echo "text in place of a database" >text.db
+    REDTUNE_SYSTEM_DB=text.db run "$redtune" reduce six.npy
+    want_exit 0
+    want_in_err "cannot open tuning database text.db: it is not an SQLite file"
+    want_in_err "REDTUNE_SYSTEM_DB"
+}
+
 bits_are_written_and_compared() {
     run "$redtune" verify --bits fleet.bits
     want_exit 0
@@ -323,4 +332,4 @@ check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_
     reduce_takes_two_files reduce_names_several_results \
     reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_standard_input \
     reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked \
-    bits_are_written_and_compared doctor_finds_everything
+    a_systems_database_that_is_none_is_named bits_are_written_and_compared doctor_finds_everything
