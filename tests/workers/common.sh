@@ -2,6 +2,8 @@
 # and the query program.
 . "${BASH_SOURCE%/*}/../cli/check.sh"
 query=$(realpath "$3")
+# Compiling is disturbed, too, unless the test says that it disturbs none.
+[ -n "${suites_kernels-}" ] || export XDG_CACHE_HOME=$folder/cache
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 

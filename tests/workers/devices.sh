@@ -1,4 +1,5 @@
 # Several GPUs, and parts of a tune.
+suites_kernels=yes
 . "${BASH_SOURCE%/*}/common.sh"
 # Those of the launcher that runs this.
 unset "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}" "${!MPI_@}" "${!MV2_@}" "${!FLUX_@}" \

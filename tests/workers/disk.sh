@@ -4,7 +4,6 @@
 # usage: disk.sh REDTUNE HEADER TEST_QUERY FAULTY_NVRTC
 faulty=$(realpath "$4")
 . "${BASH_SOURCE%/*}/common.sh"
-export XDG_CACHE_HOME=$folder/cache # compiling is disturbed, too
 
 # started DATABASE: once something is measured; fails the fact if the tune ends before.
 await_rows() {

@@ -1,6 +1,5 @@
 # Candidates that fault, trap or never end cost themselves and nothing else.
 . "${BASH_SOURCE%/*}/common.sh"
-export XDG_CACHE_HOME=$folder/cache # compiling is disturbed, too
 . "${BASH_SOURCE%/*}/plant.sh"
 small=(--dtype f64 --size 512)
 # What never ends is for the tune to find out, and not for the simulated GPU.

@@ -1,7 +1,6 @@
 # Ctrl-C at random moments: the tune ends with 130, keeps what it has, and leaves no worker. The
 # fourth argument is how many, the fifth the seed. Prints the longest time that one took to end.
 . "${BASH_SOURCE%/*}/common.sh"
-export XDG_CACHE_HOME=$folder/cache # compiling is disturbed, too
 interrupts=$4 longest_ms=1500
 RANDOM=$5
 if [ "$interrupts" -lt 50 ]; then longest_ms=500; fi

@@ -1,7 +1,6 @@
 # A tune that is killed at random moments loses nothing and ends like one that is not disturbed.
 # The fourth argument is the number of kills, the fifth the seed.
 . "${BASH_SOURCE%/*}/common.sh"
-export XDG_CACHE_HOME=$folder/cache # compiling is disturbed, too
 kills=$4 longest_ms=1500
 RANDOM=$5
 if [ "$kills" -lt 50 ]; then

@@ -1,6 +1,5 @@
 # Workers whose parent is killed go with it, also while they wait for a GPU that hangs.
 . "${BASH_SOURCE%/*}/common.sh"
-export XDG_CACHE_HOME=$folder/cache # compiling is disturbed, too
 small=(--dtype f64 --size 512 --effort quick)
 export REDTUNE_SIM_LIMIT=1T REDTUNE_SIM_IDLE=1T
 

@@ -1,5 +1,6 @@
 # What redtune verify finds: measurements that hold, that flatter, and that were of kernels which
 # fault, give wrong results or do not end on this GPU.
+suites_kernels=yes
 . "${BASH_SOURCE%/*}/common.sh"
 . "${BASH_SOURCE%/*}/plant.sh"
 small=(--dtype f64 --size 512)
