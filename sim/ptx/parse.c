@@ -84,7 +84,8 @@ sim_type sim_parse_type(sim_text name) {
     return SIM_TYPE_NONE;
 }
 
-bool sim_parse_file(sim_parser *p) {
+/* .file's rest */
+static bool take_file(sim_parser *p) {
     uint64_t number = 0, ignored = 0;
     if (!sim_parse_integer(p, &number)) return false;
     if (p->token.kind != SIM_TOKEN_STRING) return sim_parse_unexpected(p, "a file name");
@@ -286,7 +287,7 @@ static const struct {
     bool (*take)(sim_parser *p);
 } module_directives[] = {
     {".version", take_version}, {".target", take_target}, {".address_size", take_address_size},
-    {".file", sim_parse_file},  {".entry", take_entry},   {".func", skip_function},
+    {".file", take_file},       {".entry", take_entry},   {".func", skip_function},
     {".section", take_section}, {".loc", sim_parse_loc},
 };
 

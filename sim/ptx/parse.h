@@ -55,8 +55,7 @@ sim_type sim_parse_type(sim_text name);
 /* .global .align 4 .b8 name[16] = {…}; the token is the state space. */
 bool sim_parse_variable(sim_parser *p, bool is_extern);
 
-/* .file's and .loc's rest */
-bool sim_parse_file(sim_parser *p);
+/* .loc's rest */
 bool sim_parse_loc(sim_parser *p);
 
 /* The body of p->function, from its { to its }. */

@@ -7,10 +7,6 @@
 #include "cli/input_files.h"
 #include "cli/results.h"
 
-/* The sizes of the file's array: those of its header, or of --shape for raw elements. */
-redtune_status rdt_array_file_shape(const rdt_options *options, const rdt_element_file *input,
-                                    rdt_shape_array *out, redtune_error *err);
-
 /* Folds the array along the options' axes into the problem, whose op and dtype are set, and gives
  * the dtype and shape of each of the op's results; their values are not there yet. */
 redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element_file *input,

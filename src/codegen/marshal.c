@@ -113,7 +113,8 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "accuracy");
 }
 
-void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem) {
+/* The class with count, outer, inner, outer_step and step. */
+static void push_problem(lua_State *state, const redtune_problem *problem) {
     rdt_marshal_push_class(state, problem);
     const rdt_extents extents = rdt_problem_extents(problem);
     const struct {
@@ -167,7 +168,7 @@ void rdt_marshal_push_case(lua_State *state, rdt_codegen *codegen, rdt_case at) 
     rdt_pushed *last = &codegen->pushed;
     if (!last->is_whole || !rdt_marshal_is_case(&last->asked, at)) {
         last->is_whole = false;
-        rdt_marshal_push_problem(state, at.problem);
+        push_problem(state, at.problem);
         lua_rawsetp(state, LUA_REGISTRYINDEX, &last->asked.problem);
         rdt_marshal_push_facts(state, at.facts);
         lua_rawsetp(state, LUA_REGISTRYINDEX, &last->asked.facts);

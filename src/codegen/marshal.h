@@ -87,10 +87,8 @@ void rdt_marshal_push_config(lua_State *state, const rdt_space *space, const rdt
 void rdt_marshal_read_config(lua_State *state, int table, const rdt_space *space, rdt_point *out);
 /* A family's order: "fixed", "any", or "free", which it may leave out; -1: any. */
 int rdt_marshal_family_order(lua_State *state, int table);
-/* {op, dtype, result, second, acc, layout, order, resumes, counts}; with count, outer, inner,
- * outer_step and step. */
+/* {op, dtype, result, second, acc, layout, order, accuracy, resumes, counts, placed} */
 void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem);
-void rdt_marshal_push_problem(lua_State *state, const redtune_problem *problem);
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts);
 /* The problem and the facts, in tables that no rule changes. */
 void rdt_marshal_push_case(lua_State *state, rdt_codegen *codegen, rdt_case at);

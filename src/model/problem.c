@@ -216,13 +216,14 @@ uint64_t rdt_problem_input_bytes(const redtune_problem *problem) {
     return (uint64_t)rdt_op_find(problem->op)->inputs * redtune_dtype_bytes(problem->dtype);
 }
 
-uint64_t rdt_problem_output_bytes(const redtune_problem *problem) {
+/* Of one result of each output. */
+static uint64_t output_bytes(const redtune_problem *problem) {
     return redtune_dtype_bytes(problem->result) + redtune_dtype_bytes(rdt_problem_second(problem));
 }
 
 double rdt_problem_bytes(const redtune_problem *problem) {
     return (double)rdt_problem_elements(problem) * (double)rdt_problem_input_bytes(problem) +
-           (double)rdt_problem_results(problem) * (double)rdt_problem_output_bytes(problem);
+           (double)rdt_problem_results(problem) * (double)output_bytes(problem);
 }
 
 uint64_t rdt_problem_reach(const redtune_problem *problem) {

@@ -127,9 +127,8 @@ uint64_t rdt_problem_reach(const redtune_problem *problem);
 /* Bytes of the elements that are reduced, of all inputs, and of the results, of all outputs: what
  * every figure in bytes per time counts. Elements of several results count for each. */
 double rdt_problem_bytes(const redtune_problem *problem);
-/* Bytes of one element of each input; of one result of each output. */
+/* Bytes of one element of each input. */
 uint64_t rdt_problem_input_bytes(const redtune_problem *problem);
-uint64_t rdt_problem_output_bytes(const redtune_problem *problem);
 /* The problems of a class up to some sizes, each the most that any of them has. */
 typedef struct rdt_domain {
     redtune_problem problem;        /* any of the class, resolved */
