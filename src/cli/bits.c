@@ -4,12 +4,14 @@
  * index alone: all digits, several magnitudes, both signs. */
 #include "cli/bits.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "cli/command.h"
 #include "cli/device.h"
 #include "cli/message.h"
+#include "cli/output.h"
 
 enum { LINE_BYTES = 160 };
 
@@ -120,41 +122,65 @@ static redtune_status compute_standard(const rdt_options *options, char lines[PR
     return status;
 }
 
-/* How many lines differ from those of the file; each is printed. */
-static int compare_with_file(FILE *file, char lines[PROBLEMS][LINE_BYTES]) {
-    char there[LINE_BYTES];
-    int differ = 0;
-    for (int i = 0; i < PROBLEMS; i++) {
-        if (!fgets(there, sizeof there, file)) there[0] = '\0';
-        there[strcspn(there, "\n")] = '\0';
-        if (!strcmp(there, lines[i])) continue;
-        printf("here  %s\nthere %s\n", lines[i], there);
-        differ++;
-    }
-    return differ;
+/* How many bytes of a line name its problem. */
+static size_t name_bytes(const char *line) {
+    const char *end = line;
+    for (int words = 0; words < 3; words++) end = strchr(end, ' ') + 1;
+    return (size_t)(end - line);
 }
 
-static int write_bits(const char *path, char lines[PROBLEMS][LINE_BYTES]) {
-    FILE *file = fopen(path, "wx");
-    for (int i = 0; file && i < PROBLEMS; i++) fprintf(file, "%s\n", lines[i]);
-    const int failed = !file || ferror(file);
-    if ((file && fclose(file)) || failed) {
-        rdt_message_print("cannot write %.300s: is its folder there, with room on the disk?", path);
-        return RDT_EXIT_FAILED;
+/* How many lines differ from those of the file; each is printed. */
+static redtune_status compare_with_file(const char *path, FILE *file,
+                                        char lines[PROBLEMS][LINE_BYTES], int *differ,
+                                        redtune_error *err) {
+    char there[PROBLEMS][LINE_BYTES];
+    for (int i = 0; i < PROBLEMS; i++) {
+        const size_t name = name_bytes(lines[i]);
+        if (!fgets(there[i], LINE_BYTES, file) || strncmp(there[i], lines[i], name))
+            return rdt_message_set(err, REDTUNE_FILE, 0,
+                                   "cannot compare with %.300s: its line %d has no bits of '%.*s'; "
+                                   "name a file that redtune verify --bits wrote, or a new one",
+                                   path, i + 1, (int)name - 1, lines[i]);
+        there[i][strcspn(there[i], "\n")] = '\0';
     }
-    return RDT_EXIT_DONE;
+    *differ = 0;
+    for (int i = 0; i < PROBLEMS; i++) {
+        if (!strcmp(there[i], lines[i])) continue;
+        printf("here  %s\nthere %s\n", lines[i], there[i]);
+        ++*differ;
+    }
+    return REDTUNE_OK;
+}
+
+static redtune_status write_bits(const char *path, char lines[PROBLEMS][LINE_BYTES],
+                                 redtune_error *err) {
+    char text[PROBLEMS * LINE_BYTES];
+    size_t length = 0;
+    for (int i = 0; i < PROBLEMS; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s\n", lines[i]);
+    return rdt_output_put(path, text, length, err);
 }
 
 int rdt_bits_run(const rdt_options *options) {
     static char lines[PROBLEMS][LINE_BYTES];
+    const char *path = options->bits;
     redtune_error err;
     if (compute_standard(options, lines, &err)) return rdt_message_fail(&err);
-    FILE *file = fopen(options->bits, "r");
-    if (!file) return write_bits(options->bits, lines);
-    const int differ = compare_with_file(file, lines);
-    fclose(file);
+    FILE *file = fopen(path, "r");
+    int differ = 0;
+    redtune_status status;
+    if (file)
+        status = compare_with_file(path, file, lines, &differ, &err);
+    else if (errno == ENOENT)
+        status = write_bits(path, lines, &err);
+    else
+        status = rdt_message_set(&err, REDTUNE_FILE, errno, "cannot read %.300s: %s", path,
+                                 strerror(errno));
+    if (file) fclose(file);
+    if (status) return rdt_message_fail(&err);
+    if (!file) return RDT_EXIT_DONE;
     if (!options->quiet)
         rdt_message_print("%d of %d results have the bits of %.300s", PROBLEMS - differ, PROBLEMS,
-                          options->bits);
+                          path);
     return differ ? RDT_EXIT_FAILED : RDT_EXIT_DONE;
 }

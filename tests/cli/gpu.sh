@@ -314,7 +314,12 @@ bits_are_written_and_compared() {
     want_in_out "here  sum f32 100003 43aceb7a"
     want_in_out "there sum f32 100003 53aceb7a"
     run "$redtune" verify --bits none/fleet.bits
-    want_refused 1 "cannot write none/fleet.bits"
+    want_refused 1 "cannot write none/fleet.bits: No such file or directory"
+    sed -i 5q fleet.bits
+    run "$redtune" verify --bits fleet.bits
+    want_refused 1 "fleet.bits: its line 6 has no bits of 'sum f32 100003'"
+    run "$redtune" verify --bits .
+    want_refused 1 "its line 1 has no bits of 'sum f16 1000'"
 }
 
 doctor_finds_everything() {
