@@ -28,10 +28,11 @@ endforeach()
 # where it optimises less. "mid" takes NVRTC less time than "min", and the simulated GPU more: arrays stay
 # in local memory. With all that it can do they run where the label is asked for, as on a GPU.
 set(quick_min accumulate accuracy accuracy_values kernels ops order order_segments short)
-set(quick_mid columns evaluator_segments operands random_segments results rows segments skewed staged thin)
+set(quick_mid columns columns_api evaluator_segments judge operands random_segments results rows segments
+    segments_api segments_calls skewed staged teams teams_axes thin)
 # Each of these makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them
 # together would drive each other out, and a second run would find none.
-set(many_kernels accuracy columns ops order rows short skewed staged thin)
+set(many_kernels accuracy columns judge ops order rows short skewed staged teams thin)
 foreach(level min mid)
     foreach(module IN LISTS quick_${level})
         if(NOT TARGET test_gpu_${module})
@@ -68,8 +69,12 @@ endif()
 foreach(module teams teams_axes teams_calls teams_join teams_peers teams_segments)
     if(TARGET test_gpu_${module})
         add_dependencies(test_gpu_${module} test-nccl)
-        set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT
-            "REDTUNE_SIM_DEVICES=4;REDTUNE_NCCL=$<TARGET_FILE:test-nccl>")
+        foreach(name gpu.${module} optimised.${module})
+            if(TEST sim.${name})
+                set_property(TEST sim.${name} APPEND PROPERTY ENVIRONMENT
+                    "REDTUNE_SIM_DEVICES=4;REDTUNE_NCCL=$<TARGET_FILE:test-nccl>")
+            endif()
+        endforeach()
     endif()
 endforeach()
 
