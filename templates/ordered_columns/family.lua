@@ -141,6 +141,13 @@ function family.useful(c, p, d)
     return limits.useful(c, p, d, sets(c, p))
 end
 
+-- Threads of a multiprocessor that have registers, as the kernel's launch bounds and compilers have it.
+local function resident(c, p, d)
+    local few = p.dtype.bytes == 4 and limits.accumulator_bytes(p, d) == 4
+        and c.vec * c.unroll * limits.element_bytes(p) <= 128
+    return few and 1024 or 512
+end
+
 -- 128 bytes side by side, as in "columns", and the loads of a vector or 8 in flight.
 function family.default(p, d)
     local bytes = p.dtype.bytes
@@ -160,6 +167,10 @@ function family.default(p, d)
     while c.block > math.max(32, c.width) and c.block // c.width * vector(p) >= 2 * p.count do
         c.block = c.block // 2
     end
+    -- Wider strips, where there are so few of these that their last blocks may wait for the others.
+    if sets(c, p) > d.sm_count // 2 and sets(c, p) <= d.sm_count and tiles(c, p) >= 16 then
+        c.width = 2 * c.width
+    end
     while not is_dealt(c, p) or shared_bytes(c, p, d) > d.shared_bytes_per_block do
         if depth(c) > CHUNK_VECTORS * vector(p) then
             c.block = c.block // 2
@@ -168,11 +179,16 @@ function family.default(p, d)
         end
     end
     limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
-    -- Half as many blocks, where each would have a chunk at most of a long column.
-    local chunk = CHUNK_VECTORS * vector(p)
-    if c.finish ~= "single" and c.per_sm > 1 and p.count >= 32 * chunk
-        and splits(c, p, d) * chunk >= p.count then
-        c.per_sm = c.per_sm // 2
+    if c.finish == "single" then return c end
+    -- All blocks are resident: one that comes when others are done would be waited for.
+    local chunk, most = CHUNK_VECTORS * vector(p), resident(c, p, d)
+    c.per_sm = math.min(c.per_sm, math.max(1, most // c.block))
+    -- Half as many blocks, and larger ones, where each would have a chunk at most of a long column; of
+    -- f32 only where as many values as that are slow to combine.
+    local n = splits(c, p, d)
+    if c.per_sm > 1 and p.count >= 32 * chunk and n * chunk >= p.count and (most < 1024 or n > 128) then
+        c.block, c.per_sm = 2 * c.block, c.per_sm // 2
+        if not family.allowed(c, p, d) then c.block = c.block // 2 end
     end
     return c
 end

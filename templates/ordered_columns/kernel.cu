@@ -10,6 +10,10 @@
 //@ local bits, least = log2(256 // depth), log2(depth * together)
 //@ local shared, node_levels, made = finish ~= "single", 6, "STRIP"
 //@ local ahead = arch >= 90 and not counts
+//@ -- With 64 registers 1024 threads are resident. Compilers take 120 where that many do, of which
+//@ -- elements of 2 bytes need all.
+//@ local few = dtype.bytes == 4 and acc.bytes == 4 and vec * unroll * given.inputs <= 32
+//@ local bounds = few and ("%d, %d"):format(block, 1024 // block) or block
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered_columns" with
 // @{config}
 // compile with --fmad=false
@@ -386,7 +390,7 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
 }
 
 //@ end
-extern "C" __global__ void __launch_bounds__(@{block})
+extern "C" __global__ void __launch_bounds__(@{bounds})
 redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
 {
     // What the arguments alone say is made before the kernel waits for the one before it.
