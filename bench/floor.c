@@ -56,7 +56,7 @@ static void close_shape(void *self) {
 
 /* ---- the shapes ---------------------------------------------------------------------------- */
 
-/* Whether so many blocks ask for enough at a time to be among the fastest. */
+/* Whether the blocks ask for enough at a time to be among the fastest. */
 static bool keeps_busy(const bench_gpu *gpu, const shape *each) {
     uint64_t threads = (uint64_t)each->launch.blocks * (uint64_t)each->threads;
     uint64_t vectors = threads * (uint64_t)each->unroll; /* on their way together */
@@ -64,7 +64,7 @@ static bool keeps_busy(const bench_gpu *gpu, const shape *each) {
            vectors * BENCH_VECTOR_BYTES >= (uint64_t)gpu->sm_count * SM_BYTES_MIN;
 }
 
-/* The grids of redtune's own space, for blocks of that shape; but for plain wastes. */
+/* The grids of redtune's own space for blocks of that shape; none where a tile is mostly idle. */
 static int list_grids(const bench_gpu *gpu, shape each, shape *list) {
     uint64_t tile = (uint64_t)each.threads * (uint64_t)each.unroll;
     uint64_t tiles = (each.launch.vectors + tile - 1) / tile;

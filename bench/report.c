@@ -43,7 +43,7 @@ static void print_size(char out[16], uint64_t bytes) {
     snprintf(out, 16, "%" PRIu64 " %s", bytes, units[unit]);
 }
 
-/* A number of so many columns; what was not measured is a dash. */
+/* A number, width columns wide; a dash: not measured. */
 static void print_cell(FILE *out, int width, int digits, double value) {
     if (value > 0)
         fprintf(out, "  %*.*f", width, digits, value);

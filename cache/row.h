@@ -23,10 +23,10 @@
 const char *rdt_row_check(const rdt_row *row);
 
 /* false, and *row and *gpu (the id of its GPU) undefined, where a column is not of its type, or its
- * value is none of the model's. */
+ * value is invalid in the model. */
 bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu);
 
-/* The same of a row that has the columns of gpu but its id. */
+/* The same of a row that has the columns of gpu except its id. */
 bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu);
 
 /* Each returns SQLite's code. The row must outlive the step. */

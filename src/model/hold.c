@@ -19,7 +19,7 @@ bool rdt_hold_takes_longer(rdt_then_now point) {
                    rdt_winner_noise_ns(point.then, point.now));
 }
 
-/* A trial as it would have been on a GPU that takes so many times as long. */
+/* A trial as it would have been on a GPU that takes `times` as long. */
 static rdt_trial stretch(const rdt_trial *trial, double times) {
     rdt_trial stretched = *trial;
     stretched.median_ns *= times;

@@ -14,7 +14,7 @@
 
 enum { DIMENSIONS_MAX = 64 };
 
-/* How a message ends whose array is none that a problem can say. */
+/* How a message ends where no problem can say the array. */
 #define COPY_IT "copy the array to a packed one with the reduced axes last"
 
 typedef struct array {

@@ -16,7 +16,7 @@ double rdt_scalar_real(redtune_dtype dtype, const void *array, uint64_t index);
 /* A number that orders as the elements of dtype do, -0 before +0; NaN has no place in it. */
 uint64_t rdt_scalar_key(redtune_dtype dtype, const void *array, uint64_t index);
 
-/* Bit for bit the same, but for NaN, of which any equals any. */
+/* Bit for bit the same; any NaN equals any other. */
 bool rdt_scalar_same(redtune_dtype dtype, const redtune_value *a, const redtune_value *b);
 
 /* The value of these low bits. */

@@ -189,7 +189,7 @@ static redtune_status carry(array_reading *self, int input, uint64_t bytes, redt
     return status;
 }
 
-/* Copies so many results of the piece to where they belong. */
+/* Copies count results of the piece to where they belong. */
 static redtune_status take_results(array_reading *self, uint64_t count, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++) {

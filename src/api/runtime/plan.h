@@ -22,8 +22,8 @@ struct redtune_plan {
 redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                              redtune_plan **out, redtune_error *err);
 
-/* Takes what the caller of a plan of rt gives, but for the extents, into *out, and *more if there
- * is more; rt may be NULL. */
+/* Takes what the caller of a plan of rt gives, except the extents, into *out, and *more if
+ * there is more; rt may be NULL. */
 redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *given,
                                      rdt_operands *out, const redtune_operands **more,
                                      redtune_error *err);

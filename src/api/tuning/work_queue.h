@@ -19,7 +19,7 @@ typedef struct rdt_work_queue {
     size_t part_count;
 } rdt_work_queue;
 
-/* How many parts the problems have for so many GPUs, and jobs on each: a class is one part where
+/* How many parts the problems have for the GPUs, and the jobs on each: a class is one part where
  * there are enough of them for all GPUs to be busy to the end, else several; and a plane of shapes
  * where there are more jobs than classes. */
 size_t rdt_work_queue_parts(const rdt_problems *problems, size_t gpus, size_t jobs);
@@ -30,6 +30,6 @@ redtune_status rdt_work_queue_begin(rdt_work_queue *queue, const rdt_problems *p
 void rdt_work_queue_end(rdt_work_queue *queue);
 
 /* Replaces the range that a device tuner has done, empty at first, by its next one; false: nothing
- * is left. Whoever has done the last part of a class joins the parts: sizes between two of them are
+ * is left. The device tuner of a class's last part joins the parts: sizes between two of them are
  * measured as if one had done all. One thread at a time. */
 bool rdt_work_queue_next(rdt_work_queue *queue, rdt_work_range *range);
