@@ -26,7 +26,7 @@ work=$build/tests/python/wheel
 rm -rf "$work/wheels" "$work/site"
 mkdir -p "$work"
 export SKBUILD_BUILD_DIR=$work/build
-export SKBUILD_CMAKE_DEFINE="REDTUNE_BUILD_DIR=$build;CMAKE_CXX_COMPILER_LAUNCHER=$launcher;CMAKE_CXX_FLAGS=-Werror"
+export SKBUILD_CMAKE_DEFINE="REDTUNE_BUILD_DIR=$build;CMAKE_CXX_COMPILER_LAUNCHER=$launcher;CMAKE_CXX_FLAGS=-Werror;CMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"
 python3 -m pip wheel --disable-pip-version-check --no-build-isolation --no-deps --no-index \
     --wheel-dir "$work/wheels" "$source/python" >"$work/log" 2>&1 || {
     tail -n 60 "$work/log"
