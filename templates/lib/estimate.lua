@@ -54,6 +54,11 @@ local function bytes_of(p)
     return 1.0 * p.count * p.inner * p.outer * limits.element_bytes(p)
 end
 
+-- Whether the first round's values are in L2 when it begins.
+function estimate.is_ahead(p)
+    return bytes_of(p) <= AHEAD_BYTES and not p.op.indexed
+end
+
 -- How many bytes memory brings for each that is asked for, where loads side by side are of so many
 -- bytes of a row, and rows are a step apart: it brings 64 at a time, unless they are cached.
 local function waste_of(side, row, step, cached)
@@ -93,7 +98,7 @@ function estimate.time(c, p, d, s)
     local round = s.loads * (LOAD + WORD * c.vec * p.dtype.bytes / 4) + SPILL * lacking
     local tiles = (s.tiles + s.splits - 1) // s.splits
     local block = s.begin + WARP * c.block / 32 + tiles * (ROUND + round) + bytes / (SHARE * rate) + s.meet
-    if total <= AHEAD_BYTES and not p.op.indexed then block = block - ROUND end
+    if estimate.is_ahead(p) then block = block - ROUND end
     -- A wave of all blocks at a time, further ones, and the rest.
     local whole, each = blocks // at_once, bytes / (rate * d.sm_count)
     local left, later = blocks - whole * at_once, BLOCK + block

@@ -93,6 +93,8 @@ end
 -- A row's ends that are no whole loads; a tile of which there is a part only; further rows of the same
 -- threads; a barrier, where these are of several warps.
 local ENDS, PART, FURTHER, BARRIER = 268, 83, 310, 184
+-- Loads of memory beside those that the launch before brought into L2: prefetch_rows asks for one tile.
+local LATE = 300
 -- Work of a multiprocessor for a warp's row that has such ends, and for others.
 local WORK_ENDS, WORK = 45, 10
 
@@ -102,9 +104,11 @@ function family.time(c, p, d)
     local ends = ((p.outer > 1 and p.outer_step or 0) | p.count) % c.vec > 0
     local merges = c.unroll > 1 and c.rows == 1 and c.finish == "single"
     local left, over = p.count % tile(c), merges and c.unroll // 2 or 0
-    -- What is left of the last tile comes with the loads of the one before.
+    -- What is left of the last tile comes with the loads of the one before, which may be in L2 already.
+    local late = 0
     if left > 0 and left < p.count and left <= over * c.lanes * c.vec then
         tiles, left = tiles - 1, 0
+        if tiles == 1 and estimate.is_ahead(p) then late = LATE end
     end
     local side = c.lanes * c.vec
     local most = math.max(1, (p.count + side - 1) // side / splits)
@@ -116,7 +120,7 @@ function family.time(c, p, d)
         row = p.count * bytes, step = 0,
         registers = 20 + 8 * c.rows
             + 27 * c.vec * limits.element_bytes(p) // 4 * (c.unroll + over) * c.rows // 20,
-        begin = (ends and ENDS or 0) + (left > 0 and PART or 0) + FURTHER * (c.rows - 1),
+        begin = (ends and ENDS or 0) + (left > 0 and PART or 0) + FURTHER * (c.rows - 1) + late,
         meet = meet, busy = 0.3 * meet + c.rows * c.block / 32 * (ends and WORK_ENDS or WORK),
     })
 end

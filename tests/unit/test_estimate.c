@@ -184,7 +184,7 @@ static void defaults_are_of_the_family_that_is_faster(void) {
         {REDTUNE_F32, 16, 16384, 1, "rows:lanes=512,unroll=8,finish=single,per_sm=1"},
         {REDTUNE_F16, 4, 1 << 16, 1, "rows:lanes=512,unroll=4,finish=poll"},
         {REDTUNE_F16, 32, 1 << 16, 1, "rows:lanes=1024,finish=single,per_sm=1"},
-        {REDTUNE_F32, 64, 2304, 1, "rows:block=256,lanes=256,unroll=2"},
+        {REDTUNE_F32, 64, 2304, 1, "rows:block=256,lanes=256,unroll=4"},
         {REDTUNE_F32, 1, 118, 233, "columns:vec=1,finish=single,per_sm=1"},
         {REDTUNE_F16, 1, 12, 133, "columns:vec=1,finish=single,per_sm=1"},
         {REDTUNE_F16, 1024, 5, 1, "rows:lanes=8,vec=1"},
