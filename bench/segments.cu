@@ -7,7 +7,8 @@
  *
  * Prints a row per table: microseconds of a call, the median of 5 times 12 calls one after the
  * other on one stream. Inputs below 160 MB have copies, so that no call finds its own in L2. "all"
- * is the time of reading elements and offsets and of writing results at the rate of "read".
+ * is the time of reading elements and offsets and of writing results at the rate of "read", "said"
+ * that of a problem that says what the median and greatest lengths are.
  * Results are held against sums on the host; exits with 1 where one is wrong. */
 #include "calls.cuh"
 #include <cmath>
@@ -147,8 +148,11 @@ double time_read(const table &t, const arrays &a) {
     return us;
 }
 
-// two: with a table of ends.
-double time_segments(const table &t, const arrays &a, const char *config, bool two) {
+// How a call is made: by offsets, by them with median and greatest length said, or with a table of
+// ends.
+enum form { OFFSETS, SAID, ENDS };
+
+double time_segments(const table &t, const arrays &a, const char *config, form how) {
     redtune_problem problem = {};
     redtune_segments segments = {};
     redtune_plan *plan;
@@ -158,9 +162,17 @@ double time_segments(const table &t, const arrays &a, const char *config, bool t
     problem.count = t.elements() / t.segments();
     problem.segmented = REDTUNE_SEGMENTED_EACH;
     problem.config = config;
+    if (how == SAID) {
+        std::vector<long long> length;
+        for (long long i = 0; i < t.segments(); i++)
+            length.push_back(t.offset[i + 1] - t.offset[i]);
+        std::sort(length.begin(), length.end());
+        problem.median = length[length.size() / 2];
+        problem.greatest = length.back();
+    }
     segments.count = t.segments();
     segments.d_begin = a.offset;
-    segments.d_end = two ? a.offset + 1 : nullptr;
+    segments.d_end = how == ENDS ? a.offset + 1 : nullptr;
     segments.d_out[0] = a.out;
     try_redtune(redtune_plan_create(rt, &problem, &plan, &err));
     const double us = time_us([&](int i) {
@@ -190,18 +202,20 @@ int main(int argc, char **argv) {
     for (long long length : {64, 256, 4096}) tables.push_back(half_empty(length, 64 * MI));
     tables.push_back(half_empty(5, 16 * MI));
     rt = open_first_gpu();
-    std::printf("%-34s %9s %9s %9s %9s %9s\n", "us of a call", "read", "all", "offsets", "ends",
-                "cub");
+    std::printf("%-34s %9s %9s %9s %9s %9s %9s\n", "us of a call", "read", "all", "offsets", "said",
+                "ends", "cub");
     for (const table &t : tables) {
         arrays a = upload(t);
         const double cub = time_cub(t, a), read = time_read(t, a);
-        const double ends = time_segments(t, a, config, true);
+        const double ends = time_segments(t, a, config, ENDS);
         bool right = is_right(t, a);
-        const double offsets = time_segments(t, a, config, false);
+        const double said = time_segments(t, a, config, SAID);
+        right = is_right(t, a) && right;
+        const double offsets = time_segments(t, a, config, OFFSETS);
         right = is_right(t, a) && right;
         const double all = read * (1 + 3.0 * (double)t.segments() / (double)t.elements());
-        std::printf("%-34s %9.1f %9.1f %9.1f %9.1f %9.1f%s\n", t.name.c_str(), read, all, offsets,
-                    ends, cub, right ? "" : " WRONG");
+        std::printf("%-34s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f%s\n", t.name.c_str(), read, all,
+                    offsets, said, ends, cub, right ? "" : " WRONG");
         product *= cub / offsets;
         wrong |= !right;
         release(a);
