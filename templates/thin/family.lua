@@ -68,6 +68,18 @@ function family.useful(c, p, d)
     return c.strips * c.vec <= 32 and words(c, p) <= 32
 end
 
+-- Inputs up to which `columns`, which prefetches and has several threads for a column, is as fast or
+-- faster: with rows aligned for its loads, and without.
+local SMALL_BYTES, SMALL_ODD_BYTES = 1 << 22, 3 << 19
+
+-- There the first is the default, too, since this kernel is four times as slow where only the start of
+-- the input is not aligned.
+function family.yields(p)
+    if p.count < 2 then return false end
+    local most = aligned_vec(p) * p.dtype.bytes >= 8 and SMALL_BYTES or SMALL_ODD_BYTES
+    return p.count * p.inner * p.outer * p.dtype.bytes <= most
+end
+
 -- Of columns of several elements these are what is in flight, and two strips of narrow loads. What is
 -- only converted gains nothing by a second strip, and 16-byte loads lose 5 %.
 function family.default(p, d)

@@ -158,10 +158,10 @@ static void defaults_are_near_the_best_estimate(void) {
     }
 }
 
-/* By an H200: loads of one element where rows are not aligned alike, without skew; a thread for
- * each column of a few dozen elements, with all of them in flight; no overlap of strips where
- * narrow elements are aligned to 8 bytes; a block for each of a few long rows; whole rows of 32
- * bytes by one thread each; as many bytes in flight by narrow loads. */
+/* By an H200: loads of one element where rows are not aligned alike, without skew, unless there are
+ * few bytes; a thread for each column of a few dozen elements, with all of them in flight; no
+ * overlap of strips where narrow elements are aligned to 8 bytes; a block for each of a few long
+ * rows; whole rows of 32 bytes by one thread each; as many bytes in flight by narrow loads. */
 static void defaults_are_of_the_family_that_is_faster(void) {
     static const struct {
         redtune_dtype dtype;
@@ -171,6 +171,10 @@ static void defaults_are_of_the_family_that_is_faster(void) {
         {REDTUNE_F16, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=8"},
         {REDTUNE_F32, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=4"},
         {REDTUNE_F32, 1, 1, 1 << 24, "thin:vec=4,strips=1,unroll=1"},
+        {REDTUNE_F32, 1, 6, 150124, "columns:vec=4"},
+        {REDTUNE_F32, 1, 6, 60001, "columns:vec=1"},
+        {REDTUNE_F16, 1, 4, 262145, "thin:vec=1"},
+        {REDTUNE_F16, 1, 4, 1 << 20, "thin:vec=4"},
         {REDTUNE_F16, 1, 33, 33793, "columns:width=128,unroll=64,load=plain"},
         {REDTUNE_F32, 1, 33, 33793, "columns:width=128,unroll=64,load=plain"},
         {REDTUNE_F32, 1, 20, 20001, "columns:width=128,unroll=32,load=plain"},
