@@ -20,6 +20,8 @@ family.params = {
     { name = "resident", values = { 1, 2, 3, 4 },
       doc = "blocks that a multiprocessor has registers for, at least" },
     limits.load,
+    { name = "unit", labels = { "segments", "tiles" },
+      doc = "what a warp takes at a time where one table gives segments: those of like lengths, or a tile of elements" },
     { name = "per_sm", values = { 1, 2, 3, 4, 8, 16 }, launch = true,
       doc = "blocks per multiprocessor at most" },
 }
@@ -37,7 +39,26 @@ function family.serves(p)
     return p.layout == "ragged" or p.layout == "list"
 end
 
+-- Bytes of shared memory of a block, beside those that the warps have (tiles.cu).
+local OTHER_SHARED_BYTES <const> = 3584
+
+-- Whether warps have room for their tiles, and how many bytes they take.
+local function has_room(c, p, d)
+    local loads = c.unroll < 4 and c.unroll | 1 or 5
+    local bytes = c.block // 32 * (32 * loads * (math.max(4, c.vec * p.dtype.bytes) + c.vec)
+        + 130 * (8 + limits.accumulator_bytes(p, d)) + 256)
+    return bytes <= d.shared_bytes_per_block - OTHER_SHARED_BYTES, bytes
+end
+
 function family.allowed(c, p, d)
+    if c.unit == "tiles" then
+        if p.layout == "list" then return false, "unit=tiles is for segments with a result each" end
+        local has, bytes = has_room(c, p, d)
+        if not has then
+            return false, "unit=tiles, block=%d, vec=%d and unroll=%d take %d bytes of shared memory, and a block has %d",
+                c.block, c.vec, c.unroll, bytes + OTHER_SHARED_BYTES, d.shared_bytes_per_block
+        end
+    end
     if c.block * c.resident > 1024 then
         return false, "block=%d and resident=%d leave a thread fewer than 64 registers", c.block,
             c.resident
@@ -46,6 +67,7 @@ function family.allowed(c, p, d)
 end
 
 function family.distinct(c, p, d)
+    if c.unit == "tiles" and c.unroll == 8 then return false end -- tiles are those of unroll=4
     return c.vec <= math.max(1, p.count)
 end
 
@@ -55,14 +77,31 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
+-- Whether lengths are said to differ so that tiles are faster than kinds of segments. Those of one load and less are
+-- not, and long ones of about one length go by number. On an H200 sums of f32 had these limits.
+local function differ(p)
+    local bytes = p.count * p.dtype.bytes
+    return p.layout == "ragged" and bytes > 16 and p.greatest > (bytes >= 2048 and 2 or 1.125) * p.count
+end
+
+-- Tiles want warps: as many as their shared memory allows.
+local function default_of_tiles(p, d)
+    local c = { block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = 4, cost = 128, resident = 3,
+                load = "no_allocate", unit = "tiles", per_sm = 3 }
+    if not has_room(c, p, d) then c.block, c.resident, c.per_sm = 128, 4, 4 end
+    return has_room(c, p, d) and c or nil
+end
+
 -- Long segments want loads in flight, short ones registers for several at once: on an H200 the first are
 -- those of 1 KiB and more.
 function family.default(p, d)
+    local tiles = differ(p) and default_of_tiles(p, d)
+    if tiles then return tiles end
     local list = p.layout == "list"
     local long = list or p.count * p.dtype.bytes >= 1024
     return {
         block = list and 256 or 128, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4,
-        cost = 128, resident = list and 2 or 4, load = "no_allocate", per_sm = list and 2 or 4,
+        cost = 128, resident = list and 2 or 4, load = "no_allocate", unit = "segments", per_sm = list and 2 or 4,
     }
 end
 

@@ -7,11 +7,13 @@
 //@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
 //@ local parts = given.parts(layout, vec)
 //@ local warps, tail = block // 32, "shuffle"
+//@ local tiled = not whole and unit == "tiles"
 //@ -- There are registers for the offsets that a warp needs next.
-//@ local ahead = block * resident <= 512 and unroll < 8
-//@ local side, batch = ahead and 4 or 2, 128
+//@ local ahead = not tiled and block * resident <= 512 and unroll < 8
+//@ local side = ahead and 4 or 2
 //@ local offsets = ahead and "i64 (&next)[EACH + 1], " or "" -- a parameter
 //@ local first_offsets = ahead and "how.next, " or ""
+//@ local run = tiled and "run" or "how.run" -- what a warp goes over
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ragged" with
 // @{config}
 //
@@ -35,7 +37,12 @@
 //@ else
 // one after the other. What a stretch has of a segment that crosses its ends is an edge. A block
 // combines the edges of its warps; those of several blocks meet in scratch, where the last of them
-// to come combines them in the order of the blocks. Segments of one length are taken by number.
+// to come combines them in the order of the blocks.
+//@     if tiled then
+// Where segments lie side by side, a warp takes their elements a tile at a time, whatever their lengths.
+//@     else
+// Segments of one length are taken by number.
+//@     end
 //@ end
 //
 // The search needs the work before a segment. Offsets that do not decrease have it in them. Whether
@@ -129,7 +136,7 @@ __device__ __forceinline__ void reduce_slowly(const element *input, const segmen
 //@ end
 }
 
-//@ if not whole then
+//@ if not whole and not tiled then
 //@     include "ragged/even.cu"
 //@ end
 // A block's part of the work.
@@ -179,6 +186,7 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
 {
     if (s.count == 0) return;
     if (PACKED) s.end = s.arrays = 0;  // as it is
+//@ if not tiled then
     sharing how;
     deal d;
     how.in_runs = false;
@@ -198,13 +206,20 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
             return;
         }
     }
+//@ end
     const u32 thread = threadIdx.x, warp = thread / 32;
     __shared__ edge edges[2 * WARPS];
     __shared__ chain chains[2];
     stretch mine = {0, ~0ull, 0, 0, 0};  // in a run nothing crosses its ends
     bool falls = false;
     u64 span = 0, blocks = 0;
+//@ if tiled then
+    deal d;
+    course run;
+    {
+//@ else
     if (!how.in_runs) {
+//@ end
         d = deal_of(s, scratch);
         span = d.stretch * WARPS;
         blocks = (d.total + span - 1) / span;
@@ -212,14 +227,17 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
         if (thread < 2 * WARPS) edges[thread] = edge{NONE, 0, 0, @{op.identity}};
         if (thread < 2) chains[thread].complete = false;
         __syncthreads();
+//@ if tiled then
+        if (PACKED && !d.backwards) fetch_share(d, s, input);
+//@ end
         falls = begin_stretch(mine, s, d, scratch);
-        if (PACKED) begin_course(how.run, @{first_offsets}mine, s, d);
+        if (PACKED) begin_course(@{run}, @{first_offsets}mine, s, d);
     }
     if (PACKED) {
         __shared__ packed packs[WARPS];
         packed &mem = packs[warp];
         if (thread % 32 == 0) {
-            mem.run = how.run;
+            mem.run = @{run};
             mem.mine = mine;
             mem.dealt = d;
             mem.blocks = blocks;
@@ -227,10 +245,12 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
         __syncwarp();
         if (!falls)
             falls = reduce_packed(mem, @{first_offsets}s, edges + 2 * warp, input, output@{given.argument});
+//@ if not tiled then
         if (how.in_runs) {
             if (falls) reduce_slowly(input, s, mem.run.first, mem.run.end, 1, output@{given.argument});
             return;
         }
+//@ end
         span = mem.dealt.stretch * WARPS;
         blocks = mem.blocks;
     } else {

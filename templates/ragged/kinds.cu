@@ -1,7 +1,5 @@
 //@ -- How the segments of a batch are reduced, by kinds of lengths: several at once, from memory, each
 //@ -- by as many lanes as its elements need.
-constexpr u32 BATCH = @{batch};  // segments that a warp knows at a time
-constexpr u32 EACH = BATCH / 32;  // that a lane knows
 constexpr u32 SIDE = @{side};  // segments that a lane has loads of in flight
 constexpr u32 LOADS = 2;  // of each of them
 
@@ -37,26 +35,6 @@ struct batch {
     bool is_outside;  // whole loads would bring more than the table's elements
 };
 
-//@ if vec > 1 then
-// Those elements of the vector at that place that are the table's.
-__device__ __forceinline__ vector load_within(u64 place, u64 low, u64 high)
-{
-    vector v;
-//@     for i = 0, layout.words - 1 do
-    v.word[@{i}] = 0;
-//@         for k = 0, layout.per_word - 1 do
-//@             local at = (i * layout.per_word + k) * dtype.bytes
-    if (place + @{at} >= low && place + @{at} < high) {
-        @{single.word.c} word[1];
-        @{loads.statement(single, "plain", "word", "place + " .. at)}
-        v.word[@{i}] @{k > 0 and "|" or ""}= word[0]@{k > 0 and " << " .. 8 * dtype.bytes * k or ""};
-    }
-//@         end
-//@     end
-    return v;
-}
-
-//@ end
 // Takes a vector whose first element has that index in its segment, which has `count` elements; WHOLE:
 // all of them are its.
 template <bool WHOLE>

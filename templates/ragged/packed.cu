@@ -109,21 +109,6 @@ __device__ __forceinline__ void reduce_kinds(packed &mem, const batch &b, u32 ow
     reduce_by_eight(mem, b, n, is_listed, output@{given.argument});
 }
 
-// The offsets of a batch: of this lane's segments, and the one behind the last. Behind the `left`
-// segments that there are all are the same.
-__device__ __forceinline__ void load_offsets(const segments &s, u64 base, u64 left, i64 (&next)[EACH + 1])
-{
-    const u32 most = left < BATCH ? left : BATCH, lane = threadIdx.x % 32;
-//@ for _, offset in ipairs { "i64", "int" } do
-    @{offset == "i64" and "if (s.wide)" or "else"} {
-        const @{offset} *const from = (const @{offset} *)s.begin + base;
-#pragma unroll
-        for (u32 j = 0; j < EACH; j++) next[j] = from[min(j * 32 + lane, most)];
-        next[EACH] = from[most];
-    }
-//@ end
-}
-
 //@ if not ahead then
 // Asks for the offsets of a batch, so that they are near when they are loaded.
 __device__ __forceinline__ void prefetch_offsets(const segments &s, u64 base, u64 left)

@@ -20,7 +20,12 @@ __device__ __forceinline__ void deliver(const stretch &mine, u64 segment, accumu
     if (goes_on && !from_before) edges[1].a = @{acc.copy("a")};
 }
 
-//@     include "ragged/packed.cu"
+//@     include "ragged/batch.cu"
+//@     if tiled then
+//@         include "ragged/tiles.cu"
+//@     else
+//@         include "ragged/packed.cu"
+//@     end
 //@ end
 // Whether the offsets are seen to decrease.
 //@ if whole then

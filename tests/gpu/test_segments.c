@@ -108,11 +108,47 @@ static void segments_of_one_length_are_right(void) {
     rdt_test_data_destroy(data);
 }
 
+/* One after the other: every `step`-th is some tiles of that many elements long, others are short
+ * or empty. */
+static void set_tiles(uint64_t count, uint64_t step, uint64_t tile) {
+    now.kind = ZIPF;
+    now.form = OFFSETS;
+    now.wide = draw(2);
+    now.count = count;
+    uint64_t at = 0;
+    for (uint64_t i = 0; i <= count; i++) {
+        const uint64_t length = i % step ? draw(2) * 16 : draw(4) * tile;
+        now.begin[i] = at;
+        if (at + length <= ELEMENTS_MAX) at += length;
+    }
+    now.elements = now.begin[count];
+    for (uint64_t i = 0; i < count; i++) now.end[i] = now.begin[i + 1];
+}
+
+/* A warp goes over elements a tile at a time: 32 lanes have 5 loads of 4 elements. */
+static void segments_that_end_with_tiles_are_right(void) {
+    enum { TURNS = 24, TILE = 32 * 5 * 4 };
+    if (!gpu.context) SKIP("there is no GPU");
+    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
+    rdt_test_data *data = NULL;
+    subject self;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
+    const rdt_point point = find_point(&problem, "ragged", "block=64,vec=4,unroll=4,unit=tiles");
+    CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
+    self.launch.blocks_max = 1;
+    for (int i = 0; i < TURNS && !check_state.failed; i++) {
+        set_tiles(i % 2 ? 12 : 400, i % 2 ? 2 : 32, TILE);
+        check_tables(&self, data);
+    }
+    subject_close(&self);
+    rdt_test_data_destroy(data);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(segments_of_one_length_are_right),
-        FACT(tables_of_every_kind_are_right),
-        FACT(few_tables_of_the_covering_set_are_right),
+        FACT(segments_of_one_length_are_right), FACT(segments_that_end_with_tiles_are_right),
+        FACT(tables_of_every_kind_are_right),   FACT(few_tables_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),
     };
     return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);

@@ -181,13 +181,19 @@ static void segments_have_the_default_of_their_lengths(void) {
         redtune_dtype dtype;
         uint64_t outer, count, median, greatest;
         const char *family;
-    } cases[] = {{REDTUNE_F32, 16384, 4096, 0, 4096, "grouped"},
-                 {REDTUNE_F32, 16384, 4096, 0, 0, "ragged"},
-                 {REDTUNE_F32, 64, 1 << 20, 0, 1 << 21, "ragged"},
-                 {REDTUNE_F32, 1 << 20, 30, 30, 40, "ragged"},
-                 {REDTUNE_F32, 1 << 20, 100, 100, 300, "grouped"},
-                 {REDTUNE_F32, 100000, 671, 110, 5000000, "ragged"},
-                 {REDTUNE_I8, 16384, 4096, 0, 4096, "ragged"}};
+        const char *config; /* a part of it */
+    } cases[] = {{REDTUNE_F32, 16384, 4096, 0, 4096, "grouped", ""},
+                 {REDTUNE_F32, 16384, 4096, 0, 0, "ragged", "unit=segments"},
+                 {REDTUNE_F32, 64, 1 << 20, 0, 1 << 21, "ragged", "unit=segments"},
+                 {REDTUNE_F32, 1 << 20, 30, 30, 40, "ragged", "unit=tiles"},
+                 {REDTUNE_F32, 1 << 20, 30, 30, 33, "ragged", "unit=segments"},
+                 {REDTUNE_F32, 1 << 20, 4, 4, 8, "ragged", "unit=segments"},
+                 {REDTUNE_F32, 1 << 20, 100, 100, 300, "grouped", ""},
+                 {REDTUNE_F32, 100000, 671, 110, 5000000, "ragged", "block=256,vec=4"},
+                 {REDTUNE_F32, 100000, 671, 110, 5000000, "ragged", "unit=tiles"},
+                 {REDTUNE_I8, 16384, 4096, 0, 4096, "ragged", "unit=segments"},
+                 {REDTUNE_I8, 16384, 4096, 100, 1 << 20, "ragged", "block=128,vec=16"},
+                 {REDTUNE_I8, 16384, 4096, 100, 1 << 20, "ragged", "unit=tiles"}};
     rdt_codegen *codegen = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -204,9 +210,10 @@ static void segments_have_the_default_of_their_lengths(void) {
         size_t count = 0;
         CHECK_OK(rdt_rules_defaults(codegen, at, all, &count, &err), err);
         CHECK_INT(count, 2);
-        const rdt_space *space = rdt_point_space(rdt_codegen_spaces(codegen), &all[0]);
-        check_that(!strcmp(space->family, cases[i].family), __FILE__, __LINE__, "case %zu: %s", i,
-                   space->family);
+        char family[RDT_NAME_BYTES], config[RDT_CONFIG_TEXT_BYTES];
+        rdt_point_write(rdt_codegen_spaces(codegen), &all[0], family, config);
+        check_that(!strcmp(family, cases[i].family) && strstr(config, cases[i].config), __FILE__,
+                   __LINE__, "case %zu: %s:%s", i, family, config);
     }
     rdt_codegen_close(codegen);
 }

@@ -1,0 +1,291 @@
+//@ -- Segments that lie one after the other, as offsets give them: a warp goes over their elements a tile
+//@ -- at a time, whatever the lengths. Lanes take equal shares of the tile, find where segments end in it by
+//@ -- marks, and a scan brings what shares have of one segment together. So nothing depends on lengths.
+//@ local mark_words, per_mark = math.max(1, vec // 4), math.min(4, vec)
+//@ local mark_c = ({ "unsigned char", "unsigned short", nil, "u32" })[per_mark]
+// Loads of a lane, in flight; an odd number, so that lanes find their shares in banks of their own.
+constexpr u32 FLAT = UNROLL < 4 ? UNROLL | 1 : 5;
+constexpr u32 TILE = 32 * FLAT * VEC;  // elements
+
+static_assert(BATCH < 255, "a mark is a byte");
+
+// The segments that a warp goes over.
+struct course {
+    u64 first, end;
+    u64 there;  // the end of those that it has a part of
+    i64 low, high;  // its elements, as offsets
+    u32 crossing;  // others have a part of the first one (1), and of the last one (2)
+};
+
+struct alignas(LOAD_BYTES) alignas(vector) staged {
+    vector v;
+};
+
+// What a warp knows, in shared memory.
+struct packed {
+    staged tile[32 * FLAT];
+    @{mark_c} marks[32 * FLAT * @{mark_words}];  // a byte of an element: a segment's last one has its number + 1
+    i64 at[BATCH + 1];  // where a batch's segments begin
+    accumulator sum[BATCH + 2];  // by marks; the last is of elements that are not the warp's
+    accumulator open;  // of the elements since the last mark
+    course run;
+    stretch mine;
+    deal dealt;
+    u64 blocks;  // that have a part of the work
+};
+
+// The segments of a stretch.
+__device__ __forceinline__ void begin_course(course &c, const stretch &mine, const segments &s, const deal &d)
+{
+    c.first = c.there = mine.first;
+    c.end = mine.last + 1;
+    c.crossing = 0;
+    if (c.first >= c.end) return;
+    // The offsets of the first batch are wanted next.
+    const u64 ahead = threadIdx.x % 32 * EACH;
+    if (ahead <= c.end - c.first)
+        asm volatile("prefetch.global.L2 [%0];" : : "l"(s.begin + (c.first + ahead) * (s.wide ? 8 : 4)));
+    const segment first = segment_of(s, mine.first), last = segment_of(s, mine.last);
+    const u64 first_before = work_before(s, d, mine.first), last_before = work_before(s, d, mine.last);
+    // The last one may begin behind the stretch.
+    c.there = last_before < mine.to ? c.end : mine.last;
+    if (first_before < mine.from) c.crossing |= 1;
+    if (last_before < mine.to && last_before + COST + last.count > mine.to) c.crossing |= 2;
+    c.low = first.offset + elements_before(mine.from, first_before, first.count);
+    c.high = last.offset + elements_before(mine.to, last_before, last.count);
+}
+
+// Has the beginning of this warp's share of all elements brought into L2, while it is not known where its stretch
+// begins: some warp needs them.
+__device__ __forceinline__ void fetch_share(const deal &d, const segments &s, const element *input)
+{
+    constexpr u32 MOST_BYTES = 8192, LINE_BYTES = 128;
+    const u64 number = (u64)blockIdx.x * WARPS + threadIdx.x / 32, warps = (u64)gridDim.x * WARPS;
+    const u64 share = (d.total - s.count * COST) * sizeof(element) / warps;
+    const u64 from = (u64)(input + d.origin) + share * number;
+    for (u32 at = threadIdx.x % 32 * LINE_BYTES; at < MOST_BYTES && at < share; at += 32 * LINE_BYTES)
+        asm volatile("prefetch.global.L2 [%0];" : : "l"(from + at));
+}
+
+// A warp's loads of a tile, from the element at `from` on.
+struct tile_loads {
+    u64 place;  // of the first vector
+    u32 skew;  // elements of it that stand before `from`
+    bool is_outside;  // whole loads would bring more than the table's elements
+    vector v[FLAT];
+};
+
+__device__ __forceinline__ void ask(tile_loads &t, const element *input, i64 from, i64 behind, u64 low, u64 high@{given.parameter})
+{
+    const u64 begin = (u64)(input + from), lane = threadIdx.x % 32;
+    t.place = begin / LOAD_BYTES * LOAD_BYTES;
+    t.skew = (u32)(begin - t.place) / (u32)sizeof(element);
+    const u64 all = (u64)(input + behind), most = t.place + TILE * sizeof(element), stop = all < most ? all : most;
+    t.is_outside = t.place < low || stop + (0 - stop) % LOAD_BYTES > high;
+    if (t.is_outside) return;
+#pragma unroll
+    for (u32 i = 0; i < FLAT; i++) {
+        const u64 place = t.place + (i * 32 + lane) * LOAD_BYTES;
+        if (place < stop) t.v[i] = load_vector(place@{given.argument});
+    }
+}
+
+// Has the tile in shared memory, with no marks.
+__device__ __forceinline__ void stage(packed &mem, const tile_loads &t, u64 low, u64 high)
+{
+    const u32 lane = threadIdx.x % 32;
+    __syncwarp();
+//@ if vec > 1 then
+    if (t.is_outside) {
+#pragma unroll 1
+        for (u32 i = lane; i < 32 * FLAT; i += 32) mem.tile[i].v = load_within(t.place + i * LOAD_BYTES, low, high);
+    } else {
+//@ end
+#pragma unroll
+        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
+//@ if vec > 1 then
+    }
+//@ end
+#pragma unroll
+    for (u32 i = 0; i < FLAT * @{mark_words}; i++) mem.marks[i * 32 + lane] = 0;
+    __syncwarp();
+}
+
+// Marks the last elements of the segments that end behind `from`, up to `to`; those that do not are behind
+// the number that is returned.
+__device__ __forceinline__ u32 mark(packed &mem, i64 from, i64 to, u32 skew)
+{
+    const u32 lane = threadIdx.x % 32;
+    unsigned char *const marks = (unsigned char *)mem.marks;
+    u32 done = 0;
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) {
+        const u32 r = j * 32 + lane;
+        const i64 begin = mem.at[r], end = mem.at[r + 1];
+        done += __popc(__ballot_sync(ALL, end <= to));
+        if (end <= to && end > from && end > begin) marks[(u32)(end - from) + skew - 1] = r + 1;
+    }
+    if (skew > 0 && lane == 0) marks[skew - 1] = BATCH + 1;
+    __syncwarp();
+    return done;
+}
+
+// Sums of the segments that end in the tile, by shares of `wide` vectors. The first lanes have the last shares: values
+// are handed down.
+__device__ __forceinline__ void reduce_tile(packed &mem, u32 wide@{indexed and ", i64 from" or ""}@{given.parameter})
+{
+    const u32 lane = threadIdx.x % 32;
+    accumulator a = @{op.identity};
+    if (lane == 31) a = @{acc.copy("mem.open")};
+    u32 first = 0;  // the first marks
+#pragma unroll 1
+    for (u32 i = 0; i < wide; i++) {
+        const u32 index = (31 - lane) * wide + i;
+        const vector v = mem.tile[index].v;
+//@ for w = 0, mark_words - 1 do
+        const u32 mark@{w} = mem.marks[index * @{mark_words} + @{w}];
+        if (!first) first = mark@{w};
+//@ end
+//@ local marks = {}
+//@ for w = 0, mark_words - 1 do marks[w + 1] = "mark" .. w end
+//@ local function taken(e)
+//@     local x = dtype.unpack("v.word[" .. e // layout.per_word .. "]", e % layout.per_word)
+//@     return indexed and ("candidate(%s, (u64)from + index * VEC + %d)"):format(x, e) or ("map(%s%s)"):format(x, given.argument)
+//@ end
+        if (__any_sync(ALL, @{table.concat(marks, " | ")})) {
+//@ for e = 0, vec - 1 do
+//@     local mark, shift = "mark" .. e // per_mark, e % per_mark * 8
+            a = combine(a, @{taken(e)}@{given.argument});
+            if (@{mark} & 255u << @{shift}) {
+                mem.sum[@{mark} >> @{shift} & 255] = a;
+                a = @{op.identity};
+            }
+//@ end
+        } else {
+//@ for e = 0, vec - 1 do
+            a = combine(a, @{taken(e)}@{given.argument});
+//@ end
+        }
+    }
+    const u32 head = first ? first >> ((__ffs(first) - 1) & ~7) & 255 : 0;
+    // What lanes before have of the segment that each ends first, or that is open.
+    const u32 heads = __ballot_sync(ALL, head > 0) >> lane;
+    const u32 distance = heads ? __ffs(heads) - 1 : 31 - lane;
+//@ for _, step in ipairs { 1, 2, 4, 8, 16 } do
+    {
+        const accumulator other = @{acc.shuffle("a", step)};
+        if (@{step} <= distance) a = combine(other, a@{given.argument});
+    }
+//@ end
+    const accumulator before = @{acc.shuffle("a", 1)};
+    if (head && lane < 31) mem.sum[head] = combine(before, @{acc.copy("mem.sum[head]")}@{given.argument});
+    __syncwarp();
+    if (lane == 0) mem.open = a;
+    __syncwarp();
+}
+
+// Writes what the warp has of a batch's n segments.
+__device__ __forceinline__ void finish_batch(const packed &mem, const segments &s, u64 base, u32 n, u32 crossing, edge *edges,
+                                             @{result.c} *output@{given.parameter})
+{
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) {
+        const u32 r = j * 32 + threadIdx.x % 32;
+        if (r >= n) continue;
+        u64 count = mem.at[r + 1] - mem.at[r];
+        accumulator a = @{op.identity};
+        if (count > 0) a = @{acc.copy("mem.sum[r + 1]")};
+        const bool crosses = (r == 0 && crossing & 1) || (r == n - 1 && crossing & 2);
+//@ if indexed then
+        u64 begin = mem.at[r];
+        if (crosses) begin = segment_of(s, base + r).offset;
+        a = @{acc.moved("a", "(0 - begin)")};
+//@ end
+        if (crosses) {
+            const segment one = segment_of(s, base + r);
+            const u64 before = one.offset - mem.dealt.origin + (base + r) * COST;
+            deliver(mem.mine, base + r, a, one.count, before, edges, output@{given.argument});
+        } else {
+            finish(output + base, r, a, count@{given.argument});
+        }
+    }
+}
+
+// Has the batch that has these offsets in shared memory. Whether the offsets are seen to decrease.
+__device__ __forceinline__ bool begin_batch(packed &mem, const i64 (&next)[EACH + 1], bool is_cut)
+{
+    const u32 lane = threadIdx.x % 32;
+    bool falls = false;
+    __syncwarp();
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) mem.at[j * 32 + lane] = next[j];
+    if (lane == 0) mem.at[BATCH] = next[EACH];
+    __syncwarp();
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) falls |= mem.at[j * 32 + lane + 1] < next[j];
+    if (__any_sync(ALL, falls)) return true;
+    if (is_cut) {
+        __syncwarp();
+#pragma unroll
+        for (u32 j = 0; j < EACH; j++) mem.at[j * 32 + lane] = max(mem.run.low, min(mem.run.high, next[j]));
+        if (lane == 0) mem.at[BATCH] = max(mem.run.low, min(mem.run.high, next[EACH]));
+        __syncwarp();
+    }
+    return false;
+}
+
+// Whether the offsets are seen to decrease.
+__device__ __forceinline__ bool reduce_packed(packed &mem, const segments &s, edge *edges, const element *input, @{result.c} *output@{given.parameter})
+{
+    const course &c = mem.run;
+    const u32 lane = threadIdx.x % 32;
+    const u64 low = (u64)(input + mem.dealt.origin);
+    const u64 high = low + (mem.dealt.total - s.count * COST) * sizeof(element);
+    tile_loads t;
+    bool is_asked = false;
+    i64 next[EACH + 1];
+    if (c.first < c.end) load_offsets(s, c.first, c.end - c.first, next);
+    for (u64 base = c.first; base < c.end; base += BATCH) {
+        const u64 left = c.end - base;
+        const u32 n = c.there - base < BATCH ? c.there - base : BATCH;
+        if (begin_batch(mem, next, base == c.first || base + BATCH >= c.there)) return true;
+        if (left > BATCH) load_offsets(s, base + BATCH, left - BATCH, next);
+        const u32 crossing = (base == c.first ? c.crossing & 1 : 0) | (base + n == c.end ? c.crossing & 2 : 0);
+        if (lane == 0) mem.open = @{op.identity};
+        __syncwarp();
+        i64 from = mem.at[0];
+        const i64 end = mem.at[BATCH];
+        u32 done = 0;
+        if (from < end && !is_asked) ask(t, input, from, end, low, high@{given.argument});
+        if (from < end) {
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) done += __popc(__ballot_sync(ALL, mem.at[j * 32 + lane + 1] <= from));
+        }
+        while (from < end) {
+            const u64 whole = t.skew || t.is_outside ? 0 : (u64)(mem.at[done + 1] - from - 1) / TILE * TILE;
+            i64 to = from + whole;
+            if (whole == 0) to = from + TILE - t.skew < end ? from + TILE - t.skew : end;
+            const auto ask_next = [&] {
+                const i64 behind = to < end ? end : left > BATCH ? min(c.high, next[EACH]) : end;
+                is_asked = to < behind;
+                if (is_asked) ask(t, input, to, behind, low, high@{given.argument});
+            };
+            if (whole > 0) {
+                const run<FLAT> r(input + from, whole, lane, 32);
+                const accumulator share = reduce_loaded<FLAT>(r, t.v, whole@{indexed and ", from" or ""}, ask_next@{given.argument});
+                const accumulator a = reduce_warp(share@{given.argument});
+                if (lane == 0) mem.open = combine(@{acc.copy("mem.open")}, a@{given.argument});
+                __syncwarp();
+            } else {
+                const u32 skew = t.skew, vectors = (u32)(to - from + skew + VEC - 1) / VEC;
+                stage(mem, t, low, high);
+                ask_next();
+                done = mark(mem, from, to, skew);
+                reduce_tile(mem, (vectors + 31) / 32 | 1@{indexed and ", from - skew" or ""}@{given.argument});
+            }
+            from = to;
+        }
+        finish_batch(mem, s, base, n, crossing, edges, output@{given.argument});
+    }
+    return false;
+}
