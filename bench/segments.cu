@@ -83,14 +83,14 @@ template <class Call> double time_us(Call call) { return time_calls(call).gpu_us
 struct arrays {
     std::vector<float> host;
     std::vector<float *> in; // copies
-    long long *offset;
+    long long *offset, *end; // the same offsets from the second on, in a table of their own
     float *out;
 };
 
 arrays upload(const table &t) {
     const long long bytes = t.elements() * 4;
     arrays a{std::vector<float>(t.elements()), std::vector<float *>(1 + 160 * MI / bytes), nullptr,
-             nullptr};
+             nullptr, nullptr};
     for (long long i = 0; i < t.elements(); i++) a.host[i] = (float)((i * 7 + i / 3) % 5 - 2);
     for (float *&each : a.in) {
         try_cuda(cudaMalloc(&each, bytes));
@@ -99,12 +99,15 @@ arrays upload(const table &t) {
     try_cuda(cudaMalloc(&a.offset, (t.segments() + 1) * 8));
     try_cuda(cudaMalloc(&a.out, t.segments() * 4));
     try_cuda(cudaMemcpy(a.offset, t.offset.data(), (t.segments() + 1) * 8, cudaMemcpyHostToDevice));
+    try_cuda(cudaMalloc(&a.end, t.segments() * 8));
+    try_cuda(cudaMemcpy(a.end, t.offset.data() + 1, t.segments() * 8, cudaMemcpyHostToDevice));
     return a;
 }
 
 void release(arrays &a) {
     for (float *each : a.in) cudaFree(each);
     cudaFree(a.offset);
+    cudaFree(a.end);
     cudaFree(a.out);
 }
 
@@ -172,7 +175,7 @@ double time_segments(const table &t, const arrays &a, const char *config, form h
     }
     segments.count = t.segments();
     segments.d_begin = a.offset;
-    segments.d_end = how == ENDS ? a.offset + 1 : nullptr;
+    segments.d_end = how == ENDS ? a.end : nullptr;
     segments.d_out[0] = a.out;
     try_redtune(redtune_plan_create(rt, &problem, &plan, &err));
     const double us = time_us([&](int i) {

@@ -44,8 +44,9 @@ typedef struct redtune_segments {
     const void *d_begin;
     /* NULL: segment i ends where the next one begins, and d_begin has count + 1 offsets, as in CSR
      * matrices and Arrow's lists. These take one launch where offsets do not decrease. The results
-     * of others are right, too, but may be as slow as one multiprocessor makes them. Else count
-     * offsets: at most two launches, in whatever order segments are. */
+     * of others are right, too, but may be as slow as one multiprocessor makes them. The address of
+     * d_begin's second offset is the same as NULL. Else count offsets: at most two launches, in
+     * whatever order segments are. */
     const void *d_end;
     uint64_t offset_bytes; /* of an offset: 4, or 8 (0: 8) */
     /* Take the results, one of each segment, or one of all; as in redtune_operands, with the four

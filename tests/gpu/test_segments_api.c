@@ -1,5 +1,6 @@
 /* Facts about reductions of segments by list.h: plans, the table of plans, captures whose tables
  * change, results that go on, and what is refused. The kernels have their own (test_segments.c). */
+#include "api/runtime/segments.h"
 #include "gpu/graph.h"
 #include "ones.h"
 #include "redtune/list.h"
@@ -169,6 +170,38 @@ static void results_go_on_in_either_form(void) {
     end();
 }
 
+/* The end that a run's kernel is given: 0 where it has one table. */
+static void check_end(const redtune_plan *plan, const redtune_segments *segments,
+                      const void *expected) {
+    rdt_segments_run run;
+    CHECK_OK(rdt_segments_take(&run, plan, segments, &err), err);
+    CHECK(run.operands.segments.end == (CUdeviceptr)(uintptr_t)expected);
+}
+
+static void ends_that_are_the_next_begins_are_one_table(void) {
+    NEED_GPU();
+    redtune_problem problem = segments_of(REDTUNE_SUM);
+    problem.uses = REDTUNE_USE_ACCUMULATE;
+    redtune_plan *plan = NULL;
+    begin();
+    write_tables(40);
+    poison();
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    redtune_segments segments = usual(true);
+    check_end(plan, &segments, table(1));
+    segments.d_end = (const uint64_t *)table(0) + 1;
+    check_end(plan, &segments, NULL);
+    CHECK_OK(redtune_plan_run_segments(plan, &segments, gpu.stream, &err), err);
+    check_sums(40, 0);
+    segments.accumulate = 1;
+    check_end(plan, &segments, segments.d_end);
+    segments.accumulate = 0;
+    segments.offset_bytes = sizeof(uint32_t);
+    check_end(plan, &segments, segments.d_end);
+    redtune_plan_destroy(plan);
+    end();
+}
+
 static void a_workspace_serves_segments(void) {
     NEED_GPU();
     const redtune_problem problem = segments_of(REDTUNE_SUM);
@@ -277,6 +310,7 @@ int main(int argc, char **argv) {
         FACT(empty_segments_give_what_empty_arrays_do),
         FACT(replays_see_changed_tables),
         FACT(results_go_on_in_either_form),
+        FACT(ends_that_are_the_next_begins_are_one_table),
         FACT(a_workspace_serves_segments),
         FACT(what_makes_no_sense_is_refused),
         FACT(each_kind_of_plan_has_its_own_runs),

@@ -53,12 +53,13 @@ static redtune_status take_tables(rdt_segments_run *self, const redtune_segments
         const uint64_t entries = given->count + !place[1];
         self->table[i] = (rdt_span){place[i], place[i] ? place[i] + entries * each[i] : 0};
     }
-    self->operands.segments =
-        (rdt_segments){place[0], place[1], given->count, bytes == 8, place[2]};
+    /* Ends that are the next begins: the kernel of one table is the faster one. A run that goes on
+     * from results makes each once: it does not rely on offsets' order. */
+    const CUdeviceptr next = place[0] + bytes;
+    const bool are_one = !place[1] || (place[1] == next && place[0] && !place[2]);
+    const CUdeviceptr end = !are_one ? place[1] : given->accumulate ? next : 0;
+    self->operands.segments = (rdt_segments){place[0], end, given->count, bytes == 8, place[2]};
     if (!given->count) self->operands.segments = (rdt_segments){.count = 0};
-    /* A run that goes on from results makes each once: it does not rely on offsets' order. */
-    if (given->count && given->accumulate && !place[1])
-        self->operands.segments.end = place[0] + bytes;
     return REDTUNE_OK;
 }
 
