@@ -111,21 +111,26 @@ __device__ __forceinline__ void stage(packed &mem, const tile_loads &t, u64 low,
     __syncwarp();
 }
 
-// Marks the last elements of the segments that end behind `from`, up to `to`; those that do not are behind
-// the number that is returned.
-__device__ __forceinline__ u32 mark(packed &mem, i64 from, i64 to, u32 skew)
+// Marks the last elements of the segments that end up to `to`, from number `done` on, which is the first that ends
+// behind `from`. The first that does not.
+__device__ __forceinline__ u32 mark(packed &mem, u32 done, i64 from, i64 to, u32 skew)
 {
     const u32 lane = threadIdx.x % 32;
     unsigned char *const marks = (unsigned char *)mem.marks;
-    u32 done = 0;
-#pragma unroll
-    for (u32 j = 0; j < EACH; j++) {
-        const u32 r = j * 32 + lane;
-        const i64 begin = mem.at[r], end = mem.at[r + 1];
-        done += __popc(__ballot_sync(ALL, end <= to));
-        if (end <= to && end > from && end > begin) marks[(u32)(end - from) + skew - 1] = r + 1;
-    }
     if (skew > 0 && lane == 0) marks[skew - 1] = BATCH + 1;
+    u32 more;
+#pragma unroll 1
+    do {
+        const u32 r = done + lane;
+        bool ends = false;
+        if (r < BATCH) {
+            const i64 begin = mem.at[r], end = mem.at[r + 1];
+            ends = end <= to;
+            if (ends && end > begin) marks[(u32)(end - from) + skew - 1] = r + 1;
+        }
+        more = __popc(__ballot_sync(ALL, ends));
+        done += more;
+    } while (more == 32);
     __syncwarp();
     return done;
 }
@@ -138,8 +143,7 @@ __device__ __forceinline__ void reduce_tile(packed &mem, u32 wide@{indexed and "
     accumulator a = @{op.identity};
     if (lane == 31) a = @{acc.copy("mem.open")};
     u32 first = 0;  // the first marks
-#pragma unroll 1
-    for (u32 i = 0; i < wide; i++) {
+    const auto take = [&](u32 i) {
         const u32 index = (31 - lane) * wide + i;
         const vector v = mem.tile[index].v;
 //@ for w = 0, mark_words - 1 do
@@ -166,6 +170,13 @@ __device__ __forceinline__ void reduce_tile(packed &mem, u32 wide@{indexed and "
             a = combine(a, @{taken(e)}@{given.argument});
 //@ end
         }
+    };
+    if (wide == FLAT) {
+#pragma unroll
+        for (u32 i = 0; i < FLAT; i++) take(i);
+    } else {
+#pragma unroll 1
+        for (u32 i = 0; i < wide; i++) take(i);
     }
     const u32 head = first ? first >> ((__ffs(first) - 1) & ~7) & 255 : 0;
     // What lanes before have of the segment that each ends first, or that is open.
@@ -280,7 +291,7 @@ __device__ __forceinline__ bool reduce_packed(packed &mem, const segments &s, ed
                 const u32 skew = t.skew, vectors = (u32)(to - from + skew + VEC - 1) / VEC;
                 stage(mem, t, low, high);
                 ask_next();
-                done = mark(mem, from, to, skew);
+                done = mark(mem, done, from, to, skew);
                 reduce_tile(mem, (vectors + 31) / 32 | 1@{indexed and ", from - skew" or ""}@{given.argument});
             }
             from = to;
