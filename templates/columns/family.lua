@@ -158,7 +158,7 @@ function family.time(c, p, d)
 end
 
 -- After a prototype on an H200: 128 bytes side by side, and 8 loads in flight, or 16 narrow ones.
-local STEPS = { within = "width", finishes = true,
+local STEPS = { within = "width", finishes = true, fills = true,
     { name = "block", by = { 0, 1, -1 } },
     { name = "width", by = { 0, -1, 1, -2, 2, 3 } }, { name = "unroll", by = { 0, 1, -1, -2, 2 } } }
 

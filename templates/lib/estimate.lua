@@ -145,6 +145,12 @@ end
 -- of a tune on an H200 has more. With more registers in use the next launch has no room to begin.
 local THREADS_MOST, IN_FLIGHT_MOST = 1024, 128 * 1024
 
+-- Bytes that a multiprocessor has in flight of blocks that share sets by words; 0: they share none.
+local function shared_in_flight(c, p)
+    if c.finish ~= "poll" then return 0 end
+    return c.per_sm * c.block * c.unroll * c.vec * limits.element_bytes(p)
+end
+
 -- How blocks may share sets: by words where few wait, else by a counter; as many as may be resident, of
 -- threads that fill a fourth of a multiprocessor at least.
 local function finishes_of(c, p, d, sets)
@@ -164,10 +170,11 @@ end
 -- The default c, or the one among its neighbours that takes less time by the estimate: by WORTH at
 -- least. Neighbours differ in the parameters of `steps`, each by a power of two whose exponent is of its
 -- list, and, where steps.finishes says so, in how blocks share sets. There are no more threads of the
--- parameter steps.within than a block has. Of those that take as long it is the first. What it must be
--- besides, the family's rules say.
+-- parameter steps.within than a block has. Of those that take as long it is the first, or, where
+-- steps.fills says so, the first of those with the most bytes in flight. What it must be besides, the
+-- family's rules say.
 function estimate.improve(family, c, p, d, steps)
-    local best, least = c, WORTH * family.time(c, p, d)
+    local best, least, most = c, WORTH * family.time(c, p, d), 0
     -- As long as reading takes.
     if least < CALL + bytes_of(p) / rate_of(d) / d.sm_count then return c end
     local other = copy(family, c)
@@ -176,9 +183,10 @@ function estimate.improve(family, c, p, d, steps)
         for _, as in ipairs(finishes) do
             other.finish, other.per_sm = as.finish, as.per_sm
             local time = family.time(other, p, d)
-            if time < least and family.allowed(other, p, d) and family.distinct(other, p, d)
-                and family.useful(other, p, d) then
-                best, least = copy(family, other), time
+            local bytes = steps.fills and shared_in_flight(other, p) or 0
+            if (time < least or time == least and bytes > most) and family.allowed(other, p, d)
+                and family.distinct(other, p, d) and family.useful(other, p, d) then
+                best, least, most = copy(family, other), time, bytes
             end
         end
     end

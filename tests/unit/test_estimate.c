@@ -181,6 +181,8 @@ static void defaults_are_of_the_family_that_is_faster(void) {
         {REDTUNE_F16, 1, 100, 60001, "skewed:vec=8"},
         {REDTUNE_F32, 1, 80487, 19, "columns:block=512,unroll=16,finish=poll,per_sm=2"},
         {REDTUNE_F16, 1, 100000, 300, "columns:vec=4"},
+        {REDTUNE_F32, 1, 100000, 300, "columns:block=512,unroll=16,finish=poll,per_sm=1"},
+        {REDTUNE_F32, 1, 77618, 159, "skewed:block=512,unroll=8,finish=poll,per_sm=1"},
         {REDTUNE_F16, 1, 2048, 50260, "skewed:vec=8"},
         {REDTUNE_F32, 33, 33793, 1, "rows:lanes=1024,finish=single,per_sm=1"},
         {REDTUNE_F32, 16, 1 << 20, 1, "rows:lanes=512,finish=poll"},
