@@ -77,11 +77,11 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
--- Whether lengths are said to differ so that tiles are faster than kinds of segments. Those of one load and less are
--- not, and long ones of about one length go by number. On an H200 sums of f32 had these limits.
+-- Whether lengths are said to differ so that tiles are faster than kinds of segments. Tiny ones are not,
+-- and long ones of about one length go by number. On an H200 sums of f32 had these limits.
 local function differ(p)
     local bytes = p.count * p.dtype.bytes
-    return p.layout == "ragged" and bytes > 16 and p.greatest > (bytes >= 2048 and 2 or 1.125) * p.count
+    return p.layout == "ragged" and p.count > 4 and p.greatest > (bytes >= 2048 and 2 or 1.125) * p.count
 end
 
 -- Tiles want warps: as many as their shared memory allows.

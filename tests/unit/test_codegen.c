@@ -192,6 +192,7 @@ static void segments_have_the_default_of_their_lengths(void) {
                  {REDTUNE_F32, 100000, 671, 110, 5000000, "ragged", "block=256,vec=4"},
                  {REDTUNE_F32, 100000, 671, 110, 5000000, "ragged", "unit=tiles"},
                  {REDTUNE_I8, 16384, 4096, 0, 4096, "ragged", "unit=segments"},
+                 {REDTUNE_I8, 1 << 20, 16, 16, 20, "ragged", "unit=tiles"},
                  {REDTUNE_I8, 16384, 4096, 100, 1 << 20, "ragged", "block=128,vec=16"},
                  {REDTUNE_I8, 16384, 4096, 100, 1 << 20, "ragged", "unit=tiles"}};
     rdt_codegen *codegen = NULL;
