@@ -135,7 +135,7 @@ function family.useful(c, p, d)
     if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 then return false end
     if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
     -- More loads than registers.
-    if c.unroll > math.max(8, vector(p)) and c.vec * bytes > 8 then return false end
+    if c.vec * limits.element_bytes(p) * c.unroll > 256 then return false end
     -- Lines that another load needs, too, may be worth a place in L1.
     if c.load == "plain" and c.vec * bytes >= 16 then return false end
     return limits.useful(c, p, d, sets(c, p))
@@ -147,6 +147,8 @@ local function resident(c, p, d)
         and c.vec * c.unroll * limits.element_bytes(p) <= 128
     return few and 1024 or 512
 end
+
+local LARGE_BYTES <const> = 16 << 20
 
 -- 128 bytes side by side, as in "columns", and the loads of a vector or 8 in flight.
 function family.default(p, d)
@@ -179,16 +181,23 @@ function family.default(p, d)
         end
     end
     limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
-    if c.finish == "single" then return c end
-    -- All blocks are resident: one that comes when others are done would be waited for.
     local chunk, most = CHUNK_VECTORS * vector(p), resident(c, p, d)
-    c.per_sm = math.min(c.per_sm, math.max(1, most // c.block))
-    -- Half as many blocks, and larger ones, where each would have a chunk at most of a long column; of
-    -- f32 only where as many values as that are slow to combine.
-    local n = splits(c, p, d)
-    if c.per_sm > 1 and p.count >= 32 * chunk and n * chunk >= p.count and (most < 1024 or n > 128) then
-        c.block, c.per_sm = 2 * c.block, c.per_sm // 2
-        if not family.allowed(c, p, d) then c.block = c.block // 2 end
+    if sets(c, p) >= 3 * d.sm_count // 2 then
+        c.finish, c.per_sm = "single", 1
+    elseif c.finish ~= "single" then
+        -- All blocks are resident: one that comes when others are done would be waited for.
+        c.per_sm = math.min(c.per_sm, math.max(1, most // c.block))
+        -- Half as many blocks, and larger ones, where each would have a chunk at most of a long column; of
+        -- f32 only where as many values as that are slow to combine.
+        local n = splits(c, p, d)
+        if c.per_sm > 1 and p.count >= 32 * chunk and n * chunk >= p.count and (most < 1024 or n > 128) then
+            c.block, c.per_sm = 2 * c.block, c.per_sm // 2
+            if not family.allowed(c, p, d) then c.block = c.block // 2 end
+        end
+    end
+    -- All loads that registers have room for, of large inputs.
+    if most == 1024 and c.block == 256 and c.unroll == 8 and p.count * p.inner * p.outer * bytes > LARGE_BYTES then
+        c.unroll = 16
     end
     return c
 end
