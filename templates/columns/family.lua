@@ -13,8 +13,8 @@ local limits = require "lib/limits"
 local MANY, MANY_BYTES = 32, 1 << 24
 
 -- Bytes of an input of which caches keep what blocks need of the sectors of others' strips: blocks that
--- make whole strips, and such that share them.
-local KEPT_BYTES, SHARED_BYTES = 1 << 23, 1 << 22
+-- make whole strips, and such that share them; by loads that pass L1.
+local KEPT_BYTES, SHARED_BYTES, SMALL_BYTES = 1 << 23, 1 << 22, 1 << 19
 
 local family = {
     name = "columns",
@@ -133,9 +133,17 @@ end
 -- Results that a thread writes with gaps between them: halves of sectors.
 local APART = 1280
 
--- Whether sectors that several loads need are brought from memory once: through L1, and not so long ago.
+-- Whether sectors that several loads need are brought from memory once: through L1, and not so long
+-- ago; of small inputs L2 has them, whatever the loads.
 local function is_cached(c, p)
-    return c.load == "plain" and bytes_of(p) <= (c.finish == "single" and KEPT_BYTES or SHARED_BYTES)
+    local most = c.finish == "single" and KEPT_BYTES or SHARED_BYTES
+    return bytes_of(p) <= (c.load == "plain" and most or SMALL_BYTES)
+end
+
+-- Loads of a tile that take time: of up to 16 those left out, too; of more only by fours.
+local function loads_of(c, p, deep)
+    if c.unroll <= 16 then return c.unroll end
+    return math.min(c.unroll, MANY, ((p.count + deep - 1) // deep + 3) // 4 * 4)
 end
 
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
@@ -147,7 +155,7 @@ function family.time(c, p, d)
     local is_apart = values == 0 and c.vec * p.result.bytes > 16 and wide == 4
     return estimate.time(c, p, d, {
         sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = strip(c),
-        loads = math.min(c.unroll, MANY, (p.count + deep * splits - 1) // (deep * splits)),
+        loads = loads_of(c, p, deep * splits),
         side = side, row = p.inner * p.dtype.bytes,
         step = p.step * p.dtype.bytes, cached = is_cached(c, p),
         registers = c.vec * limits.element_bytes(p) * c.unroll // 4
