@@ -140,10 +140,12 @@ local function is_cached(c, p)
     return bytes_of(p) <= (c.load == "plain" and most or SMALL_BYTES)
 end
 
--- Loads of a tile that take time: of up to 16 those left out, too; of more only by fours.
+-- Loads of a tile that take time. Of small inputs, which wait for nothing else, those left out do, too:
+-- of up to 16 all, of more only by fours.
 local function loads_of(c, p, deep)
-    if c.unroll <= 16 then return c.unroll end
-    return math.min(c.unroll, MANY, ((p.count + deep - 1) // deep + 3) // 4 * 4)
+    local loads = (p.count + deep - 1) // deep
+    if bytes_of(p) > SMALL_BYTES then return math.min(c.unroll, MANY, loads) end
+    return c.unroll <= 16 and c.unroll or math.min(c.unroll, MANY, (loads + 3) // 4 * 4)
 end
 
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
