@@ -85,8 +85,18 @@ static uint32_t prefix_blocks(uint64_t segments) {
     return blocks < BLOCKS_MAX ? (uint32_t)blocks : BLOCKS_MAX;
 }
 
+/* Whether each segment ends where the next one begins, by the addresses of the tables. */
+static bool are_neighbours(const rdt_segments *segments) {
+    return !segments->end ||
+           (!segments->arrays && segments->end == segments->begin + (segments->wide ? 8 : 4));
+}
+
 static uint32_t segment_blocks(const rdt_launch *how, bool scattered, uint64_t segments) {
-    if (how->results) return rdt_launch_grid(how, &(rdt_extents){.outer = segments});
+    if (how->results) {
+        const uint32_t blocks = rdt_launch_grid(how, &(rdt_extents){.outer = segments});
+        const uint32_t helpers = scattered ? 0 : how->blocks_max - 1;
+        return blocks < RDT_GRID_MAX - helpers ? blocks + helpers : blocks;
+    }
     return scattered && how->scattered_blocks ? how->scattered_blocks : how->blocks_max;
 }
 
@@ -96,7 +106,9 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
     const rdt_driver *driver = kernel->driver;
     const bool can = can_overlap(kernel, how);
     const bool two = rdt_launch_has_prefix(how) && operands->segments.end;
-    const bool scattered = how->scattered && (operands->segments.end || operands->segments.arrays);
+    const bool scattered =
+        how->results ? !are_neighbours(&operands->segments)
+                     : how->scattered && (operands->segments.end || operands->segments.arrays);
     const uint32_t blocks = segment_blocks(how, scattered, operands->segments.count);
     uint32_t overlaps = can && (two || operands->chained);
     void *const segments = (void *)&operands->segments, *const scratch = (void *)&operands->scratch;
@@ -110,8 +122,8 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
         (void *)&operands->input, segments, (void *)&operands->output, scratch, &overlaps,
         (void *)&operands->given};
     if (!rc)
-        rc = launch(driver, scattered ? kernel->scattered : kernel->reduce, blocks, how->threads,
-                    overlaps, stream, reduce_args);
+        rc = launch(driver, how->scattered && scattered ? kernel->scattered : kernel->reduce,
+                    blocks, how->threads, overlaps, stream, reduce_args);
     return rdt_driver_check(driver, rc, err, "launch a reduction of segments on %u blocks of %u",
                             blocks, how->threads);
 }

@@ -138,7 +138,8 @@ typedef struct rdt_launch {
     /* That an accumulator takes: RDT_ACCUMULATOR_BYTES or RDT_ACCUMULATOR_BYTES_MAX. */
     uint32_t slot_bytes;
     bool segments; /* the kernel takes rdt_segments, and is launched on blocks_max blocks, or on one
-                      for each set of results */
+                      for each set of results and where segments are neighbours, blocks_max - 1 in
+                      front of these, which help with long ones */
     bool scattered; /* it has redtune_scattered for segments that are not in the input one after the
                        other: those with ends or arrays */
     uint32_t scattered_blocks; /* that it is launched on; 0: blocks_max */

@@ -90,7 +90,7 @@ function family.launch(c, p, d)
         threads = c.block,
         results = c.block // c.lanes,
         tile = math.max(1, tile_bytes(c, p) // p.dtype.bytes),
-        blocks_max = 1,
+        blocks_max = 1 + d.sm_count * math.max(1, 512 // c.block), -- all but one help with giants
         final_threads = 0,
         segments = true,
         overlap = limits.overlap(p, d),

@@ -11,12 +11,12 @@
 //
 // output[i] = @{formula}
 // for each segment i, n = its elements, wherever they are. Start it with @{block} threads per block, on
-// a block for every @{block // lanes} segments; any number is right.
+// a block for every @{block // lanes} segments and some more, which share giants; any number is right.
 //
 // A group of @{lanes} threads takes a segment. Groups come and go with their blocks, so that nothing is
 // dealt and nothing is searched: a thread needs registers for little more than its loads. A segment that
-// is long for a group is taken by its block, when the others of the block are done. How a segment is
-// combined depends on its length alone.
+// is long for a group is taken by its block, when the others of the block are done, and a giant by
+// blocks that do nothing else. How a segment is combined depends on the table and the grid alone.
 
 //@ include "lib/types.cu"
 typedef @{dtype.c} element;  // in memory
@@ -33,8 +33,9 @@ constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
 constexpr u32 LANES = @{parts};  // accumulators per thread
 constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
 
-constexpr u64 OWN_TILES = 8;  // loads of each thread, one after the other, that a group takes at most
-constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements; where a group is a block, it takes any
+// Loads of each thread, one after the other, that a group takes at most: one that is its block has to wait for nobody.
+constexpr u64 OWN_TILES = @{lanes < block and 8 or 16};
+constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 
 constexpr u32 ALL = 0xffffffff;  // lanes of a warp
 
@@ -85,52 +86,61 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a@{given.paramet
     return a;
 }
 
-//@ if lanes < block then
-// All threads of the block: those segments from base on that wait for it, one after the other.
-__device__ __forceinline__ void reduce_waiting(const element *input, const segments &s, u64 base,
-                                               const bool *waits, @{result.c} *output@{given.parameter})
+//@ include "grouped/giants.cu"
+// All threads of the block: those segments from base on that wait for it and are no giants, one after the other. Where
+// there are too few blocks, those of others, too.
+__device__ __forceinline__ void reduce_waiting(const element *input, const segments &s, const bool *waits,
+                                               @{result.c} *output@{given.parameter})
 {
+    const u32 thread = thread_anew();
+    const u64 count = count_anew(s);
+    const u32 helpers = duties_of(count).helpers;
+    u64 base = first_of(count);
 #pragma unroll 1
-    for (u32 group = 0; group < GROUPS; group++) {
-        if (!waits[group]) continue;
-        const segment one = segment_of(s, base + group);
-        const element *const from = elements_of(s, input, base + group, one);
-        accumulator a = reduce_run<UNROLL>(from, one.count@{indexed and ", 0" or ""}, threadIdx.x, BLOCK@{given.argument});
-        a = reduce_block(a@{given.argument});
-        if (threadIdx.x == 0) finish(output, base + group, a, one.count@{given.argument});
-        __syncthreads();
+    for (u32 turn = 0; base < count; turn++, base += (u64)(gridDim.x - helpers) * GROUPS) {
+#pragma unroll 1
+        for (u32 group = 0; group < GROUPS; group++) {
+            const u64 i = base + group;
+            if (i >= count || (turn == 0 && !waits[group])) continue;
+            const segment one = segment_of(s, i);
+            if (is_giant(s, i, one.count)) continue;
+            const run<UNROLL> r(elements_of(s, input, i, one), one.count, thread, BLOCK);
+            // Each has a value, lest registers be kept for these from the beginning of the kernel.
+            vector v[UNROLL] = {};
+            r.load_tile(r.body, v@{given.argument});
+            accumulator a = reduce_loaded<UNROLL>(r, v, one.count@{indexed and ", 0" or ""}, [] {}@{given.argument});
+            a = reduce_block(a@{given.argument});
+            if (thread == 0) finish(output, i, a, one.count@{given.argument});
+            __syncthreads();
+        }
     }
 }
 
-//@ end
-__device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output@{given.parameter})
+__device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output, void *scratch@{given.parameter})
 {
-    const u32 rank = threadIdx.x % GROUP, group = threadIdx.x / GROUP;
-#pragma unroll 1
-    for (u32 turn = 0;; turn++) {
-        const u64 base = ((u64)turn * gridDim.x + blockIdx.x) * GROUPS, i = base + group;
-        if (base >= s.count) return;
-        const bool is_there = i < s.count;
-        const element *from;
-        const segment one = load_segment(s, input, is_there ? i : base, is_there, from);
-//@ if lanes < block then
-        __shared__ bool waits[GROUPS];
-        const bool is_own = one.count <= OWN;
-        const u32 count = is_own ? (u32)one.count : 0;
-        if (rank == 0) waits[group] = !is_own;
-//@ else
-        const bool is_own = true;
-        const u64 count = one.count;
-//@ end
-        accumulator a = reduce_run<UNROLL>(from, count@{indexed and ", 0" or ""}, rank, GROUP@{given.argument});
-        a = reduce_group(a@{given.argument});
-        if (is_there && is_own && rank == 0) finish(output, i, a, count@{given.argument});
-//@ if lanes < block then
-        if (__syncthreads_or(!is_own)) reduce_waiting(input, s, base, waits, output@{given.argument});
-//@ end
-        if (gridDim.x * (u64)GROUPS >= s.count) return;
-        __syncthreads();
+    if (blockIdx.x < duties_of(s.count).helpers) {
+        help(input, s, scratch, output@{given.argument});
+        return;
     }
+    const u32 rank = threadIdx.x % GROUP, group = threadIdx.x / GROUP;
+    const u64 base = first_of(s.count), i = base + group;
+    if (base >= s.count) return;
+    __shared__ bool waits[GROUPS];
+    const bool is_there = i < s.count;
+    const element *from;
+    const segment one = load_segment(s, input, is_there ? i : base, is_there, from);
+    const bool is_own = one.count <= OWN;
+    const u32 count = is_own ? (u32)one.count : 0;
+    if (rank == 0) waits[group] = !is_own;
+    accumulator a = reduce_run<UNROLL>(from, count@{indexed and ", 0" or ""}, rank, GROUP@{given.argument});
+    a = reduce_group(a@{given.argument});
+    const u32 thread = thread_anew();
+    const u64 all = count_anew(s), its = first_of(all) + thread / GROUP;
+    // What this says was written by the same thread.
+    const bool is_first = thread % GROUP == 0, is_left = is_first && waits[thread / GROUP];
+    if (its < all && is_first && !is_left) finish(output, its, a, count@{given.argument});
+    const bool is_more = (gridDim.x - duties_of(all).helpers) * (u64)GROUPS < all;
+    if (__syncthreads_or(is_left) || is_more) reduce_waiting(input, s, waits, output@{given.argument});
 }
 
 extern "C" __global__ void __launch_bounds__(@{block}, @{resident})
@@ -141,5 +151,5 @@ redtune_reduce(const element *input, segments s, @{result.c} *output, void *scra
 //@ for _, line in ipairs(given.begin("input", "s.count", "output")) do
     @{line}
 //@ end
-    reduce_all(input, s, output@{given.argument});
+    reduce_all(input, s, output, scratch@{given.argument});
 }

@@ -1,5 +1,5 @@
 /* Facts about the family "grouped": one result per segment, by a group of threads each, whatever
- * the tables say; and by its block where it is long for a group. */
+ * the tables say; by its block where it is long for a group, and by many where it is a giant. */
 #include "segment_tables.h"
 
 /* Segments of up to `length` elements, most of them of nearly as many; they overlap. */
@@ -51,6 +51,73 @@ static void long_segments_are_right(void) {
                        configs[i]);
 }
 
+/* Lengths at which a segment begins to be long for a group or a block, to take one more piece of
+ * the elements of all, or to be a giant: these are by powers of two. */
+static uint64_t draw_giant(uint64_t left) {
+    const uint64_t piece = UINT64_C(64) << draw(7);
+    const uint64_t lengths[] = {piece, piece + piece / 8 * 3, 2 * piece, 4 * piece, left};
+    const uint64_t length = lengths[draw(5)] + draw(3);
+    return length > 1 && length - 1 < left ? length - 1 : left;
+}
+
+/* Segments one after the other, a few of them long, or all elements in one. Those in front and
+ * behind may be many and empty. `falls`: a few offsets lead anywhere. */
+static void set_giants(bool falls) {
+    now.kind = falls ? FALLING : GIANT;
+    now.form = falls || draw(4) ? OFFSETS : LIST;
+    now.wide = draw(2);
+    now.count = 20 + draw(draw(3) ? 400 : SEGMENTS_MAX - 20);
+    now.elements = ELEMENTS_MAX / 2 + draw(ELEMENTS_MAX / 2);
+    const uint64_t often = draw(2) ? now.count / 4 : 2, tiny = draw(3) * draw(9);
+    const uint64_t alone = draw(2) ? draw(now.count) : now.count;
+    uint64_t at = draw(2) ? 0 : draw(now.elements / 3);
+    for (uint64_t i = 0; i < now.count; i++) {
+        const uint64_t left = now.elements - at, length = draw(tiny + 1);
+        now.begin[i] = at;
+        if (alone < now.count)
+            at += i == alone ? left - draw(left / 8 + 1) : length < left / 8 ? length : 0;
+        else
+            at += !draw(often) ? draw_giant(left) : length < left ? length : left;
+    }
+    now.begin[now.count] = at;
+    for (int k = 0; falls && k < 3; k++)
+        now.begin[draw(now.count + 1)] =
+            draw(2) ? draw(now.elements + 1) : now.begin[draw(now.count)];
+    for (uint64_t i = 0; i < now.count; i++) now.end[i] = now.begin[i + 1];
+}
+
+static void giants_are_right(void) {
+    enum { SIMULATED = 24, TURNS = 200 };
+    static const char *const configs[] = {"block=64,lanes=8,vec=4,unroll=1,resident=16",
+                                          "block=64,lanes=64,vec=1,unroll=1,resident=16",
+                                          "block=128,lanes=32,vec=2,unroll=1,resident=8"};
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype;
+    } classes[] = {
+        {REDTUNE_SUM, REDTUNE_I32}, {REDTUNE_ARGMIN, REDTUNE_F16}, {REDTUNE_VAR, REDTUNE_F32}};
+    if (!gpu.context) SKIP("there is no GPU");
+    const int turns = device_is_simulated(&gpu) ? SIMULATED : TURNS;
+    for (size_t k = 0; k < sizeof configs / sizeof *configs * (sizeof classes / sizeof *classes) &&
+                       !check_state.failed;
+         k++) {
+        redtune_problem problem =
+            segments_of(classes[k / 3].op, classes[k / 3].dtype, REDTUNE_DTYPE_NONE, false);
+        rdt_test_data *data = NULL;
+        subject self;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        const rdt_point point = find_point(&problem, "grouped", configs[k % 3]);
+        CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
+        CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
+        for (int i = 0; i < turns && !check_state.failed; i++) {
+            set_giants(i % 3 == 2);
+            check_tables(&self, data);
+        }
+        subject_close(&self);
+        rdt_test_data_destroy(data);
+    }
+}
+
 /* Any configs, with tables of every kind. */
 static void every_config_is_right(void) {
     enum { SIMULATED = 12, KERNELS = 400, TABLES = 4 };
@@ -77,6 +144,7 @@ static void every_config_is_right(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(long_segments_are_right),
+        FACT(giants_are_right),
         FACT(every_config_is_right),
     };
     return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
