@@ -342,7 +342,10 @@ static void draw_call(job *self) {
     if (draw(2))
         self->problem.segmented = REDTUNE_SEGMENTED_ALL;
     else if (draw(2))
-        self->problem.config = "grouped:lanes=8"; /* which is not the default here */
+        self->problem.config =
+            "grouped:block=64,lanes=8,unroll=1"; /* with giants of few elements */
+    /* Many are given to groups of threads by default, and those of some forms not. */
+    if (drawn.count && draw(2)) self->problem.outer = drawn.count;
     if (!drawn.one) self->form = (arrays_form)draw(FORMS);
     self->on_device = draw(2);
     self->own_workspace = draw(2);

@@ -183,7 +183,11 @@ static void segments_have_the_default_of_their_lengths(void) {
         const char *family;
         const char *config; /* a part of it */
     } cases[] = {{REDTUNE_F32, 16384, 4096, 0, 4096, "grouped", ""},
-                 {REDTUNE_F32, 16384, 4096, 0, 0, "ragged", "unit=segments"},
+                 {REDTUNE_F32, 16384, 4096, 0, 0, "grouped", ""},
+                 {REDTUNE_F32, 1 << 20, 64, 0, 64, "grouped", ""},
+                 {REDTUNE_F32, 1 << 20, 64, 0, 0, "ragged", "unit=segments"},
+                 {REDTUNE_F32, 512, 1 << 17, 0, 1 << 17, "grouped", ""},
+                 {REDTUNE_F32, 512, 1 << 17, 0, 0, "ragged", "unit=segments"},
                  {REDTUNE_F32, 64, 1 << 20, 0, 1 << 21, "ragged", "unit=segments"},
                  {REDTUNE_F32, 1 << 20, 30, 30, 40, "ragged", "unit=tiles"},
                  {REDTUNE_F32, 1 << 20, 30, 30, 33, "ragged", "unit=segments"},

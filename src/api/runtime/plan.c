@@ -44,6 +44,21 @@ static size_t output_bytes(const rdt_launch *launch) {
     }
 }
 
+/* Where lengths are not said there may be giants, which the default of one table shares among
+ * blocks, and the other family those of any tables. */
+static bool needs_scattered(const redtune_plan *plan) {
+    const rdt_launch *launch = &plan->first->launch;
+    return plan->problem.segmented && !plan->problem.greatest && launch->segments &&
+           launch->results && plan->first->info.match == REDTUNE_MATCH_DEFAULT &&
+           plan->problem.order == REDTUNE_ORDER_FREE;
+}
+
+static redtune_status make_scattered(redtune_plan *plan, redtune_error *err) {
+    redtune_problem problem = plan->problem;
+    problem.config = "ragged:load=no_allocate";
+    return rdt_plan_make(plan->rt, &problem, plan->yield, &plan->scattered, err);
+}
+
 redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                              redtune_plan **out, redtune_error *err) {
     if (!rt || !out)
@@ -68,6 +83,11 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
     /* What is pinned or a part of something is nothing to tune. */
     if (rt->recorder && !yield && plan->first->info.match != REDTUNE_MATCH_PINNED)
         plan->tally = calloc(1, sizeof *plan->tally);
+    if (needs_scattered(plan)) status = make_scattered(plan, err);
+    if (status) {
+        redtune_plan_destroy(plan);
+        return status;
+    }
     if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;
     return REDTUNE_OK;
@@ -82,6 +102,7 @@ void redtune_plan_destroy(redtune_plan *plan) {
     if (!plan) return;
     if (plan->threaded) pthread_join(plan->thread, NULL);
     redtune_plan_destroy(atomic_load(&plan->parts));
+    redtune_plan_destroy(plan->scattered);
     const rdt_executable *served = rdt_plan_executable(plan);
     rdt_recorder_add(plan->rt->recorder, plan->tally,
                      &(rdt_served){&plan->problem, &served->measured, served->info.match,

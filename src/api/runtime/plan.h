@@ -14,6 +14,9 @@ struct redtune_plan {
     rdt_yield yield;               /* what a run leaves in d_out, as in model/launch.h */
     /* The same configuration for teams, whose runs leave messages; owned, NULL: not made yet. */
     _Atomic(redtune_plan *) parts;
+    /* For segments that are not given by one table, where the default for those that are has one
+     * block for each however long it is; owned, NULL: this plan runs all. */
+    redtune_plan *scattered;
     pthread_t thread; /* that makes later */
     bool threaded;
 };

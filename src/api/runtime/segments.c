@@ -167,6 +167,19 @@ rdt_extents rdt_segments_shape(const redtune_plan *plan, const redtune_segments 
     return shape;
 }
 
+/* Whether segments may be anywhere: each has an end of its own, which is not the next one's begin.
+ */
+static bool are_scattered(const redtune_segments *given) {
+    const uint64_t bytes = given->offset_bytes ? given->offset_bytes : sizeof(uint64_t);
+    return !given->list && given->d_end &&
+           (given->d_arrays || address_of(given->d_end) != address_of(given->d_begin) + bytes);
+}
+
+/* The plan that runs tables of that form. */
+static redtune_plan *plan_of_form(redtune_plan *plan, const redtune_segments *given) {
+    return plan->scattered && are_scattered(given) ? plan->scattered : plan;
+}
+
 redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segments *segments,
                                          struct CUstream_st *stream, redtune_error *err) {
     if (!plan || !segments)
@@ -182,7 +195,8 @@ redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segme
     if (plan->rt->check) status = rdt_segments_check_pointers(context, &self, err);
     /* It may read anything, so that no launch before it that writes may still run. */
     self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
-    if (!status) status = rdt_plan_start(plan, &self.operands, &self.traffic, stream, err);
+    redtune_plan *its = plan_of_form(plan, segments);
+    if (!status) status = rdt_plan_start(its, &self.operands, &self.traffic, stream, err);
     rdt_context_leave(context, entered);
     if (plan->tally && !status) {
         const rdt_extents shape = rdt_segments_shape(plan, segments);
