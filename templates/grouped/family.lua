@@ -34,7 +34,7 @@ end
 function family.yields(p)
     local bytes = p.count * p.dtype.bytes
     if p.outer < 256 or p.dtype.bytes == 1 or p.greatest > 4 * p.count then return true end
-    if p.greatest == 0 then return bytes < 400 or bytes > 1 << 17 end
+    if p.greatest == 0 then return bytes < 390 or bytes > 1 << 17 end
     return bytes < 256
 end
 
