@@ -28,6 +28,11 @@ function family.serves(p)
     return p.layout == "ragged"
 end
 
+-- Whether a segment may be too long for one block, as far as the problem says.
+local function has_giants(p)
+    return p.greatest == 0 or p.greatest > 4 * p.count
+end
+
 -- The default of tables of many segments, not short ones, whose elements are not of one byte, with which "ragged" was
 -- faster. Where nobody says how long the longest is, "ragged" was faster with shorter ones, too, and with the longest. A
 -- tune finds out about others.
@@ -92,7 +97,7 @@ function family.launch(c, p, d)
         threads = c.block,
         results = c.block // c.lanes,
         tile = math.max(1, tile_bytes(c, p) // p.dtype.bytes),
-        blocks_max = 1 + d.sm_count * math.max(1, 512 // c.block), -- all but one help with giants
+        blocks_max = 1 + (has_giants(p) and d.sm_count * math.max(1, 512 // c.block) or 0), -- all but one help
         final_threads = 0,
         segments = true,
         overlap = limits.overlap(p, d),
