@@ -85,12 +85,6 @@ static uint32_t prefix_blocks(uint64_t segments) {
     return blocks < BLOCKS_MAX ? (uint32_t)blocks : BLOCKS_MAX;
 }
 
-/* Whether each segment ends where the next one begins, by the addresses of the tables. */
-static bool are_neighbours(const rdt_segments *segments) {
-    return !segments->end ||
-           (!segments->arrays && segments->end == segments->begin + (segments->wide ? 8 : 4));
-}
-
 static uint32_t segment_blocks(const rdt_launch *how, bool scattered, uint64_t segments) {
     if (how->results) {
         const uint32_t blocks = rdt_launch_grid(how, &(rdt_extents){.outer = segments});
@@ -107,7 +101,7 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
     const bool can = can_overlap(kernel, how);
     const bool two = rdt_launch_has_prefix(how) && operands->segments.end;
     const bool scattered =
-        how->results ? !are_neighbours(&operands->segments)
+        how->results ? !rdt_launch_are_neighbours(&operands->segments)
                      : how->scattered && (operands->segments.end || operands->segments.arrays);
     const uint32_t blocks = segment_blocks(how, scattered, operands->segments.count);
     uint32_t overlaps = can && (two || operands->chained);

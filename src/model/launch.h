@@ -83,6 +83,13 @@ typedef struct rdt_segments {
     uint64_t arrays; /* of where each segment's array is; 0: all are in the input */
 } rdt_segments;
 
+/* Whether each segment ends where the next one begins, by the addresses of the tables. */
+static inline bool rdt_launch_are_neighbours(const rdt_segments *segments) {
+    if (!segments->end) return true;
+    return segments->begin && !segments->arrays &&
+           segments->end == segments->begin + (segments->wide ? 8 : 4);
+}
+
 /* With what the zeros stand for in their place. Inline: every call of a plan comes by here. */
 static inline rdt_extents rdt_launch_complete(rdt_extents extents) {
     if (!extents.outer) extents.outer = 1;

@@ -355,7 +355,7 @@ __device__ __forceinline__ ranges ranges_of(const segments &s)
     return ranges{low, total, (each + 32 * VEC - 1) / (32 * VEC) * (32 * VEC), d.owners};
 }
 
-// Whether so many elements are too many for a block: several times as many as blocks have on average.
+// Whether a segment of `count` elements is too long for a block: several times as many as blocks have on average.
 __device__ __forceinline__ bool is_long(const ranges &r, u64 count)
 {
     if (r.each == 0 || count <= LONG) return false;
@@ -397,7 +397,7 @@ __device__ __forceinline__ bool is_found(const segments &s, const ranges &r, u64
     return __all_sync(ALL, is_right);
 }
 
-// Whether segment i, of so many elements, is a giant: helpers take it, and its owner does not. All lanes of a warp.
+// Whether segment i, of `count` elements, is a giant: helpers take it, and its owner does not. All lanes of a warp.
 __device__ __forceinline__ bool is_giant(const segments &s, u64 i, u64 count)
 {
     if (count <= LONG) return false;

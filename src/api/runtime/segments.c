@@ -55,11 +55,10 @@ static redtune_status take_tables(rdt_segments_run *self, const redtune_segments
     }
     /* Ends that are the next begins: the kernel of one table is the faster one. A run that goes on
      * from results makes each once: it does not rely on offsets' order. */
-    const CUdeviceptr next = place[0] + bytes;
-    const bool are_one = !place[1] || (place[1] == next && place[0] && !place[2]);
-    const CUdeviceptr end = !are_one ? place[1] : given->accumulate ? next : 0;
-    self->operands.segments = (rdt_segments){place[0], end, given->count, bytes == 8, place[2]};
-    if (!given->count) self->operands.segments = (rdt_segments){.count = 0};
+    rdt_segments *tables = &self->operands.segments;
+    *tables = (rdt_segments){place[0], place[1], given->count, bytes == 8, place[2]};
+    if (rdt_launch_are_neighbours(tables)) tables->end = given->accumulate ? place[0] + bytes : 0;
+    if (!given->count) *tables = (rdt_segments){.count = 0};
     return REDTUNE_OK;
 }
 
@@ -167,17 +166,9 @@ rdt_extents rdt_segments_shape(const redtune_plan *plan, const redtune_segments 
     return shape;
 }
 
-/* Whether segments may be anywhere: each has an end of its own, which is not the next one's begin.
- */
-static bool are_scattered(const redtune_segments *given) {
-    const uint64_t bytes = given->offset_bytes ? given->offset_bytes : sizeof(uint64_t);
-    return !given->list && given->d_end &&
-           (given->d_arrays || address_of(given->d_end) != address_of(given->d_begin) + bytes);
-}
-
 /* The plan that runs tables of that form. */
-static redtune_plan *plan_of_form(redtune_plan *plan, const redtune_segments *given) {
-    return plan->scattered && are_scattered(given) ? plan->scattered : plan;
+static redtune_plan *plan_of_form(redtune_plan *plan, const rdt_segments *tables) {
+    return plan->scattered && !rdt_launch_are_neighbours(tables) ? plan->scattered : plan;
 }
 
 redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segments *segments,
@@ -195,7 +186,7 @@ redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segme
     if (plan->rt->check) status = rdt_segments_check_pointers(context, &self, err);
     /* It may read anything, so that no launch before it that writes may still run. */
     self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
-    redtune_plan *its = plan_of_form(plan, segments);
+    redtune_plan *its = plan_of_form(plan, &self.operands.segments);
     if (!status) status = rdt_plan_start(its, &self.operands, &self.traffic, stream, err);
     rdt_context_leave(context, entered);
     if (plan->tally && !status) {
