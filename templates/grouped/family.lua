@@ -1,5 +1,6 @@
--- The family "grouped": one result per segment of a buffer or array of a list. A group of threads takes
--- a segment, whatever the others' lengths, and a block those that are too long for a group.
+-- The family "grouped": one result per segment of a buffer or array of a list. A group of threads, one at
+-- least, takes a segment or a few at once, whatever the others' lengths, and a block those that are too
+-- long for a group.
 --
 -- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
 -- elements each on average.
@@ -12,7 +13,8 @@ local family = {
 
 family.params = {
     { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
-    { name = "lanes", values = { 8, 16, 32, 64, 128, 256, 512 }, doc = "threads per segment" },
+    { name = "lanes", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512 }, doc = "threads per segment" },
+    { name = "segments", values = { 1, 2, 4 }, doc = "segments that a group takes at once" },
     { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load" },
     { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
     { name = "resident", values = { 2, 4, 6, 8, 12, 16 },
@@ -30,22 +32,24 @@ end
 
 -- Whether a segment may be too long for one block, as far as the problem says.
 local function has_giants(p)
-    return p.greatest == 0 or p.greatest > 4 * p.count
+    return p.greatest == 0 or p.greatest > math.max(16, 4 * p.count)
 end
 
--- The default of tables of many segments, not short ones, whose elements are not of one byte, with which "ragged" was
--- faster. Where nobody says how long the longest is, "ragged" was faster with shorter ones, too, and with the longest. A
--- tune finds out about others.
+-- The default of tables of many segments, as far as nobody says that their lengths differ widely, except for long
+-- segments, of one-byte elements or where nobody says anything: "ragged" was faster. A tune finds out about others.
 function family.yields(p)
     local bytes = p.count * p.dtype.bytes
-    if p.outer < 256 or p.dtype.bytes == 1 or p.greatest > 4 * p.count then return true end
-    if p.greatest == 0 then return bytes < 390 or bytes > 1 << 17 end
-    return bytes < 256
+    if p.outer < 256 or p.dtype.bytes == 1 and bytes >= 384 then return true end
+    if p.greatest == 0 then return bytes > 1 << 17 end
+    return has_giants(p)
 end
 
 function family.allowed(c, p, d)
     if c.lanes > c.block then
         return false, "lanes=%d, and block=%d: a segment's threads are of one block", c.lanes, c.block
+    end
+    if c.segments > 1 and c.lanes > 32 then
+        return false, "segments=%d and lanes=%d: groups of more than a warp take one at a time", c.segments, c.lanes
     end
     if c.block * c.resident > 2048 then
         return false, "block=%d and resident=%d leave a thread fewer than 32 registers", c.block, c.resident
@@ -59,35 +63,50 @@ end
 
 function family.useful(c, p, d)
     local bytes, tile = p.count * p.dtype.bytes, tile_bytes(c, p)
-    if bytes < 128 then return false end
-    if c.vec * p.dtype.bytes < 16 and 2 * c.vec <= p.count then return false end
+    local load = c.vec * p.dtype.bytes
+    -- Short segments are seldom aligned: narrow loads bring less that has to be taken element by element.
+    if load < 16 and 2 * c.vec <= p.count and not (load >= 4 and bytes < 96 and c.lanes == 1) then return false end
     -- Fewer threads than hide the memory's latency, or fewer registers than loads need.
-    if c.block * c.resident < 512 or c.unroll > 4 and c.block * c.resident > 1024 then return false end
+    local words = c.segments * c.unroll * math.max(4, load) // 4
+    if c.block * c.resident < 512 or words > 16 and c.block * c.resident > 1024 then return false end
+    if c.segments > 1 and (bytes >= 384 or words > 32) then return false end
     -- Half of the loads would bring nothing, or a group goes through many tiles.
-    if c.unroll * c.lanes > 8 and tile >= 4 * bytes then return false end
+    if c.unroll * c.lanes > (c.lanes < 8 and 1 or 8) and tile >= 4 * math.max(16, bytes) then return false end
     return bytes <= 8 * tile or c.lanes >= 256
 end
 
--- Each is for segments of at most `bytes` bytes on average: what was fastest on an H200.
+-- Each is for segments of at most `bytes` bytes on average, by loads of at most `load` bytes: what was fastest on an H200.
 local defaults = {
-    { bytes = 319, block = 256, lanes = 8, unroll = 2, resident = 8 },
-    { bytes = 767, block = 128, lanes = 8, unroll = 2, resident = 16 },
-    { bytes = 3071, block = 128, lanes = 8, unroll = 8, resident = 8 },
-    { bytes = 6143, block = 256, lanes = 16, unroll = 4, resident = 6 },
-    { bytes = 49151, block = 128, lanes = 128, unroll = 4, resident = 12 },
-    { bytes = math.huge, block = 128, lanes = 128, unroll = 8, resident = 8 },
+    { bytes = 47, block = 128, lanes = 1, segments = 2, load = 4, unroll = 4, resident = 16 },
+    { bytes = 95, block = 128, lanes = 1, segments = 2, load = 16, unroll = 4, resident = 8 },
+    { bytes = 191, block = 128, lanes = 2, load = 16, unroll = 2, resident = 16 },
+    { bytes = 383, block = 128, lanes = 4, load = 16, unroll = 2, resident = 16 },
+    { bytes = 767, block = 128, lanes = 8, load = 16, unroll = 2, resident = 16 },
+    { bytes = 3071, block = 128, lanes = 8, load = 16, unroll = 8, resident = 8 },
+    { bytes = 6143, block = 256, lanes = 16, load = 16, unroll = 4, resident = 6 },
+    { bytes = 49151, block = 128, lanes = 128, load = 16, unroll = 4, resident = 12 },
+    { bytes = math.huge, block = 128, lanes = 128, load = 16, unroll = 8, resident = 8 },
 }
 
 function family.default(p, d)
-    local row = limits.row_of(defaults, p.count * p.dtype.bytes)
-    local c = { block = row.block, lanes = row.lanes, vec = math.max(1, 16 // p.dtype.bytes), unroll = row.unroll,
-                resident = row.resident, load = "no_allocate" }
-    -- Half of the threads that multiprocessors have room for, or more of the loads of each.
-    while c.lanes < c.block and p.outer > 1 and p.outer * c.lanes < d.sm_count * d.threads_per_sm // 2 do c.lanes = 2 * c.lanes end
+    local bytes = p.count * p.dtype.bytes
+    local row = limits.row_of(defaults, bytes)
+    -- Elements of one byte: more than half of a short segment would stand before its first wide load and behind its last.
+    local load = p.dtype.bytes == 1 and bytes < 192 and math.min(8, row.load) or row.load
+    local c = { block = row.block, lanes = row.lanes, segments = row.segments or 1, vec = math.max(1, load // p.dtype.bytes),
+                unroll = row.unroll, resident = row.resident }
+    -- Half of the threads that multiprocessors have room for, each with a load at least, or more of the loads of each.
+    while c.lanes < c.block and p.outer > 1 and p.outer * c.lanes < d.sm_count * d.threads_per_sm // 2
+        and 2 * c.lanes * load <= bytes do
+        c.lanes = 2 * c.lanes
+    end
+    if c.lanes > 4 then c.segments = 1 end
+    -- Neighbours are in the same lines, which L1 has when the next load wants them.
+    c.load = c.lanes < 4 and "plain" or "no_allocate"
     if c.lanes == 128 and p.outer < 16 * d.sm_count then c.unroll, c.resident = 8, 8 end
     -- A thread of an op with large accumulators needs registers for these, too.
     if limits.accumulator_bytes(p, d) > 8 then
-        c.unroll, c.resident = math.min(c.unroll, 4), math.min(c.resident, 4)
+        c.segments, c.unroll, c.resident = 1, math.min(c.unroll, 4), math.min(c.resident, 4)
     end
     return c
 end
@@ -95,7 +114,7 @@ end
 function family.launch(c, p, d)
     return {
         threads = c.block,
-        results = c.block // c.lanes,
+        results = c.block // c.lanes * c.segments,
         tile = math.max(1, tile_bytes(c, p) // p.dtype.bytes),
         blocks_max = 1 + (has_giants(p) and d.sm_count * math.max(1, 512 // c.block) or 0), -- all but one help
         final_threads = 0,

@@ -9,6 +9,7 @@ static_assert(sizeof(accumulator) == @{acc.bytes}, "");
 
 constexpr u64 TILE = BLOCK * UNROLL * VEC;  // elements that a block loads at once
 constexpr u64 LONG = 4 * TILE < OWN ? OWN : 4 * TILE;  // a giant has more
+constexpr u32 BUNCH = 32;  // segments from one place of the search's last step but one to the next
 constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
 
 // Blocks that take segments of their own, and those in front of them, which help with giants.
@@ -19,14 +20,14 @@ struct duties {
 
 __device__ __forceinline__ duties duties_of(u64 count)
 {
-    const u64 owners = (count + GROUPS - 1) / GROUPS;
+    const u64 owners = (count + SHARE - 1) / SHARE;
     return duties{owners, gridDim.x > owners ? gridDim.x - (u32)owners : 0};
 }
 
 // The first segment of an owner.
 __device__ __forceinline__ u64 first_of(u64 count)
 {
-    return (u64)(blockIdx.x - duties_of(count).helpers) * GROUPS;
+    return (u64)(blockIdx.x - duties_of(count).helpers) * SHARE;
 }
 
 // The number of segments, anew: what follows from it is computed where it is used, lest it take registers, or worse,
@@ -82,7 +83,15 @@ __device__ __forceinline__ ranges ranges_of(const segments &s)
 __device__ __forceinline__ bool is_long(const ranges &r, u64 count)
 {
     if (r.each == 0 || count <= LONG) return false;
-    return count > LONGEST || (double)count * (double)(GROUPS * r.owners) > (double)r.total * (GROUPS + 3);
+    return count > LONGEST || (double)count * (double)(SHARE * r.owners) > (double)r.total * (SHARE + 3);
+}
+
+// Elements from segment i up to segment `end`, or to the last one.
+__device__ __forceinline__ u64 elements_between(const segments &s, u64 i, u64 end)
+{
+    const u64 count = count_anew(s);
+    const i64 low = offset_at(s, s.begin, i), high = offset_at(s, s.begin, end < count ? end : count);
+    return high > low ? (u64)high - (u64)low : 0;
 }
 
 // The last segment that begins at or before that offset, by a search: 32 parts at a time. All lanes of a warp.
@@ -174,7 +183,7 @@ __device__ __forceinline__ void reduce_share(const share &its, void *scratch, @{
     const run<UNROLL> r(its.from, its.count, thread, BLOCK);
     // Each has a value, lest registers be kept for these from the beginning of the kernel.
     vector v[UNROLL] = {};
-    r.load_tile(r.body, v@{given.argument});
+    r.load_tile(0, v@{given.argument});
     accumulator a = reduce_loaded<UNROLL>(r, v, its.count@{indexed and ", its.origin" or ""}, [] {}@{given.argument});
     a = reduce_block(a@{given.argument});
     if (thread == 0) {
@@ -197,7 +206,7 @@ __device__ __forceinline__ void reduce_share(const share &its, void *scratch, @{
 __device__ __forceinline__ void help(const element *input, const segments &s, void *scratch, @{result.c} *output@{given.parameter})
 {
     __shared__ u64 ends[2];
-    __shared__ unsigned short giants[BLOCK];  // of the segments from base on
+    __shared__ unsigned short bunches[BLOCK];  // that may have giants, of those from base on
     __shared__ u32 found;
     __shared__ share now;
     const u32 thread = thread_anew(), warp = thread / 32;
@@ -209,24 +218,31 @@ __device__ __forceinline__ void help(const element *input, const segments &s, vo
         if (thread % 32 == 0) ends[warp] = i;
     }
     __syncthreads();
+    // Each thread looks at one segment, or, where there are many short ones, at a bunch of them. The search leads to a
+    // giant by the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
+    const u32 wide = ends[1] - ends[0] > 4 * BLOCK && r.total / (LONG / (4 * BUNCH)) < count_anew(s) ? BUNCH : 1;
 #pragma unroll 1
-    for (u64 base = ends[0]; base <= ends[1]; base += BLOCK) {
-        const u64 i = base + thread;
+    for (u64 base = ends[0] / wide * wide; base <= ends[1]; base += wide * BLOCK) {
+        const u64 i = base + wide * thread;
         if (thread == 0) found = 0;
         __syncthreads();
-        if (i <= ends[1] && is_long(r, segment_of(s, i).count)) giants[atomicAdd(&found, 1)] = (unsigned short)thread;
+        if (i <= ends[1] && is_long(r, elements_between(s, i, i + wide))) bunches[atomicAdd(&found, 1)] = (unsigned short)thread;
         __syncthreads();
 #pragma unroll 1
         for (u32 k = 0; k < found; k++) {
-            if (warp == 0) {
-                const share its = share_of(input, s, r, base + giants[k]);
-                if (thread == 0) now = its;
+            const u64 first = base + wide * bunches[k], its = first + thread % 32;
+            u32 giants = __ballot_sync(ALL, its < first + wide && its <= ends[1] && is_long(r, elements_between(s, its, its + 1)));
+#pragma unroll 1
+            for (; giants; giants &= giants - 1) {
+                if (warp == 0) {
+                    const share part = share_of(input, s, r, first + __ffs(giants) - 1);
+                    if (thread == 0) now = part;
+                }
+                __syncthreads();
+                if (now.count > 0) reduce_share(now, scratch, output@{given.argument});
+                __syncthreads();
             }
-            __syncthreads();
-            if (now.count > 0) reduce_share(now, scratch, output@{given.argument});
-            __syncthreads();
         }
         __syncthreads();
     }
 }
-

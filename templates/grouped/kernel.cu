@@ -11,12 +11,13 @@
 //
 // output[i] = @{formula}
 // for each segment i, n = its elements, wherever they are. Start it with @{block} threads per block, on
-// a block for every @{block // lanes} segments and some more, which share giants; any number is right.
+// a block for every @{block // lanes * segments} segments and some more, which share giants; any number is right.
 //
-// A group of @{lanes} threads takes a segment. Groups come and go with their blocks, so that nothing is
-// dealt and nothing is searched: a thread needs registers for little more than its loads. A segment that
-// is long for a group is taken by its block, when the others of the block are done, and a giant by
-// blocks that do nothing else. How a segment is combined depends on the table and the grid alone.
+// A group of @{lanes == 1 and "one thread" or lanes .. " threads"} takes @{segments == 1 and "a segment" or segments .. " segments at once"}.
+// Groups come and go with their blocks, so that nothing is dealt and nothing is searched: a thread needs
+// registers for little more than its loads. A segment that is long for a group is taken by its block, when
+// the others of the block are done, and a giant by blocks that do nothing else. How a segment is combined
+// depends on the table and the grid alone.
 
 //@ include "lib/types.cu"
 typedef @{dtype.c} element;  // in memory
@@ -28,6 +29,8 @@ constexpr u32 BLOCK = @{block};  // threads per block
 constexpr u32 WARPS = BLOCK / 32;
 constexpr u32 GROUP = @{lanes};  // threads per segment
 constexpr u32 GROUPS = BLOCK / GROUP;
+constexpr u32 EACH = @{segments};  // segments that a group takes at once
+constexpr u32 SHARE = GROUPS * EACH;  // segments of a block
 constexpr u32 VEC = @{vec};  // elements per load
 constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
 constexpr u32 LANES = @{parts};  // accumulators per thread
@@ -40,24 +43,55 @@ constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 constexpr u32 ALL = 0xffffffff;  // lanes of a warp
 
 static_assert(sizeof(element) == @{dtype.bytes}, "");
-static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0 && GROUP >= 8, "");
+static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
 
 //@ include "ragged/tables.cu"
 //@ include "ragged/offsets.cu"
+//@ local fewest, apart = lanes, lanes < 32
 //@ include "ragged/elements.cu"
-// Segment i, and where its elements are; there are none if it is not there. All that the tables say is
-// asked for at once.
-__device__ __forceinline__ segment load_segment(const segments &s, const element *input, u64 i, bool is_there,
-                                                const element *&from)
+// A group's segments, and where their elements are; there are none of a segment that is not there. All
+// that the tables say is asked for at once.
+__device__ __forceinline__ void load_segments(const segments &s, const element *input, u64 base, segment (&one)[EACH],
+                                              const element *(&from)[EACH])
 {
-    raw_offset begin = {0, 0};
-    u64 array = 0;
-    if (s.begin) begin = load_offset(s, s.begin, i);
-    const raw_offset end = s.end ? load_offset(s, s.end, i) : load_offset(s, s.begin, i + 1);
-    if (s.arrays) array = ((const u64 *)s.arrays)[i];
-    const i64 low = value_of(s, begin), high = value_of(s, end);
-    from = s.arrays ? (const element *)array + (s.end ? low : 0) : input + low;
-    return segment{(u64)low, is_there && high > low ? (u64)(high - low) : 0, false};
+    raw_offset begin[EACH] = {}, end[EACH];
+    u64 array[EACH] = {};
+    const auto number_of = [&](u32 k) { return base + k * GROUPS + threadIdx.x / GROUP; };
+    const auto place_of = [&](u32 k) { return number_of(k) < s.count ? number_of(k) : base; };
+    const auto set = [&](u32 k, i64 low, i64 high) {
+        one[k] = segment{(u64)low, number_of(k) < s.count && high > low ? (u64)(high - low) : 0, false};
+    };
+//@ if lanes < 8 then
+    // The table of most, by few instructions: a thread has hardly more to do for such segments.
+    if (s.wide && !s.end && !s.arrays) {
+        i64 low[EACH], high[EACH];
+#pragma unroll
+        for (u32 k = 0; k < EACH; k++) {
+            const i64 *const at = (const i64 *)s.begin + place_of(k);
+            low[k] = at[0];
+            high[k] = at[1];
+        }
+#pragma unroll
+        for (u32 k = 0; k < EACH; k++) {
+            from[k] = input + low[k];
+            set(k, low[k], high[k]);
+        }
+        return;
+    }
+//@ end
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const u64 i = place_of(k);
+        if (s.begin) begin[k] = load_offset(s, s.begin, i);
+        end[k] = s.end ? load_offset(s, s.end, i) : load_offset(s, s.begin, i + 1);
+        if (s.arrays) array[k] = ((const u64 *)s.arrays)[i];
+    }
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const i64 low = value_of(s, begin[k]);
+        from[k] = s.arrays ? (const element *)array[k] + (s.end ? low : 0) : input + low;
+        set(k, low, value_of(s, end[k]));
+    }
 }
 
 // The group's first thread returns the combination of its threads' values. All threads of the block call it;
@@ -97,17 +131,17 @@ __device__ __forceinline__ void reduce_waiting(const element *input, const segme
     const u32 helpers = duties_of(count).helpers;
     u64 base = first_of(count);
 #pragma unroll 1
-    for (u32 turn = 0; base < count; turn++, base += (u64)(gridDim.x - helpers) * GROUPS) {
+    for (u32 turn = 0; base < count; turn++, base += (u64)(gridDim.x - helpers) * SHARE) {
 #pragma unroll 1
-        for (u32 group = 0; group < GROUPS; group++) {
-            const u64 i = base + group;
-            if (i >= count || (turn == 0 && !waits[group])) continue;
+        for (u32 number = 0; number < SHARE; number++) {
+            const u64 i = base + number;
+            if (i >= count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.count)) continue;
             const run<UNROLL> r(elements_of(s, input, i, one), one.count, thread, BLOCK);
             // Each has a value, lest registers be kept for these from the beginning of the kernel.
             vector v[UNROLL] = {};
-            r.load_tile(r.body, v@{given.argument});
+            r.load_tile(0, v@{given.argument});
             accumulator a = reduce_loaded<UNROLL>(r, v, one.count@{indexed and ", 0" or ""}, [] {}@{given.argument});
             a = reduce_block(a@{given.argument});
             if (thread == 0) finish(output, i, a, one.count@{given.argument});
@@ -122,24 +156,38 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
         help(input, s, scratch, output@{given.argument});
         return;
     }
-    const u32 rank = threadIdx.x % GROUP, group = threadIdx.x / GROUP;
-    const u64 base = first_of(s.count), i = base + group;
+    const u32 rank = threadIdx.x % GROUP;
+    const u64 base = first_of(s.count);
     if (base >= s.count) return;
-    __shared__ bool waits[GROUPS];
-    const bool is_there = i < s.count;
-    const element *from;
-    const segment one = load_segment(s, input, is_there ? i : base, is_there, from);
-    const bool is_own = one.count <= OWN;
-    const u32 count = is_own ? (u32)one.count : 0;
-    if (rank == 0) waits[group] = !is_own;
-    accumulator a = reduce_run<UNROLL>(from, count@{indexed and ", 0" or ""}, rank, GROUP@{given.argument});
-    a = reduce_group(a@{given.argument});
-    const u32 thread = thread_anew();
-    const u64 all = count_anew(s), its = first_of(all) + thread / GROUP;
-    // What this says was written by the same thread.
-    const bool is_first = thread % GROUP == 0, is_left = is_first && waits[thread / GROUP];
-    if (its < all && is_first && !is_left) finish(output, its, a, count@{given.argument});
-    const bool is_more = (gridDim.x - duties_of(all).helpers) * (u64)GROUPS < all;
+    __shared__ bool waits[SHARE];
+    const element *from[EACH];
+    segment one[EACH];
+    load_segments(s, input, base, one, from);
+    run<UNROLL, u32> r[EACH];
+    vector v[EACH][UNROLL];
+    u32 count[EACH];
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const bool is_own = one[k].count <= OWN;
+        count[k] = is_own ? (u32)one[k].count : 0;
+        if (rank == 0) waits[k * GROUPS + threadIdx.x / GROUP] = !is_own;
+        r[k] = run<UNROLL, u32>(from[k], count[k], rank, GROUP);
+        r[k].load_tile(0, v[k]@{given.argument});
+    }
+    bool is_left = false;
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        accumulator a = reduce_loaded<UNROLL>(r[k], v[k], count[k]@{indexed and ", 0" or ""}, [] {}@{given.argument});
+        a = reduce_group(a@{given.argument});
+        const u32 thread = thread_anew(), number = k * GROUPS + thread / GROUP;
+        const u64 all = count_anew(s), its = first_of(all) + number;
+        // What this says was written by the same thread.
+        const bool is_first = thread % GROUP == 0, is_waiting = is_first && waits[number];
+        if (its < all && is_first && !is_waiting) finish(output, its, a, count[k]@{given.argument});
+        is_left |= is_waiting;
+    }
+    const u64 all = count_anew(s);
+    const bool is_more = (gridDim.x - duties_of(all).helpers) * (u64)SHARE < all;
     if (__syncthreads_or(is_left) || is_more) reduce_waiting(input, s, waits, output@{given.argument});
 }
 

@@ -1,4 +1,5 @@
-//@ -- A thread's share of elements that lie side by side.
+//@ -- A thread's share of elements that lie side by side: of a run, which `fewest` threads take at least.
+//@ -- `apart`: lanes of a warp have runs of their own, so that most of them end at different loads.
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
@@ -10,66 +11,73 @@ __device__ __forceinline__ void finish(@{result.c} *output, u64 segment, accumul
     @{given.write("output[segment]", "a", "count")}
 }
 
-// Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to stop. A lane has
-// N of them in flight, a tile's.
-template <u32 N> struct run {
-    u64 begin, body, stop;
+// Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to `stop` bytes behind it. A lane
+// has N of them in flight, a tile's. SIZE holds the bytes of any run that is taken so.
+template <u32 N, class SIZE = u64> struct run {
+    u64 begin, body;
+    SIZE stop;
     u32 rank, wide;
 
-    __device__ __forceinline__ run(const element *input, u64 count, u32 lane, u32 lanes)
+    run() = default;
+    __device__ __forceinline__ run(const element *input, SIZE count, u32 lane, u32 lanes)
         : begin((u64)input), body((begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES), rank(lane), wide(lanes)
     {
-        // No elements may be anywhere, and their address may round up beyond the end of all addresses.
-        stop = count > 0 ? (begin + count * sizeof(element)) / LOAD_BYTES * LOAD_BYTES : 0;
+        const SIZE bytes = count * (SIZE)sizeof(element), before = (u32)(body - begin);
+        stop = bytes > before ? (bytes - before) / (SIZE)LOAD_BYTES * (SIZE)LOAD_BYTES : 0;
     }
-    __device__ __forceinline__ u64 tile_bytes() const { return wide * (N * LOAD_BYTES); }
-    // Where this lane's load i of the tile at that address is.
-    __device__ __forceinline__ u64 place_of(u64 tile, u32 i) const
+    __device__ __forceinline__ u32 tile_bytes() const { return wide * (N * (u32)LOAD_BYTES); }
+    // Where this lane's load i of the tile that begins so many bytes behind body is.
+    __device__ __forceinline__ SIZE place_of(SIZE tile, u32 i) const
     {
-        return tile + (rank + i * wide) * LOAD_BYTES;
+        return tile + (rank + i * wide) * (u32)LOAD_BYTES;
     }
     // All loads of a tile before the first use; those from stop on are left out.
-    __device__ __forceinline__ void load_tile(u64 tile, vector (&v)[N]@{given.parameter}) const
+    __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
+//@ if not apart then
         if (tile + tile_bytes() <= stop) {
 #pragma unroll
-            for (u32 i = 0; i < N; i++) v[i] = load_vector(place_of(tile, i)@{given.argument});
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < N; i++)
-                if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i)@{given.argument});
+            for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
+            return;
         }
+//@ end
+#pragma unroll
+        for (u32 i = 0; i < N; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
     }
 };
 
 // Takes a run of `count` elements@{indexed and ", the first of which has the index `origin`" or ""}, whose first tile v has: this lane's share.
 // Calls `then` as soon as v is free.
-template <u32 UNROLL, class THEN>
-__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL> r, vector (&v)[UNROLL],
-                                                     u64 count@{indexed and ", u64 origin" or ""}, THEN then@{given.parameter})
+template <u32 UNROLL, class SIZE, class THEN>
+__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, vector (&v)[UNROLL],
+                                                     SIZE count@{indexed and ", u64 origin" or ""}, THEN then@{given.parameter})
 {
-    const u64 begin = r.begin, body = r.body, stop = r.stop, TILE_BYTES = r.tile_bytes();
-    const u32 rank = r.rank, wide = r.wide;
-    const element *const input = (const element *)begin;
-    const auto place_of = [&](u64 tile, u32 i) { return r.place_of(tile, i); };
-    u64 tile = body;
+    const u32 rank = r.rank, wide = r.wide, TILE_BYTES = r.tile_bytes();
+    const SIZE stop = r.stop;
+    const element *const input = (const element *)r.begin;
+    const auto place_of = [&](SIZE tile, u32 i) { return r.place_of(tile, i); };
+//@ if apart then
+    const auto bytes_of = [&](SIZE, SIZE behind) { return behind; };
+//@ end
+    SIZE tile = 0;
 
 //@ include "lib/begin_parts.cu"
 //@ if not op.part then
     accumulator edge = @{op.identity};
 //@ end
-//@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
-    const u64 head = (u32)(body - begin) / sizeof(element);
-    const u64 between = stop > body ? (stop - body) / sizeof(element) : 0;
-//@     if 2 * vec <= 8 then
-    // Each lane has one of them at most: at least eight take a run.
-    const u64 i = rank;
+    const u32 head = (u32)(r.body - r.begin) / (u32)sizeof(element);
+//@ if vec > 1 then
+    const SIZE between = stop / (SIZE)sizeof(element);
+//@     if 2 * vec <= fewest then
+    // Each lane has one of them at most.
+    const SIZE i = rank;
     if (i < count - between) {
 //@     else
-    for (u64 i = rank; i < count - between; i += wide) {
+    for (SIZE i = rank; i < count - between; i += wide) {
 //@     end
-        const u64 at = i < head ? i : i + between;
+        const SIZE at = i < head ? i : i + between;
 //@     if indexed then
         edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
 //@     elseif op.part then
@@ -81,20 +89,28 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL> r, vector
 //@ end
 
     while (tile < stop) {
+//@ if apart then
+//@     local many, vectors = "UNROLL", "v"
+        const auto is_there = [&](u32 i, SIZE) { return place_of(tile, i) < stop; };
+//@     include "lib/take_some.cu"
+//@     if indexed then
+        load += UNROLL;
+//@     end
+//@ else
 //@     include "lib/take_tile.cu"
+//@ end
         tile += TILE_BYTES;
         if (tile < stop) r.load_tile(tile, v@{given.argument});
     }
     then();
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's, if there was one.
-    const u64 first = place_of(body, 0);
-    if (first < stop) {
+    if (place_of(0, 0) < stop) {
 #pragma unroll
         for (u32 j = 0; j < LANES; j++) {
             const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
-            const u64 place = first + tiles * TILE_BYTES + i * wide * LOAD_BYTES;
-            const u64 index = origin + (place - begin) / sizeof(element) + j;
+            const u64 place = place_of(0, 0) + tiles * TILE_BYTES + i * wide * LOAD_BYTES;
+            const u64 index = origin + head + place / sizeof(element) + j;
             edge = combine(edge, candidate(part[j].x, index)@{given.argument});
         }
     }
@@ -105,13 +121,13 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL> r, vector
 }
 
 // The same of a run that nothing is loaded of yet.
-template <u32 UNROLL>
-__device__ __forceinline__ accumulator reduce_run(const element *input, u64 count@{indexed and ", u64 origin" or ""},
+template <u32 UNROLL, class SIZE>
+__device__ __forceinline__ accumulator reduce_run(const element *input, SIZE count@{indexed and ", u64 origin" or ""},
                                                   u32 rank, u32 wide@{given.parameter})
 {
-    const run<UNROLL> r(input, count, rank, wide);
+    const run<UNROLL, SIZE> r(input, count, rank, wide);
     vector v[UNROLL];
-    r.load_tile(r.body, v@{given.argument});
+    r.load_tile(0, v@{given.argument});
     return reduce_loaded<UNROLL>(r, v, count@{indexed and ", origin" or ""}, [] {}@{given.argument});
 }
 

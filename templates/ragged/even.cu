@@ -183,7 +183,7 @@ __device__ __forceinline__ void reduce_even(const segments &s, u32 team, segment
     u32 turn = 0;
     run<TEAM_LOADS> r(input + one.offset, one.count, rank, wide);
     vector v[TEAM_LOADS];
-    r.load_tile(r.body, v@{given.argument});
+    r.load_tile(0, v@{given.argument});
     for (u64 base = (u64)blockIdx.x * teams; base < s.count; base += (u64)gridDim.x * teams) {
         // The next one's offsets come while this one is loaded, and its first loads are on their way
         // while this one is combined.
@@ -192,7 +192,7 @@ __device__ __forceinline__ void reduce_even(const segments &s, u32 team, segment
         if (next < s.count) one = segment_of(s, next);
         const auto load_next = [&] {
             r = run<TEAM_LOADS>(input + one.offset, one.count, rank, wide);
-            r.load_tile(r.body, v@{given.argument});
+            r.load_tile(0, v@{given.argument});
         };
         const accumulator share =
             reduce_loaded<TEAM_LOADS>(r, v, count@{indexed and ", 0" or ""}, load_next@{given.argument});
@@ -218,7 +218,7 @@ __device__ __forceinline__ void reduce_by_eights(const segments &s, segment one,
     u64 i = number_by_eights();
     run<TEAM_LOADS> r(input + one.offset, one.count, rank, 8);
     vector v[TEAM_LOADS];
-    r.load_tile(r.body, v@{given.argument});
+    r.load_tile(0, v@{given.argument});
     // All lanes of a warp go on as long as its first one has a segment.
     for (u64 base = i - threadIdx.x % 32 / 8; base < s.count; base += step) {
         const u64 next = i + step, count = one.count;
@@ -226,7 +226,7 @@ __device__ __forceinline__ void reduce_by_eights(const segments &s, segment one,
         if (next < s.count) one = segment_of(s, next);
         const auto load_next = [&] {
             r = run<TEAM_LOADS>(input + one.offset, one.count, rank, 8);
-            r.load_tile(r.body, v@{given.argument});
+            r.load_tile(0, v@{given.argument});
         };
         accumulator a = reduce_loaded<TEAM_LOADS>(r, v, count@{indexed and ", 0" or ""}, load_next@{given.argument});
         __syncwarp();

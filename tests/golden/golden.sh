@@ -88,6 +88,8 @@ compare ordered_segments_f16 emit --order fixed --op sum_sumsq --dtype f16 --seg
     --config ordered_segments:block=256,chunks=2,unroll=4,resident=2
 compare grouped_f32 emit --op sum --dtype f32 --segments 16384x4096 \
     --config grouped:block=128,lanes=32,vec=4,unroll=8,resident=8
+compare grouped_f16 emit --op sum --dtype f16 --segments 4194304x16 \
+    --config grouped:block=128,lanes=1,segments=2,vec=4,unroll=2,resident=16
 
 # file, step, dtype
 while read -r name step dtype; do

@@ -1,14 +1,15 @@
 // redtune: the sum of f32 into f32, by the template "grouped" with
-// block=128,lanes=32,vec=4,unroll=8,resident=8,load=no_allocate
+// block=128,lanes=32,segments=1,vec=4,unroll=8,resident=8,load=no_allocate
 //
 // output[i] = x[0] + ... + x[n-1]
 // for each segment i, n = its elements, wherever they are. Start it with 128 threads per block, on
 // a block for every 4 segments and some more, which share giants; any number is right.
 //
-// A group of 32 threads takes a segment. Groups come and go with their blocks, so that nothing is
-// dealt and nothing is searched: a thread needs registers for little more than its loads. A segment that
-// is long for a group is taken by its block, when the others of the block are done, and a giant by
-// blocks that do nothing else. How a segment is combined depends on the table and the grid alone.
+// A group of 32 threads takes a segment.
+// Groups come and go with their blocks, so that nothing is dealt and nothing is searched: a thread needs
+// registers for little more than its loads. A segment that is long for a group is taken by its block, when
+// the others of the block are done, and a giant by blocks that do nothing else. How a segment is combined
+// depends on the table and the grid alone.
 
 typedef unsigned int u32;
 typedef long long i64;
@@ -21,6 +22,8 @@ constexpr u32 BLOCK = 128;  // threads per block
 constexpr u32 WARPS = BLOCK / 32;
 constexpr u32 GROUP = 32;  // threads per segment
 constexpr u32 GROUPS = BLOCK / GROUP;
+constexpr u32 EACH = 1;  // segments that a group takes at once
+constexpr u32 SHARE = GROUPS * EACH;  // segments of a block
 constexpr u32 VEC = 4;  // elements per load
 constexpr u32 UNROLL = 8;  // independent loads in flight per thread
 constexpr u32 LANES = 4;  // accumulators per thread
@@ -33,7 +36,7 @@ constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 constexpr u32 ALL = 0xffffffff;  // lanes of a warp
 
 static_assert(sizeof(element) == 4, "");
-static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0 && GROUP >= 8, "");
+static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
 
 // As model/launch.h has it.
 struct segments {
@@ -166,61 +169,63 @@ __device__ __forceinline__ void finish(float *output, u64 segment, accumulator a
     output[segment] = a;
 }
 
-// Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to stop. A lane has
-// N of them in flight, a tile's.
-template <u32 N> struct run {
-    u64 begin, body, stop;
+// Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to `stop` bytes behind it. A lane
+// has N of them in flight, a tile's. SIZE holds the bytes of any run that is taken so.
+template <u32 N, class SIZE = u64> struct run {
+    u64 begin, body;
+    SIZE stop;
     u32 rank, wide;
 
-    __device__ __forceinline__ run(const element *input, u64 count, u32 lane, u32 lanes)
+    run() = default;
+    __device__ __forceinline__ run(const element *input, SIZE count, u32 lane, u32 lanes)
         : begin((u64)input), body((begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES), rank(lane), wide(lanes)
     {
-        // No elements may be anywhere, and their address may round up beyond the end of all addresses.
-        stop = count > 0 ? (begin + count * sizeof(element)) / LOAD_BYTES * LOAD_BYTES : 0;
+        const SIZE bytes = count * (SIZE)sizeof(element), before = (u32)(body - begin);
+        stop = bytes > before ? (bytes - before) / (SIZE)LOAD_BYTES * (SIZE)LOAD_BYTES : 0;
     }
-    __device__ __forceinline__ u64 tile_bytes() const { return wide * (N * LOAD_BYTES); }
-    // Where this lane's load i of the tile at that address is.
-    __device__ __forceinline__ u64 place_of(u64 tile, u32 i) const
+    __device__ __forceinline__ u32 tile_bytes() const { return wide * (N * (u32)LOAD_BYTES); }
+    // Where this lane's load i of the tile that begins so many bytes behind body is.
+    __device__ __forceinline__ SIZE place_of(SIZE tile, u32 i) const
     {
-        return tile + (rank + i * wide) * LOAD_BYTES;
+        return tile + (rank + i * wide) * (u32)LOAD_BYTES;
     }
     // All loads of a tile before the first use; those from stop on are left out.
-    __device__ __forceinline__ void load_tile(u64 tile, vector (&v)[N]) const
+    __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]) const
     {
         if (tile + tile_bytes() <= stop) {
 #pragma unroll
-            for (u32 i = 0; i < N; i++) v[i] = load_vector(place_of(tile, i));
-        } else {
-#pragma unroll
-            for (u32 i = 0; i < N; i++)
-                if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i));
+            for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i));
+            return;
         }
+#pragma unroll
+        for (u32 i = 0; i < N; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(body + place_of(tile, i));
     }
 };
 
 // Takes a run of `count` elements, whose first tile v has: this lane's share.
 // Calls `then` as soon as v is free.
-template <u32 UNROLL, class THEN>
-__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL> r, vector (&v)[UNROLL],
-                                                     u64 count, THEN then)
+template <u32 UNROLL, class SIZE, class THEN>
+__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, vector (&v)[UNROLL],
+                                                     SIZE count, THEN then)
 {
-    const u64 begin = r.begin, body = r.body, stop = r.stop, TILE_BYTES = r.tile_bytes();
-    const u32 rank = r.rank, wide = r.wide;
-    const element *const input = (const element *)begin;
-    const auto place_of = [&](u64 tile, u32 i) { return r.place_of(tile, i); };
-    u64 tile = body;
+    const u32 rank = r.rank, wide = r.wide, TILE_BYTES = r.tile_bytes();
+    const SIZE stop = r.stop;
+    const element *const input = (const element *)r.begin;
+    const auto place_of = [&](SIZE tile, u32 i) { return r.place_of(tile, i); };
+    SIZE tile = 0;
 
     accumulator part[LANES];
 #pragma unroll
     for (u32 j = 0; j < LANES; j++) part[j] = 0.0f;
     accumulator edge = 0.0f;
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
-    const u64 head = (u32)(body - begin) / sizeof(element);
-    const u64 between = stop > body ? (stop - body) / sizeof(element) : 0;
-    // Each lane has one of them at most: at least eight take a run.
-    const u64 i = rank;
+    const u32 head = (u32)(r.body - r.begin) / (u32)sizeof(element);
+    const SIZE between = stop / (SIZE)sizeof(element);
+    // Each lane has one of them at most.
+    const SIZE i = rank;
     if (i < count - between) {
-        const u64 at = i < head ? i : i + between;
+        const SIZE at = i < head ? i : i + between;
         edge = combine(edge, map(load_element(input + at)));
     }
 
@@ -244,29 +249,41 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL> r, vector
 }
 
 // The same of a run that nothing is loaded of yet.
-template <u32 UNROLL>
-__device__ __forceinline__ accumulator reduce_run(const element *input, u64 count,
+template <u32 UNROLL, class SIZE>
+__device__ __forceinline__ accumulator reduce_run(const element *input, SIZE count,
                                                   u32 rank, u32 wide)
 {
-    const run<UNROLL> r(input, count, rank, wide);
+    const run<UNROLL, SIZE> r(input, count, rank, wide);
     vector v[UNROLL];
-    r.load_tile(r.body, v);
+    r.load_tile(0, v);
     return reduce_loaded<UNROLL>(r, v, count, [] {});
 }
 
-// Segment i, and where its elements are; there are none if it is not there. All that the tables say is
-// asked for at once.
-__device__ __forceinline__ segment load_segment(const segments &s, const element *input, u64 i, bool is_there,
-                                                const element *&from)
+// A group's segments, and where their elements are; there are none of a segment that is not there. All
+// that the tables say is asked for at once.
+__device__ __forceinline__ void load_segments(const segments &s, const element *input, u64 base, segment (&one)[EACH],
+                                              const element *(&from)[EACH])
 {
-    raw_offset begin = {0, 0};
-    u64 array = 0;
-    if (s.begin) begin = load_offset(s, s.begin, i);
-    const raw_offset end = s.end ? load_offset(s, s.end, i) : load_offset(s, s.begin, i + 1);
-    if (s.arrays) array = ((const u64 *)s.arrays)[i];
-    const i64 low = value_of(s, begin), high = value_of(s, end);
-    from = s.arrays ? (const element *)array + (s.end ? low : 0) : input + low;
-    return segment{(u64)low, is_there && high > low ? (u64)(high - low) : 0, false};
+    raw_offset begin[EACH] = {}, end[EACH];
+    u64 array[EACH] = {};
+    const auto number_of = [&](u32 k) { return base + k * GROUPS + threadIdx.x / GROUP; };
+    const auto place_of = [&](u32 k) { return number_of(k) < s.count ? number_of(k) : base; };
+    const auto set = [&](u32 k, i64 low, i64 high) {
+        one[k] = segment{(u64)low, number_of(k) < s.count && high > low ? (u64)(high - low) : 0, false};
+    };
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const u64 i = place_of(k);
+        if (s.begin) begin[k] = load_offset(s, s.begin, i);
+        end[k] = s.end ? load_offset(s, s.end, i) : load_offset(s, s.begin, i + 1);
+        if (s.arrays) array[k] = ((const u64 *)s.arrays)[i];
+    }
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const i64 low = value_of(s, begin[k]);
+        from[k] = s.arrays ? (const element *)array[k] + (s.end ? low : 0) : input + low;
+        set(k, low, value_of(s, end[k]));
+    }
 }
 
 // The group's first thread returns the combination of its threads' values. All threads of the block call it;
@@ -286,6 +303,7 @@ static_assert(sizeof(accumulator) == 4, "");
 
 constexpr u64 TILE = BLOCK * UNROLL * VEC;  // elements that a block loads at once
 constexpr u64 LONG = 4 * TILE < OWN ? OWN : 4 * TILE;  // a giant has more
+constexpr u32 BUNCH = 32;  // segments from one place of the search's last step but one to the next
 constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
 
 // Blocks that take segments of their own, and those in front of them, which help with giants.
@@ -296,14 +314,14 @@ struct duties {
 
 __device__ __forceinline__ duties duties_of(u64 count)
 {
-    const u64 owners = (count + GROUPS - 1) / GROUPS;
+    const u64 owners = (count + SHARE - 1) / SHARE;
     return duties{owners, gridDim.x > owners ? gridDim.x - (u32)owners : 0};
 }
 
 // The first segment of an owner.
 __device__ __forceinline__ u64 first_of(u64 count)
 {
-    return (u64)(blockIdx.x - duties_of(count).helpers) * GROUPS;
+    return (u64)(blockIdx.x - duties_of(count).helpers) * SHARE;
 }
 
 // The number of segments, anew: what follows from it is computed where it is used, lest it take registers, or worse,
@@ -359,7 +377,15 @@ __device__ __forceinline__ ranges ranges_of(const segments &s)
 __device__ __forceinline__ bool is_long(const ranges &r, u64 count)
 {
     if (r.each == 0 || count <= LONG) return false;
-    return count > LONGEST || (double)count * (double)(GROUPS * r.owners) > (double)r.total * (GROUPS + 3);
+    return count > LONGEST || (double)count * (double)(SHARE * r.owners) > (double)r.total * (SHARE + 3);
+}
+
+// Elements from segment i up to segment `end`, or to the last one.
+__device__ __forceinline__ u64 elements_between(const segments &s, u64 i, u64 end)
+{
+    const u64 count = count_anew(s);
+    const i64 low = offset_at(s, s.begin, i), high = offset_at(s, s.begin, end < count ? end : count);
+    return high > low ? (u64)high - (u64)low : 0;
 }
 
 // The last segment that begins at or before that offset, by a search: 32 parts at a time. All lanes of a warp.
@@ -451,7 +477,7 @@ __device__ __forceinline__ void reduce_share(const share &its, void *scratch, fl
     const run<UNROLL> r(its.from, its.count, thread, BLOCK);
     // Each has a value, lest registers be kept for these from the beginning of the kernel.
     vector v[UNROLL] = {};
-    r.load_tile(r.body, v);
+    r.load_tile(0, v);
     accumulator a = reduce_loaded<UNROLL>(r, v, its.count, [] {});
     a = reduce_block(a);
     if (thread == 0) {
@@ -474,7 +500,7 @@ __device__ __forceinline__ void reduce_share(const share &its, void *scratch, fl
 __device__ __forceinline__ void help(const element *input, const segments &s, void *scratch, float *output)
 {
     __shared__ u64 ends[2];
-    __shared__ unsigned short giants[BLOCK];  // of the segments from base on
+    __shared__ unsigned short bunches[BLOCK];  // that may have giants, of those from base on
     __shared__ u32 found;
     __shared__ share now;
     const u32 thread = thread_anew(), warp = thread / 32;
@@ -486,27 +512,34 @@ __device__ __forceinline__ void help(const element *input, const segments &s, vo
         if (thread % 32 == 0) ends[warp] = i;
     }
     __syncthreads();
+    // Each thread looks at one segment, or, where there are many short ones, at a bunch of them. The search leads to a
+    // giant by the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
+    const u32 wide = ends[1] - ends[0] > 4 * BLOCK && r.total / (LONG / (4 * BUNCH)) < count_anew(s) ? BUNCH : 1;
 #pragma unroll 1
-    for (u64 base = ends[0]; base <= ends[1]; base += BLOCK) {
-        const u64 i = base + thread;
+    for (u64 base = ends[0] / wide * wide; base <= ends[1]; base += wide * BLOCK) {
+        const u64 i = base + wide * thread;
         if (thread == 0) found = 0;
         __syncthreads();
-        if (i <= ends[1] && is_long(r, segment_of(s, i).count)) giants[atomicAdd(&found, 1)] = (unsigned short)thread;
+        if (i <= ends[1] && is_long(r, elements_between(s, i, i + wide))) bunches[atomicAdd(&found, 1)] = (unsigned short)thread;
         __syncthreads();
 #pragma unroll 1
         for (u32 k = 0; k < found; k++) {
-            if (warp == 0) {
-                const share its = share_of(input, s, r, base + giants[k]);
-                if (thread == 0) now = its;
+            const u64 first = base + wide * bunches[k], its = first + thread % 32;
+            u32 giants = __ballot_sync(ALL, its < first + wide && its <= ends[1] && is_long(r, elements_between(s, its, its + 1)));
+#pragma unroll 1
+            for (; giants; giants &= giants - 1) {
+                if (warp == 0) {
+                    const share part = share_of(input, s, r, first + __ffs(giants) - 1);
+                    if (thread == 0) now = part;
+                }
+                __syncthreads();
+                if (now.count > 0) reduce_share(now, scratch, output);
+                __syncthreads();
             }
-            __syncthreads();
-            if (now.count > 0) reduce_share(now, scratch, output);
-            __syncthreads();
         }
         __syncthreads();
     }
 }
-
 // All threads of the block: those segments from base on that wait for it and are no giants, one after the other. Where
 // there are too few blocks, those of others, too.
 __device__ __forceinline__ void reduce_waiting(const element *input, const segments &s, const bool *waits,
@@ -517,17 +550,17 @@ __device__ __forceinline__ void reduce_waiting(const element *input, const segme
     const u32 helpers = duties_of(count).helpers;
     u64 base = first_of(count);
 #pragma unroll 1
-    for (u32 turn = 0; base < count; turn++, base += (u64)(gridDim.x - helpers) * GROUPS) {
+    for (u32 turn = 0; base < count; turn++, base += (u64)(gridDim.x - helpers) * SHARE) {
 #pragma unroll 1
-        for (u32 group = 0; group < GROUPS; group++) {
-            const u64 i = base + group;
-            if (i >= count || (turn == 0 && !waits[group])) continue;
+        for (u32 number = 0; number < SHARE; number++) {
+            const u64 i = base + number;
+            if (i >= count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.count)) continue;
             const run<UNROLL> r(elements_of(s, input, i, one), one.count, thread, BLOCK);
             // Each has a value, lest registers be kept for these from the beginning of the kernel.
             vector v[UNROLL] = {};
-            r.load_tile(r.body, v);
+            r.load_tile(0, v);
             accumulator a = reduce_loaded<UNROLL>(r, v, one.count, [] {});
             a = reduce_block(a);
             if (thread == 0) finish(output, i, a, one.count);
@@ -542,24 +575,38 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
         help(input, s, scratch, output);
         return;
     }
-    const u32 rank = threadIdx.x % GROUP, group = threadIdx.x / GROUP;
-    const u64 base = first_of(s.count), i = base + group;
+    const u32 rank = threadIdx.x % GROUP;
+    const u64 base = first_of(s.count);
     if (base >= s.count) return;
-    __shared__ bool waits[GROUPS];
-    const bool is_there = i < s.count;
-    const element *from;
-    const segment one = load_segment(s, input, is_there ? i : base, is_there, from);
-    const bool is_own = one.count <= OWN;
-    const u32 count = is_own ? (u32)one.count : 0;
-    if (rank == 0) waits[group] = !is_own;
-    accumulator a = reduce_run<UNROLL>(from, count, rank, GROUP);
-    a = reduce_group(a);
-    const u32 thread = thread_anew();
-    const u64 all = count_anew(s), its = first_of(all) + thread / GROUP;
-    // What this says was written by the same thread.
-    const bool is_first = thread % GROUP == 0, is_left = is_first && waits[thread / GROUP];
-    if (its < all && is_first && !is_left) finish(output, its, a, count);
-    const bool is_more = (gridDim.x - duties_of(all).helpers) * (u64)GROUPS < all;
+    __shared__ bool waits[SHARE];
+    const element *from[EACH];
+    segment one[EACH];
+    load_segments(s, input, base, one, from);
+    run<UNROLL, u32> r[EACH];
+    vector v[EACH][UNROLL];
+    u32 count[EACH];
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const bool is_own = one[k].count <= OWN;
+        count[k] = is_own ? (u32)one[k].count : 0;
+        if (rank == 0) waits[k * GROUPS + threadIdx.x / GROUP] = !is_own;
+        r[k] = run<UNROLL, u32>(from[k], count[k], rank, GROUP);
+        r[k].load_tile(0, v[k]);
+    }
+    bool is_left = false;
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        accumulator a = reduce_loaded<UNROLL>(r[k], v[k], count[k], [] {});
+        a = reduce_group(a);
+        const u32 thread = thread_anew(), number = k * GROUPS + thread / GROUP;
+        const u64 all = count_anew(s), its = first_of(all) + number;
+        // What this says was written by the same thread.
+        const bool is_first = thread % GROUP == 0, is_waiting = is_first && waits[number];
+        if (its < all && is_first && !is_waiting) finish(output, its, a, count[k]);
+        is_left |= is_waiting;
+    }
+    const u64 all = count_anew(s);
+    const bool is_more = (gridDim.x - duties_of(all).helpers) * (u64)SHARE < all;
     if (__syncthreads_or(is_left) || is_more) reduce_waiting(input, s, waits, output);
 }
 

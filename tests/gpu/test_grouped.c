@@ -37,8 +37,11 @@ static void check_long(redtune_problem problem, const char *config) {
 
 static void long_segments_are_right(void) {
     static const char *const configs[] = {"block=128,lanes=8,unroll=1",
-                                          "block=128,lanes=32,unroll=2", "block=128,lanes=128",
-                                          "block=256,lanes=64,unroll=2,resident=4"};
+                                          "block=128,lanes=32,unroll=2",
+                                          "block=128,lanes=128",
+                                          "block=256,lanes=64,unroll=2,resident=4",
+                                          "block=64,lanes=1,segments=2,unroll=2",
+                                          "block=64,lanes=4,segments=4,unroll=1"};
     static const struct {
         redtune_op op;
         redtune_dtype dtype;
@@ -90,7 +93,9 @@ static void giants_are_right(void) {
     enum { SIMULATED = 24, TURNS = 200 };
     static const char *const configs[] = {"block=64,lanes=8,vec=4,unroll=1,resident=16",
                                           "block=64,lanes=64,vec=1,unroll=1,resident=16",
-                                          "block=128,lanes=32,vec=2,unroll=1,resident=8"};
+                                          "block=128,lanes=32,vec=2,unroll=1,resident=8",
+                                          "block=64,lanes=2,segments=2,vec=2,unroll=1,resident=16"};
+    enum { CONFIGS = sizeof configs / sizeof *configs };
     static const struct {
         redtune_op op;
         redtune_dtype dtype;
@@ -98,15 +103,14 @@ static void giants_are_right(void) {
         {REDTUNE_SUM, REDTUNE_I32}, {REDTUNE_ARGMIN, REDTUNE_F16}, {REDTUNE_VAR, REDTUNE_F32}};
     if (!gpu.context) SKIP("there is no GPU");
     const int turns = device_is_simulated(&gpu) ? SIMULATED : TURNS;
-    for (size_t k = 0; k < sizeof configs / sizeof *configs * (sizeof classes / sizeof *classes) &&
-                       !check_state.failed;
+    for (size_t k = 0; k < CONFIGS * (sizeof classes / sizeof *classes) && !check_state.failed;
          k++) {
-        redtune_problem problem =
-            segments_of(classes[k / 3].op, classes[k / 3].dtype, REDTUNE_DTYPE_NONE, false);
+        redtune_problem problem = segments_of(classes[k / CONFIGS].op, classes[k / CONFIGS].dtype,
+                                              REDTUNE_DTYPE_NONE, false);
         rdt_test_data *data = NULL;
         subject self;
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        const rdt_point point = find_point(&problem, "grouped", configs[k % 3]);
+        const rdt_point point = find_point(&problem, "grouped", configs[k % CONFIGS]);
         CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         for (int i = 0; i < turns && !check_state.failed; i++) {

@@ -1,0 +1,633 @@
+// redtune: the sum of f16 into f32, by the template "grouped" with
+// block=128,lanes=1,segments=2,vec=4,unroll=2,resident=16,load=plain
+//
+// output[i] = x[0] + ... + x[n-1]
+// for each segment i, n = its elements, wherever they are. Start it with 128 threads per block, on
+// a block for every 256 segments and some more, which share giants; any number is right.
+//
+// A group of one thread takes 2 segments at once.
+// Groups come and go with their blocks, so that nothing is dealt and nothing is searched: a thread needs
+// registers for little more than its loads. A segment that is long for a group is taken by its block, when
+// the others of the block are done, and a giant by blocks that do nothing else. How a segment is combined
+// depends on the table and the grid alone.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef unsigned short element;  // in memory
+typedef float value;  // in registers
+typedef float accumulator;
+
+constexpr u32 BLOCK = 128;  // threads per block
+constexpr u32 WARPS = BLOCK / 32;
+constexpr u32 GROUP = 1;  // threads per segment
+constexpr u32 GROUPS = BLOCK / GROUP;
+constexpr u32 EACH = 2;  // segments that a group takes at once
+constexpr u32 SHARE = GROUPS * EACH;  // segments of a block
+constexpr u32 VEC = 4;  // elements per load
+constexpr u32 UNROLL = 2;  // independent loads in flight per thread
+constexpr u32 LANES = 4;  // accumulators per thread
+constexpr u64 LOAD_BYTES = VEC * 2;
+
+// Loads of each thread, one after the other, that a group takes at most: one that is its block has to wait for nobody.
+constexpr u64 OWN_TILES = 8;
+constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
+
+constexpr u32 ALL = 0xffffffff;  // lanes of a warp
+
+static_assert(sizeof(element) == 2, "");
+static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
+
+// As model/launch.h has it.
+struct segments {
+    u64 begin, end;  // tables; end is 0 where a segment ends at the next one's begin; begin, at 0
+    u64 count, wide;
+    u64 arrays;  // table of where segments are, each in an array of its own; 0: in the input
+};
+
+static_assert(sizeof(segments) == 40, "");
+
+
+struct segment {
+    u64 offset, count;  // of its first element; of elements
+    bool backwards;  // it ends before it begins, and has none
+};
+
+__device__ __forceinline__ i64 offset_at(const segments &s, u64 table, u64 i)
+{
+    return s.wide ? ((const i64 *)table)[i] : ((const int *)table)[i];
+}
+
+__device__ __forceinline__ segment segment_of(const segments &s, u64 i)
+{
+    const i64 begin = s.begin ? offset_at(s, s.begin, i) : 0;
+    const i64 end = s.end ? offset_at(s, s.end, i) : offset_at(s, s.begin, i + 1);
+    return segment{(u64)begin, end > begin ? (u64)(end - begin) : 0, end < begin};
+}
+
+// Whether the offsets must be looked at: those of arrays are made with them.
+__device__ __forceinline__ bool are_doubtful(const segments &s)
+{
+    return !s.end && !s.arrays;
+}
+
+__device__ __forceinline__ const element *elements_of(const segments &s, const element *input, u64 i,
+                                                      const segment &one)
+{
+    // Arrays without ends have offsets that say how many elements come before them.
+    if (!s.arrays) return input + one.offset;
+    return ((const element *const *)s.arrays)[i] + (s.end ? one.offset : 0);
+}
+
+// An offset as it is loaded. All are asked for before the first is looked at: a conversion of one would wait
+// for it, and the next be asked for a round trip later.
+struct raw_offset {
+    u32 low, high;
+};
+
+__device__ __forceinline__ raw_offset load_offset(const segments &s, u64 table, u64 i)
+{
+    const u32 *const at = (const u32 *)table + (i << s.wide);
+    return raw_offset{at[0], s.wide ? at[1] : 0};
+}
+
+__device__ __forceinline__ i64 value_of(const segments &s, const raw_offset &offset)
+{
+    return s.wide ? (i64)((u64)offset.high << 32 | offset.low) : (i64)(int)offset.low;
+}
+
+struct vector {
+    u32 word[2];
+};
+
+__device__ __forceinline__ float half_to_float(u32 bits)
+{
+    float x;
+    asm("{ .reg .b16 h; cvt.u16.u32 h, %1; cvt.f32.f16 %0, h; }" : "=f"(x) : "r"(bits));
+    return x;
+}
+
+__device__ __forceinline__ vector load_vector(u64 from)
+{
+    vector v;
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(v.word[0]), "=r"(v.word[1])
+                 : "l"(from));
+    return v;
+}
+
+__device__ __forceinline__ value load_element(const element *from)
+{
+    u32 word[1];
+    asm volatile("ld.global.u16 %0, [%1];"
+                 : "=r"(word[0])
+                 : "l"(from));
+    return half_to_float(word[0]);
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return a + b;
+}
+
+__device__ __forceinline__ accumulator map(value x)
+{
+    return x;
+}
+
+__device__ __forceinline__ void take(accumulator (&part)[LANES], const vector &v)
+{
+    part[0] = combine(part[0], map(half_to_float(v.word[0])));
+    part[1] = combine(part[1], map(half_to_float(v.word[0] >> 16)));
+    part[2] = combine(part[2], map(half_to_float(v.word[1])));
+    part[3] = combine(part[3], map(half_to_float(v.word[1] >> 16)));
+}
+
+// Lane 0 returns the combination of the warp's values.
+__device__ __forceinline__ accumulator reduce_warp(accumulator a)
+{
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    return a;
+}
+
+// Thread 0 returns the combination of the block's values. All threads call it; between two calls
+// stands a barrier.
+__device__ __forceinline__ accumulator reduce_block(accumulator a)
+{
+    __shared__ accumulator warp_value[4];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    a = reduce_warp(a);
+    if (lane == 0) warp_value[warp] = a;
+    __syncthreads();
+    if (warp == 0) {
+        a = lane < 4 ? warp_value[lane] : 0.0f;
+        a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+        a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    }
+    return a;
+}
+
+__device__ __forceinline__ void finish(float *output, u64 segment, accumulator a, u64 count)
+{
+    output[segment] = a;
+}
+
+// Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to `stop` bytes behind it. A lane
+// has N of them in flight, a tile's. SIZE holds the bytes of any run that is taken so.
+template <u32 N, class SIZE = u64> struct run {
+    u64 begin, body;
+    SIZE stop;
+    u32 rank, wide;
+
+    run() = default;
+    __device__ __forceinline__ run(const element *input, SIZE count, u32 lane, u32 lanes)
+        : begin((u64)input), body((begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES), rank(lane), wide(lanes)
+    {
+        const SIZE bytes = count * (SIZE)sizeof(element), before = (u32)(body - begin);
+        stop = bytes > before ? (bytes - before) / (SIZE)LOAD_BYTES * (SIZE)LOAD_BYTES : 0;
+    }
+    __device__ __forceinline__ u32 tile_bytes() const { return wide * (N * (u32)LOAD_BYTES); }
+    // Where this lane's load i of the tile that begins so many bytes behind body is.
+    __device__ __forceinline__ SIZE place_of(SIZE tile, u32 i) const
+    {
+        return tile + (rank + i * wide) * (u32)LOAD_BYTES;
+    }
+    // All loads of a tile before the first use; those from stop on are left out.
+    __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]) const
+    {
+#pragma unroll
+        for (u32 i = 0; i < N; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(body + place_of(tile, i));
+    }
+};
+
+// Takes a run of `count` elements, whose first tile v has: this lane's share.
+// Calls `then` as soon as v is free.
+template <u32 UNROLL, class SIZE, class THEN>
+__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, vector (&v)[UNROLL],
+                                                     SIZE count, THEN then)
+{
+    const u32 rank = r.rank, wide = r.wide, TILE_BYTES = r.tile_bytes();
+    const SIZE stop = r.stop;
+    const element *const input = (const element *)r.begin;
+    const auto place_of = [&](SIZE tile, u32 i) { return r.place_of(tile, i); };
+    const auto bytes_of = [&](SIZE, SIZE behind) { return behind; };
+    SIZE tile = 0;
+
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = 0.0f;
+    accumulator edge = 0.0f;
+    // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
+    const u32 head = (u32)(r.body - r.begin) / (u32)sizeof(element);
+    const SIZE between = stop / (SIZE)sizeof(element);
+    for (SIZE i = rank; i < count - between; i += wide) {
+        const SIZE at = i < head ? i : i + between;
+        edge = combine(edge, map(load_element(input + at)));
+    }
+
+    while (tile < stop) {
+        const auto is_there = [&](u32 i, SIZE) { return place_of(tile, i) < stop; };
+        {
+            const u32 left = bytes_of(tile, stop);
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (is_there(i, left))
+                    take(part, v[i]);
+        }
+        tile += TILE_BYTES;
+        if (tile < stop) r.load_tile(tile, v);
+    }
+    then();
+    part[0] = combine(part[0], part[2]);
+    part[1] = combine(part[1], part[3]);
+    part[0] = combine(part[0], part[1]);
+    return combine(part[0], edge);
+}
+
+// The same of a run that nothing is loaded of yet.
+template <u32 UNROLL, class SIZE>
+__device__ __forceinline__ accumulator reduce_run(const element *input, SIZE count,
+                                                  u32 rank, u32 wide)
+{
+    const run<UNROLL, SIZE> r(input, count, rank, wide);
+    vector v[UNROLL];
+    r.load_tile(0, v);
+    return reduce_loaded<UNROLL>(r, v, count, [] {});
+}
+
+// A group's segments, and where their elements are; there are none of a segment that is not there. All
+// that the tables say is asked for at once.
+__device__ __forceinline__ void load_segments(const segments &s, const element *input, u64 base, segment (&one)[EACH],
+                                              const element *(&from)[EACH])
+{
+    raw_offset begin[EACH] = {}, end[EACH];
+    u64 array[EACH] = {};
+    const auto number_of = [&](u32 k) { return base + k * GROUPS + threadIdx.x / GROUP; };
+    const auto place_of = [&](u32 k) { return number_of(k) < s.count ? number_of(k) : base; };
+    const auto set = [&](u32 k, i64 low, i64 high) {
+        one[k] = segment{(u64)low, number_of(k) < s.count && high > low ? (u64)(high - low) : 0, false};
+    };
+    // The table of most, by few instructions: a thread has hardly more to do for such segments.
+    if (s.wide && !s.end && !s.arrays) {
+        i64 low[EACH], high[EACH];
+#pragma unroll
+        for (u32 k = 0; k < EACH; k++) {
+            const i64 *const at = (const i64 *)s.begin + place_of(k);
+            low[k] = at[0];
+            high[k] = at[1];
+        }
+#pragma unroll
+        for (u32 k = 0; k < EACH; k++) {
+            from[k] = input + low[k];
+            set(k, low[k], high[k]);
+        }
+        return;
+    }
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const u64 i = place_of(k);
+        if (s.begin) begin[k] = load_offset(s, s.begin, i);
+        end[k] = s.end ? load_offset(s, s.end, i) : load_offset(s, s.begin, i + 1);
+        if (s.arrays) array[k] = ((const u64 *)s.arrays)[i];
+    }
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const i64 low = value_of(s, begin[k]);
+        from[k] = s.arrays ? (const element *)array[k] + (s.end ? low : 0) : input + low;
+        set(k, low, value_of(s, end[k]));
+    }
+}
+
+// The group's first thread returns the combination of its threads' values. All threads of the block call it;
+// between two calls stands a barrier.
+__device__ __forceinline__ accumulator reduce_group(accumulator a)
+{
+    return a;
+}
+
+// A launch has more blocks than take segments of their own: helpers. Where the offsets of a table are those of
+// neighbours, the elements from the first offset up to the last are dealt to these in equal ranges, and each
+// takes what giants have of its range. It finds them by a search and the table alone, so that nobody waits. A giant
+// that crosses an end of a range has parts in scratch, and the block that leaves the last one combines all, in their order.
+constexpr u32 RANGES_MAX = 16384;  // that scratch has room for
+static_assert(sizeof(accumulator) == 4, "");
+
+constexpr u64 TILE = BLOCK * UNROLL * VEC;  // elements that a block loads at once
+constexpr u64 LONG = 4 * TILE < OWN ? OWN : 4 * TILE;  // a giant has more
+constexpr u32 BUNCH = 32;  // segments from one place of the search's last step but one to the next
+constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
+
+// Blocks that take segments of their own, and those in front of them, which help with giants.
+struct duties {
+    u64 owners;
+    u32 helpers;
+};
+
+__device__ __forceinline__ duties duties_of(u64 count)
+{
+    const u64 owners = (count + SHARE - 1) / SHARE;
+    return duties{owners, gridDim.x > owners ? gridDim.x - (u32)owners : 0};
+}
+
+// The first segment of an owner.
+__device__ __forceinline__ u64 first_of(u64 count)
+{
+    return (u64)(blockIdx.x - duties_of(count).helpers) * SHARE;
+}
+
+// The number of segments, anew: what follows from it is computed where it is used, lest it take registers, or worse,
+// memory of each thread, where blocks do without it.
+__device__ __forceinline__ u64 count_anew(const segments &s)
+{
+    u64 count = s.count;
+    asm volatile("" : "+l"(count));
+    return count;
+}
+
+// Likewise.
+__device__ __forceinline__ u32 thread_anew()
+{
+    u32 thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
+
+// Where the search begins.
+__device__ __forceinline__ int first_shift(u64 count)
+{
+    return (63 - __clzll(count | 1)) / 5 * 5;
+}
+
+// Elements of all, and of a range; no ranges where `each` is 0.
+struct ranges {
+    i64 from;  // the offset of the first one
+    u64 total, each, owners;
+};
+
+// Whether segment i ends where the next one begins, by the addresses of the tables.
+__device__ __forceinline__ bool are_neighbours(const segments &s)
+{
+    if (s.arrays) return !s.end;
+    return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
+}
+
+__device__ __forceinline__ ranges ranges_of(const segments &s)
+{
+    const u64 count = count_anew(s);
+    const duties d = duties_of(count);
+    const u32 helpers = d.helpers < RANGES_MAX ? d.helpers : RANGES_MAX;
+    if (helpers == 0 || !are_neighbours(s)) return ranges{0, 0, 0, 0};
+    const raw_offset begin = load_offset(s, s.begin, 0), end = load_offset(s, s.begin, count);
+    const i64 low = value_of(s, begin), high = value_of(s, end);
+    const u64 between = high > low ? (u64)high - (u64)low : 0, total = between >> 48 ? 0 : between;
+    const u64 each = (total + helpers - 1) / helpers;
+    return ranges{low, total, (each + 32 * VEC - 1) / (32 * VEC) * (32 * VEC), d.owners};
+}
+
+// Whether a segment of `count` elements is too long for a block: several times as many as blocks have on average.
+__device__ __forceinline__ bool is_long(const ranges &r, u64 count)
+{
+    if (r.each == 0 || count <= LONG) return false;
+    return count > LONGEST || (double)count * (double)(SHARE * r.owners) > (double)r.total * (SHARE + 3);
+}
+
+// Elements from segment i up to segment `end`, or to the last one.
+__device__ __forceinline__ u64 elements_between(const segments &s, u64 i, u64 end)
+{
+    const u64 count = count_anew(s);
+    const i64 low = offset_at(s, s.begin, i), high = offset_at(s, s.begin, end < count ? end : count);
+    return high > low ? (u64)high - (u64)low : 0;
+}
+
+// The last segment that begins at or before that offset, by a search: 32 parts at a time. All lanes of a warp.
+__device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
+{
+    const u32 lane = thread_anew() % 32;
+    const u64 count = count_anew(s);
+    u64 found = 0;
+#pragma unroll 1
+    for (int shift = first_shift(count); shift >= 0; shift -= 5) {
+        const u64 at = found + ((u64)(lane + 1) << shift);
+        const bool passes = lane < 31 && at < count && offset_at(s, s.begin, at) <= target;
+        found += (u64)(__ffs(~__ballot_sync(ALL, passes)) - 1) << shift;
+    }
+    return found;
+}
+
+// Whether the search leads to segment i from each of its elements, as it does where offsets do not decrease: then it
+// leads to one before from those before them, and to one behind from those behind. So all whose ranges have some find it, and no
+// two giants overlap. All lanes of a warp.
+__device__ __forceinline__ bool is_found(const segments &s, const ranges &r, u64 i, i64 low, i64 high)
+{
+    const u32 lane = thread_anew() % 32;
+    const u64 count = count_anew(s);
+    bool is_right = low >= r.from && (u64)high - (u64)r.from <= r.total;
+#pragma unroll 1
+    for (int shift = first_shift(count); shift >= 0; shift -= 5) {
+        const u64 base = i >> shift >> 5 << 5 << shift, at = base + ((u64)(lane + 1) << shift);
+        const u32 part = (u32)(i >> shift) & 31;
+        if (lane < 31 && lane <= part && at < count) {
+            const i64 offset = offset_at(s, s.begin, at);
+            is_right &= lane < part ? offset <= low : offset >= high;
+        }
+    }
+    return __all_sync(ALL, is_right);
+}
+
+// Whether segment i, of `count` elements, is a giant: helpers take it, and its owner does not. All lanes of a warp.
+__device__ __forceinline__ bool is_giant(const segments &s, u64 i, u64 count)
+{
+    if (count <= LONG) return false;
+    const ranges r = ranges_of(s);
+    if (!is_long(r, count)) return false;
+    return is_found(s, r, i, offset_at(s, s.begin, i), offset_at(s, s.begin, i + 1));
+}
+
+// A helper's share of a giant: of segment `number`, of `whole` elements, those at `from`, which begin with that of index
+// `origin`. It has elements in the ranges `first` to `last`.
+struct share {
+    const element *from;
+    u64 number, whole, count, origin;
+    u32 first, last;
+};
+
+__device__ __forceinline__ share share_of(const element *input, const segments &s, const ranges &r, u64 i)
+{
+    const segment one = segment_of(s, i);
+    const u64 begin = one.offset - (u64)r.from, end = begin + one.count;
+    const u64 from = blockIdx.x * r.each, to = from + r.each;
+    const u64 low = begin > from ? begin : from, high = end < to ? end : to;
+    const u64 count = is_found(s, r, i, (i64)one.offset, (i64)(one.offset + one.count)) && high > low ? high - low : 0;
+    return share{elements_of(s, input, i, one) + (low - begin), i, one.count, count, low - begin, (u32)(begin / r.each),
+                 (u32)((end - 1) / r.each)};
+}
+
+// Of a range: in one slot what it has of the giant that comes from the one before, in the other what it has of the
+// giant that goes on into the next.
+__device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool begins)
+{
+    return (accumulator *)((char *)scratch + 524544) + 2 * range + begins;
+}
+
+// One thread leaves what this block has of a giant. Whether all others have left theirs.
+__device__ __forceinline__ bool leave_part(const share &its, accumulator a, void *scratch)
+{
+    u32 *const counter = (u32 *)((char *)scratch + 256 + (u64)its.first * 32);
+    *part_of(scratch, blockIdx.x, its.first == blockIdx.x) = a;
+    __threadfence();
+    const bool complete = atomicInc(counter, its.last - its.first) == its.last - its.first;
+    __threadfence();
+    return complete;
+}
+
+// All threads of the block: its share of a giant, and where that was the last one, the result.
+__device__ __forceinline__ void reduce_share(const share &its, void *scratch, float *output)
+{
+    __shared__ bool complete;
+    const u32 thread = thread_anew();
+    const run<UNROLL> r(its.from, its.count, thread, BLOCK);
+    // Each has a value, lest registers be kept for these from the beginning of the kernel.
+    vector v[UNROLL] = {};
+    r.load_tile(0, v);
+    accumulator a = reduce_loaded<UNROLL>(r, v, its.count, [] {});
+    a = reduce_block(a);
+    if (thread == 0) {
+        const bool alone = its.first == its.last;
+        complete = !alone && leave_part(its, a, scratch);
+        if (alone) finish(output, its.number, a, its.whole);
+    }
+    __syncthreads();
+    if (!complete) return;
+    a = 0.0f;
+    for (u32 range = its.first + thread; range <= its.last; range += BLOCK) {
+        const accumulator *part = part_of(scratch, range, range == its.first);
+        a = combine(a, __ldcg(part));
+    }
+    a = reduce_block(a);
+    if (thread == 0) finish(output, its.number, a, its.whole);
+}
+
+// All threads of a block that helps: its shares of the giants in its range.
+__device__ __forceinline__ void help(const element *input, const segments &s, void *scratch, float *output)
+{
+    __shared__ u64 ends[2];
+    __shared__ unsigned short bunches[BLOCK];  // that may have giants, of those from base on
+    __shared__ u32 found;
+    __shared__ share now;
+    const u32 thread = thread_anew(), warp = thread / 32;
+    const ranges r = ranges_of(s);
+    const u64 from = blockIdx.x * r.each, to = from + r.each < r.total ? from + r.each : r.total;
+    if (r.each == 0 || blockIdx.x >= RANGES_MAX || from >= r.total) return;
+    if (warp < 2) {
+        const u64 i = holder_of(s, r.from + (i64)(warp == 0 ? from : to - 1));
+        if (thread % 32 == 0) ends[warp] = i;
+    }
+    __syncthreads();
+    // Each thread looks at one segment, or, where there are many short ones, at a bunch of them. The search leads to a
+    // giant by the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
+    const u32 wide = ends[1] - ends[0] > 4 * BLOCK && r.total / (LONG / (4 * BUNCH)) < count_anew(s) ? BUNCH : 1;
+#pragma unroll 1
+    for (u64 base = ends[0] / wide * wide; base <= ends[1]; base += wide * BLOCK) {
+        const u64 i = base + wide * thread;
+        if (thread == 0) found = 0;
+        __syncthreads();
+        if (i <= ends[1] && is_long(r, elements_between(s, i, i + wide))) bunches[atomicAdd(&found, 1)] = (unsigned short)thread;
+        __syncthreads();
+#pragma unroll 1
+        for (u32 k = 0; k < found; k++) {
+            const u64 first = base + wide * bunches[k], its = first + thread % 32;
+            u32 giants = __ballot_sync(ALL, its < first + wide && its <= ends[1] && is_long(r, elements_between(s, its, its + 1)));
+#pragma unroll 1
+            for (; giants; giants &= giants - 1) {
+                if (warp == 0) {
+                    const share part = share_of(input, s, r, first + __ffs(giants) - 1);
+                    if (thread == 0) now = part;
+                }
+                __syncthreads();
+                if (now.count > 0) reduce_share(now, scratch, output);
+                __syncthreads();
+            }
+        }
+        __syncthreads();
+    }
+}
+// All threads of the block: those segments from base on that wait for it and are no giants, one after the other. Where
+// there are too few blocks, those of others, too.
+__device__ __forceinline__ void reduce_waiting(const element *input, const segments &s, const bool *waits,
+                                               float *output)
+{
+    const u32 thread = thread_anew();
+    const u64 count = count_anew(s);
+    const u32 helpers = duties_of(count).helpers;
+    u64 base = first_of(count);
+#pragma unroll 1
+    for (u32 turn = 0; base < count; turn++, base += (u64)(gridDim.x - helpers) * SHARE) {
+#pragma unroll 1
+        for (u32 number = 0; number < SHARE; number++) {
+            const u64 i = base + number;
+            if (i >= count || (turn == 0 && !waits[number])) continue;
+            const segment one = segment_of(s, i);
+            if (is_giant(s, i, one.count)) continue;
+            const run<UNROLL> r(elements_of(s, input, i, one), one.count, thread, BLOCK);
+            // Each has a value, lest registers be kept for these from the beginning of the kernel.
+            vector v[UNROLL] = {};
+            r.load_tile(0, v);
+            accumulator a = reduce_loaded<UNROLL>(r, v, one.count, [] {});
+            a = reduce_block(a);
+            if (thread == 0) finish(output, i, a, one.count);
+            __syncthreads();
+        }
+    }
+}
+
+__device__ __forceinline__ void reduce_all(const element *input, const segments &s, float *output, void *scratch)
+{
+    if (blockIdx.x < duties_of(s.count).helpers) {
+        help(input, s, scratch, output);
+        return;
+    }
+    const u32 rank = threadIdx.x % GROUP;
+    const u64 base = first_of(s.count);
+    if (base >= s.count) return;
+    __shared__ bool waits[SHARE];
+    const element *from[EACH];
+    segment one[EACH];
+    load_segments(s, input, base, one, from);
+    run<UNROLL, u32> r[EACH];
+    vector v[EACH][UNROLL];
+    u32 count[EACH];
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        const bool is_own = one[k].count <= OWN;
+        count[k] = is_own ? (u32)one[k].count : 0;
+        if (rank == 0) waits[k * GROUPS + threadIdx.x / GROUP] = !is_own;
+        r[k] = run<UNROLL, u32>(from[k], count[k], rank, GROUP);
+        r[k].load_tile(0, v[k]);
+    }
+    bool is_left = false;
+#pragma unroll
+    for (u32 k = 0; k < EACH; k++) {
+        accumulator a = reduce_loaded<UNROLL>(r[k], v[k], count[k], [] {});
+        a = reduce_group(a);
+        const u32 thread = thread_anew(), number = k * GROUPS + thread / GROUP;
+        const u64 all = count_anew(s), its = first_of(all) + number;
+        // What this says was written by the same thread.
+        const bool is_first = thread % GROUP == 0, is_waiting = is_first && waits[number];
+        if (its < all && is_first && !is_waiting) finish(output, its, a, count[k]);
+        is_left |= is_waiting;
+    }
+    const u64 all = count_anew(s);
+    const bool is_more = (gridDim.x - duties_of(all).helpers) * (u64)SHARE < all;
+    if (__syncthreads_or(is_left) || is_more) reduce_waiting(input, s, waits, output);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 16)
+redtune_reduce(const element *input, segments s, float *output, void *scratch, u32 overlaps)
+{
+    reduce_all(input, s, output, scratch);
+}
