@@ -5,6 +5,7 @@
 -- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
 -- elements each on average.
 local limits = require "lib/limits"
+local ragged = require "ragged/family"
 
 local family = {
     name = "grouped",
@@ -35,12 +36,13 @@ local function has_giants(p)
     return p.greatest == 0 or p.greatest > math.max(16, 4 * p.count)
 end
 
--- The default of tables of many segments, as far as nobody says that their lengths differ widely, except for long
--- segments, of one-byte elements or where nobody says anything: "ragged" was faster. A tune finds out about others.
+-- The default of tables of many segments, as far as nobody says that their lengths differ widely. Where nobody says
+-- anything, "ragged" is that of large tables whose lengths may differ much, and of those of long segments, as it is where
+-- segments of one-byte elements are long. A tune finds out about others.
 function family.yields(p)
     local bytes = p.count * p.dtype.bytes
     if p.outer < 256 or p.dtype.bytes == 1 and bytes >= 384 then return true end
-    if p.greatest == 0 then return bytes > 1 << 17 end
+    if p.greatest == 0 then return bytes > 1 << 17 or ragged.takes_any_lengths(p) end
     return has_giants(p)
 end
 

@@ -185,7 +185,7 @@ static void segments_have_the_default_of_their_lengths(void) {
     } cases[] = {{REDTUNE_F32, 16384, 4096, 0, 4096, "grouped", ""},
                  {REDTUNE_F32, 16384, 4096, 0, 0, "grouped", ""},
                  {REDTUNE_F32, 1 << 20, 64, 0, 64, "grouped", "lanes=4,segments=1"},
-                 {REDTUNE_F32, 1 << 20, 64, 0, 0, "grouped", ""},
+                 {REDTUNE_F32, 1 << 20, 64, 0, 0, "ragged", "unit=tiles"},
                  {REDTUNE_F32, 1 << 15, 64, 0, 0, "grouped", ""},
                  {REDTUNE_F16, 1 << 20, 64, 0, 0, "grouped", "lanes=2"},
                  {REDTUNE_F32, 1 << 20, 103, 3, 100000000, "ragged", "unit=tiles"},
