@@ -36,9 +36,9 @@ local function has_giants(p)
     return p.greatest == 0 or p.greatest > math.max(16, 4 * p.count)
 end
 
--- The default of tables of many segments, as far as nobody says that their lengths differ widely. Where nobody says
--- anything, "ragged" is that of large tables whose lengths may differ much, and of those of long segments, as it is where
--- segments of one-byte elements are long. A tune finds out about others.
+-- The default of tables of many segments, unless the problem says that their lengths differ widely. Where it says
+-- nothing, the default is "ragged" for large inputs of short segments and for segments of more than 128 KiB. It is also
+-- "ragged" for one-byte elements from 384 bytes on. A tune finds out about others.
 function family.yields(p)
     local bytes = p.count * p.dtype.bytes
     if p.outer < 256 or p.dtype.bytes == 1 and bytes >= 384 then return true end
@@ -66,8 +66,9 @@ end
 function family.useful(c, p, d)
     local bytes, tile = p.count * p.dtype.bytes, tile_bytes(c, p)
     local load = c.vec * p.dtype.bytes
-    -- Short segments are seldom aligned: narrow loads bring less that has to be taken element by element.
-    if load < 16 and 2 * c.vec <= p.count and not (load >= 4 and bytes < 96 and c.lanes == 1) then return false end
+    -- Short segments are seldom aligned: of narrow loads fewer elements have to be taken one by one.
+    local narrow = load >= 4 and bytes < 96 or load >= 8 and p.dtype.bytes == 1 and bytes < 192
+    if load < 16 and 2 * c.vec <= p.count and not (narrow and c.lanes * load <= math.max(load, bytes)) then return false end
     -- Fewer threads than hide the memory's latency, or fewer registers than loads need.
     local words = c.segments * c.unroll * math.max(4, load) // 4
     if c.block * c.resident < 512 or words > 16 and c.block * c.resident > 1024 then return false end

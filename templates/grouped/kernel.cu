@@ -13,7 +13,8 @@
 // for each segment i, n = its elements, wherever they are. Start it with @{block} threads per block, on
 // a block for every @{block // lanes * segments} segments and some more, which share giants; any number is right.
 //
-// A group of @{lanes == 1 and "one thread" or lanes .. " threads"} takes @{segments == 1 and "a segment" or segments .. " segments at once"}.
+//@ local group = lanes == 1 and "one thread" or lanes .. " threads"
+// A group of @{group} takes @{segments == 1 and "a segment" or segments .. " segments at once"}.
 // Groups come and go with their blocks, so that nothing is dealt and nothing is searched: a thread needs
 // registers for little more than its loads. A segment that is long for a group is taken by its block, when
 // the others of the block are done, and a giant by blocks that do nothing else. How a segment is combined

@@ -389,7 +389,8 @@ __device__ __forceinline__ ranges ranges_of(const segments &s)
     return ranges{low, total, (each + 32 * VEC - 1) / (32 * VEC) * (32 * VEC), d.owners};
 }
 
-// Whether a segment of `count` elements is too long for a block: several times as many as blocks have on average.
+// Whether a segment of `count` elements is too long for a block: it has more than an average block and three average
+// segments together.
 __device__ __forceinline__ bool is_long(const ranges &r, u64 count)
 {
     if (r.each == 0 || count <= LONG) return false;
