@@ -116,7 +116,7 @@ struct list {
     nb::object arrays; // a tuple, which holds them
     array first;       // whose library and device the results have
     int64_t count = 0;
-    uint64_t elements = 0;
+    uint64_t elements = 0, longest = 0; // of all, and of an array at most
 
     ~list() { close(); }
     void close() {
@@ -155,6 +155,7 @@ list *make_list(nb::handle arrays) {
         places.push_back(member.data);
         counts.push_back(member.count());
         self->elements += member.count();
+        self->longest = std::max<uint64_t>(self->longest, member.count());
     }
     redtune_error err;
     check(redtune_list_create(runtime_get(self->first.device), self->first.dtype, places.data(),
@@ -190,6 +191,10 @@ static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out
     list_run its;
     its.take(self, op, each, out, dtype, accuracy, parameters);
     its.what.problem.order = static_cast<redtune_order>(order);
+    const list &arrays = *nb::cast<list *>(self);
+    if (each)
+        say_lengths(its.what.problem, arrays.elements, static_cast<uint64_t>(arrays.count),
+                    arrays.longest);
     run(its.what, *its.first, its.segments, stream_of(*its.first, its.like, stream));
     return its.results.get(its.what, *its.first, out);
 }

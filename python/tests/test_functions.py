@@ -238,6 +238,15 @@ class Devices(unittest.TestCase):
         found = arrays.reduce("sumsq", each=True).numpy()
         self.assertEqual(found.tolist(), [float((part**2).sum()) for part in parts])
 
+    def test_lists_of_many_arrays_of_any_lengths(self):
+        x = sim_memory.asarray(numpy.arange(4000, dtype="f4") % 7)
+        for most in (1, 9, 3000):  # all empty, alike, and one far longer than the others
+            lengths = [i % min(most, 9) for i in range(300)]
+            lengths[200] = most - 1
+            parts = [x.view((n,), (1,)) for n in lengths]
+            found = redtune.List(parts).reduce("sum", each=True).numpy()
+            self.assertEqual(found.tolist(), [float(x.numpy()[:n].sum()) for n in lengths])
+
     def test_the_fixed_order_is_what_its_page_says(self):
         values = numpy.random.default_rng(1).normal(size=4100).astype("f4")
         chunks = numpy.zeros(8192, "f4")
