@@ -6,33 +6,36 @@
 
 enum {
     NEAR_BYTES = 32,
-    EDITS_MAX = 2, /* with more of them a guess is no help */
+    EDITS_MAX = 2,    /* with more of them a guess is no help, */
+    LETTERS_EACH = 3, /* nor with more than one for so many letters */
 };
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Edits between two short words: letters changed, added or left out (Levenshtein 1966). */
+/* Edits between two short words: letters changed, added, left out, or swapped with the next one
+ * (Damerau 1964), none of them edited twice. */
 static size_t edit_distance(const char *a, const char *b) {
-    size_t row[NEAR_BYTES + 1], length = strlen(b);
-    for (size_t j = 0; j <= length; j++) row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
+    size_t rows[3][NEAR_BYTES + 1], length = strlen(b), i = 0;
+    for (size_t j = 0; j <= length; j++) rows[0][j] = j;
+    while (a[i++]) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= length; j++) {
-            size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = least(changed, 1 + least(row[j], row[j - 1]));
+            row[j] = least(above[j - 1] + (a[i - 1] != b[j - 1]), 1 + least(above[j], row[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], 1 + second[j - 2]);
         }
     }
-    return row[length];
+    return rows[(i - 1) % 3][length];
 }
 
 void rdt_nearest_try(rdt_nearest *guess, const char *name) {
     const size_t length = strlen(guess->word);
     if (length > NEAR_BYTES) return;
     const bool begins = length > 1 && !strncmp(guess->word, name, length);
-    size_t edits = begins ? 0 : edit_distance(guess->word, name);
-    if (edits > EDITS_MAX || edits >= strlen(name) || (guess->name && edits >= guess->edits))
+    const size_t edits = begins ? 0 : edit_distance(guess->word, name), letters = strlen(name);
+    if (edits > EDITS_MAX || (edits > 1 && edits * LETTERS_EACH > letters) || edits >= letters ||
+        (guess->name && edits >= guess->edits))
         return;
     guess->name = name;
     guess->edits = edits;

@@ -55,6 +55,7 @@ wrong_commands_are_named() {
 
 wrong_ops_are_named() {
     refuses "show --op summ" "cannot use op 'summ': no such op; did you mean sum? redtune show ops lists them"
+    refuses "show --op foo" "cannot use op 'foo': no such op; use sum, prod"
     refuses "show --op frobnicate" "cannot use op 'frobnicate': no such op; use sum, prod, "
 }
 
