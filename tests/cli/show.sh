@@ -180,6 +180,18 @@ LINES
     want_in_out '"database": "theirs.db"'
 }
 
+unreadable_systems_are_named() {
+    echo junk >system.db
+    for command in "show --shipped" "explain --gpu H200 --count 1M"; do
+        REDTUNE_SYSTEM_DB=system.db run "$redtune" $command --db nothing.db
+        want_refused 1 "cannot open tuning database system.db"
+    done
+    facts mine.db <<<"templates=here"
+    REDTUNE_SYSTEM_DB=system.db run "$redtune" show --db mine.db --shipped
+    want_exit 0
+}
+
 check_run winners_stand_in_a_table_for_each_gpu every_measurement_is_sorted_and_marked \
     what_is_printed_fits_100_columns shapes_are_told_apart \
-    json_is_the_same_on_a_terminal nothing_is_said_so layers_lie_one_over_another
+    json_is_the_same_on_a_terminal nothing_is_said_so layers_lie_one_over_another \
+    unreadable_systems_are_named

@@ -175,7 +175,8 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
 }
 
 redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, int end,
-                                   rdt_tuning_gpu_fn *each, void *user, redtune_error *err) {
+                                   rdt_tuning_gpu_fn *each, void *user, redtune_error *left_out,
+                                   redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (int i = first; !status && i < end; i++) {
         rdt_tuning *tuning = NULL;
@@ -184,12 +185,15 @@ redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, int end,
         status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
         if (!status && each) status = rdt_tuning_each_gpu(tuning, each, user, &failure);
         rdt_tuning_close(tuning);
-        if (status && may_go_without(layers, i, &failure)) status = REDTUNE_OK;
+        if (status && may_go_without(layers, i, &failure)) {
+            if (left_out && !left_out->status) *left_out = failure;
+            status = REDTUNE_OK;
+        }
         if (status && err) *err = failure;
     }
     return status;
 }
 
 redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {
-    return rdt_layers_each_gpu(layers, 0, layers->own, NULL, NULL, err);
+    return rdt_layers_each_gpu(layers, 0, layers->own, NULL, NULL, NULL, err);
 }

@@ -44,6 +44,8 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
                                rdt_rows *rows, redtune_error *err);
 
 /* Calls each, which may be NULL, with every GPU of the layers from first up to end; equal models
- * may come more than once. */
+ * may come more than once. left_out, which may be NULL, becomes why the first layer was left out,
+ * if one was. */
 redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, int end,
-                                   rdt_tuning_gpu_fn *each, void *user, redtune_error *err);
+                                   rdt_tuning_gpu_fn *each, void *user, redtune_error *left_out,
+                                   redtune_error *err);

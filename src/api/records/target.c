@@ -44,11 +44,17 @@ static redtune_status gather_models(const rdt_target_query *query, const rdt_lay
                                     rdt_target *target, redtune_error *err) {
     gathering self = {target, false};
     target->layers = layers->own;
-    redtune_status status = rdt_layers_each_gpu(layers, 0, layers->own, add_model, &self, err);
+    redtune_error left_out = {.status = REDTUNE_OK};
+    redtune_status status =
+        rdt_layers_each_gpu(layers, 0, layers->own, add_model, &self, &left_out, err);
     if (status || query->own || !(is_named(query) || query->shipped)) return status;
     self.system = true;
     target->layers = layers->count;
-    return rdt_layers_each_gpu(layers, layers->own, layers->count, add_model, &self, err);
+    status =
+        rdt_layers_each_gpu(layers, layers->own, layers->count, add_model, &self, &left_out, err);
+    if (status || target->count || !left_out.status) return status;
+    /* What was asked for may be in the one that cannot be read. */
+    return rdt_fail(err, left_out.status, left_out.code, "%s", left_out.message);
 }
 
 /* ---- what is named --------------------------------------------------------------------------- */
