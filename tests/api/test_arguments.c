@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,6 +97,10 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
     X("out is NULL", redtune_open(NULL, NULL, &err))                                               \
     X("trust", redtune_open(&(redtune_options){.device = "sim", .trust = NONE}, &rt, &err))        \
     X("log", redtune_open(&(redtune_options){.device = "sim", .log_level = NONE}, &rt, &err))      \
+    X("verify_s is nan",                                                                           \
+      redtune_open(&(redtune_options){.device = "sim", .verify_s = NAN}, &rt, &err))               \
+    X("verify_s is -1",                                                                            \
+      redtune_open(&(redtune_options){.device = "sim", .verify_s = -1}, &rt, &err))                \
     X("device ''", redtune_open(&(redtune_options){.device = ""}, &rt, &err))                      \
     X("device '\?'", redtune_open(&(redtune_options){.device = "\n"}, &rt, &err))                  \
     X(NULL, (redtune_close(NULL), REDTUNE_OK))                                                     \

@@ -72,12 +72,21 @@ static redtune_status take_record(redtune *rt, const char *chosen, redtune_error
     return REDTUNE_OK;
 }
 
+static redtune_status take_verify_s(redtune *rt, double seconds, redtune_error *err) {
+    if (!(seconds >= 0))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot open redtune: options.verify_s is %g; give seconds, or 0 for %g",
+                        seconds, verify_usual_s);
+    rt->verify_s = seconds > 0 ? seconds : verify_usual_s;
+    return REDTUNE_OK;
+}
+
 static redtune_status fill(redtune *rt, const redtune_options *options, redtune_error *err) {
     const char *pin = getenv("REDTUNE_CONFIG");
     bool entered = false;
     rt->background = options->background != 0;
-    rt->verify_s = options->verify_s > 0 ? options->verify_s : verify_usual_s;
-    redtune_status status = open_log(options, &rt->log, err);
+    redtune_status status = take_verify_s(rt, options->verify_s, err);
+    if (!status) status = open_log(options, &rt->log, err);
     if (!status) status = redtune_ops_read(options->ops, err);
     if (!status) status = copy_text(pin && *pin ? pin : NULL, &rt->pin, err);
     if (!status) status = take_check(rt, err);
