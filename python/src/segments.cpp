@@ -59,13 +59,13 @@ void run(const reduction &what, const array &x, const redtune_segments &segments
 // What the segments' lengths are like: their average, and what is said of the longest (0: nothing).
 void say_lengths(redtune_problem &problem, uint64_t elements, uint64_t segments, uint64_t longest) {
     problem.count = segments ? elements / segments : 0;
+    problem.outer = segments;
     if (!longest || !segments) return;
     if (longest > elements)
         fail(PyExc_ValueError, "cannot take longest=%llu: x has %llu elements; give fewer",
              static_cast<unsigned long long>(longest), static_cast<unsigned long long>(elements));
     // Elements may belong to no segment.
     problem.count = std::min((elements + segments - 1) / segments, longest);
-    problem.outer = segments;
     problem.greatest = longest;
 }
 

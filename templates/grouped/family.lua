@@ -38,10 +38,12 @@ end
 
 -- The default of tables of many segments, unless the problem says that their lengths differ widely. Where it says
 -- nothing, the default is "ragged" for large inputs of short segments and for segments of more than 128 KiB. It is also
--- "ragged" for one-byte elements from 384 bytes on. A tune finds out about others.
+-- "ragged" for one-byte elements from 384 bytes on. A tune finds out about others. A problem of one segment does not
+-- say how many there are, and one of no elements not how long they are.
 function family.yields(p)
     local bytes = p.count * p.dtype.bytes
-    if p.outer < 256 or p.dtype.bytes == 1 and bytes >= 384 then return true end
+    if p.outer > 1 and p.outer < 256 or bytes == 0 and p.greatest == 0 then return true end
+    if p.dtype.bytes == 1 and bytes >= 384 then return true end
     if p.greatest == 0 then return bytes > 1 << 17 or ragged.takes_any_lengths(p) end
     return has_giants(p)
 end

@@ -82,7 +82,8 @@ end
 -- narrow elements and of small inputs tiles took twice as long.
 function family.takes_any_lengths(p)
     local bytes = p.count * p.dtype.bytes
-    return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes >= 48 and bytes < 1024 and p.outer * bytes > 1 << 25
+    return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes >= 48 and bytes < 1024
+        and (p.outer == 1 or p.outer * bytes > 1 << 25)
 end
 
 -- Whether lengths are said to differ so that tiles are faster than kinds of segments. Tiny ones are not,

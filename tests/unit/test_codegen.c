@@ -191,6 +191,11 @@ static void segments_have_the_default_of_their_lengths(void) {
                  {REDTUNE_F32, 1 << 20, 103, 3, 100000000, "ragged", "unit=tiles"},
                  {REDTUNE_F32, 1 << 24, 4, 0, 0, "grouped", "lanes=1,segments=2,vec=1"},
                  {REDTUNE_F32, 300, 4, 4, 4, "grouped", "lanes=4,"},
+                 {REDTUNE_F32, 0, 4096, 0, 0, "grouped", "lanes=128"}, /* of any number */
+                 {REDTUNE_F32, 0, 100, 0, 0, "ragged", "unit=tiles"},
+                 {REDTUNE_F32, 0, 4, 0, 0, "grouped", "lanes=1,"},
+                 {REDTUNE_F32, 0, 1 << 20, 0, 0, "ragged", "unit=segments"},
+                 {REDTUNE_F32, 0, 0, 0, 0, "ragged", "unit=segments"},
                  {REDTUNE_F32, 512, 1 << 17, 0, 1 << 17, "grouped", ""},
                  {REDTUNE_F32, 512, 1 << 17, 0, 0, "ragged", "unit=segments"},
                  {REDTUNE_F32, 64, 1 << 20, 0, 1 << 21, "ragged", "unit=segments"},
