@@ -77,20 +77,20 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
--- Whether tiles are the default where nobody says how lengths differ. On an H200 sums of f32 of about one length took
--- 1.0 to 1.35 times as long as by "grouped", and those of a million lengths by Zipf, or with one giant, 0.3 and 0.5 times. Of
--- narrow elements and of small inputs tiles took twice as long.
+-- Whether equal work is the default where nobody says how lengths differ. On an H200 sums of f32 of about one length
+-- took 1.0 to 1.4 times as long as by "grouped", and those of a million lengths by Zipf, or with one giant, 0.3 and 0.5
+-- times. Narrow elements and small inputs took twice as long.
 function family.takes_any_lengths(p)
     local bytes = p.count * p.dtype.bytes
-    return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes >= 48 and bytes < 1024
+    return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes > 0 and bytes < 1024
         and (p.outer == 1 or p.outer * bytes > 1 << 25)
 end
 
 -- Whether lengths are said to differ so that tiles are faster than kinds of segments. Tiny ones are not,
 -- and long ones of about one length go by number. On an H200 sums of f32 had these limits.
 local function differ(p)
-    if p.greatest == 0 then return family.takes_any_lengths(p) end
     local bytes = p.count * p.dtype.bytes
+    if p.greatest == 0 then return bytes >= 24 and family.takes_any_lengths(p) end
     return p.layout == "ragged" and p.count > 4 and p.greatest > (bytes >= 2048 and 2 or 1.125) * p.count
 end
 
