@@ -30,10 +30,10 @@ static size_t edit_distance(const char *a, const char *b) {
 }
 
 void rdt_nearest_try(rdt_nearest *guess, const char *name) {
-    const size_t length = strlen(guess->word);
-    if (length > NEAR_BYTES) return;
+    const size_t length = strlen(guess->word), letters = strlen(name);
+    if (length > NEAR_BYTES || letters > NEAR_BYTES) return;
     const bool begins = length > 1 && !strncmp(guess->word, name, length);
-    const size_t edits = begins ? 0 : edit_distance(guess->word, name), letters = strlen(name);
+    const size_t edits = begins ? 0 : edit_distance(guess->word, name);
     if (edits > EDITS_MAX || (edits > 1 && edits * LETTERS_EACH > letters) || edits >= letters ||
         (guess->name && edits >= guess->edits))
         return;
