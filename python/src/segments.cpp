@@ -56,7 +56,8 @@ void run(const reduction &what, const array &x, const redtune_segments &segments
     });
 }
 
-// What the segments' lengths are like: their average, and what is said of the longest (0: nothing).
+// How many segments there are and what their lengths are like: their average, and what is said of
+// the longest (0: nothing).
 void say_lengths(redtune_problem &problem, uint64_t elements, uint64_t segments, uint64_t longest) {
     problem.count = segments ? elements / segments : 0;
     problem.outer = segments;

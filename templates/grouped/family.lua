@@ -69,8 +69,9 @@ function family.useful(c, p, d)
     local bytes, tile = p.count * p.dtype.bytes, tile_bytes(c, p)
     local load = c.vec * p.dtype.bytes
     -- Short segments are seldom aligned: of narrow loads fewer elements have to be taken one by one.
-    local narrow = load >= 4 and bytes < 96 or load >= 8 and p.dtype.bytes == 1 and bytes < 192
-    if load < 16 and 2 * c.vec <= p.count and not (narrow and c.lanes * load <= math.max(load, bytes)) then return false end
+    local may_be_narrow = load >= 4 and bytes < 96 or load >= 8 and p.dtype.bytes == 1 and bytes < 192
+    local all_load = c.lanes == 1 or c.lanes * load <= bytes
+    if load < 16 and 2 * c.vec <= p.count and not (may_be_narrow and all_load) then return false end
     -- Fewer threads than hide the memory's latency, or fewer registers than loads need.
     local words = c.segments * c.unroll * math.max(4, load) // 4
     if c.block * c.resident < 512 or words > 16 and c.block * c.resident > 1024 then return false end

@@ -22,11 +22,12 @@ template <u32 N, class SIZE = u64> struct run {
     __device__ __forceinline__ run(const element *input, SIZE count, u32 lane, u32 lanes)
         : begin((u64)input), body((begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES), rank(lane), wide(lanes)
     {
+        // Without elements body may be any address, and nothing is loaded.
         const SIZE bytes = count * (SIZE)sizeof(element), before = (u32)(body - begin);
         stop = bytes > before ? (bytes - before) / (SIZE)LOAD_BYTES * (SIZE)LOAD_BYTES : 0;
     }
     __device__ __forceinline__ u32 tile_bytes() const { return wide * (N * (u32)LOAD_BYTES); }
-    // Where this lane's load i of the tile that begins so many bytes behind body is.
+    // The place of this lane's load i in a tile. Places and tiles count bytes from body on.
     __device__ __forceinline__ SIZE place_of(SIZE tile, u32 i) const
     {
         return tile + (rank + i * wide) * (u32)LOAD_BYTES;
@@ -57,9 +58,6 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, 
     const SIZE stop = r.stop;
     const element *const input = (const element *)r.begin;
     const auto place_of = [&](SIZE tile, u32 i) { return r.place_of(tile, i); };
-//@ if apart then
-    const auto bytes_of = [&](SIZE, SIZE behind) { return behind; };
-//@ end
     SIZE tile = 0;
 
 //@ include "lib/begin_parts.cu"
@@ -91,6 +89,7 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, 
     while (tile < stop) {
 //@ if apart then
 //@     local many, vectors = "UNROLL", "v"
+        const auto bytes_of = [&](SIZE, SIZE behind) { return behind; };
         const auto is_there = [&](u32 i, SIZE) { return place_of(tile, i) < stop; };
 //@     include "lib/take_some.cu"
 //@     if indexed then

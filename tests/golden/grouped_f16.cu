@@ -187,11 +187,12 @@ template <u32 N, class SIZE = u64> struct run {
     __device__ __forceinline__ run(const element *input, SIZE count, u32 lane, u32 lanes)
         : begin((u64)input), body((begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES), rank(lane), wide(lanes)
     {
+        // Without elements body may be any address, and nothing is loaded.
         const SIZE bytes = count * (SIZE)sizeof(element), before = (u32)(body - begin);
         stop = bytes > before ? (bytes - before) / (SIZE)LOAD_BYTES * (SIZE)LOAD_BYTES : 0;
     }
     __device__ __forceinline__ u32 tile_bytes() const { return wide * (N * (u32)LOAD_BYTES); }
-    // Where this lane's load i of the tile that begins so many bytes behind body is.
+    // The place of this lane's load i in a tile. Places and tiles count bytes from body on.
     __device__ __forceinline__ SIZE place_of(SIZE tile, u32 i) const
     {
         return tile + (rank + i * wide) * (u32)LOAD_BYTES;
@@ -215,7 +216,6 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, 
     const SIZE stop = r.stop;
     const element *const input = (const element *)r.begin;
     const auto place_of = [&](SIZE tile, u32 i) { return r.place_of(tile, i); };
-    const auto bytes_of = [&](SIZE, SIZE behind) { return behind; };
     SIZE tile = 0;
 
     accumulator part[LANES];
@@ -231,6 +231,7 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, 
     }
 
     while (tile < stop) {
+        const auto bytes_of = [&](SIZE, SIZE behind) { return behind; };
         const auto is_there = [&](u32 i, SIZE) { return place_of(tile, i) < stop; };
         {
             const u32 left = bytes_of(tile, stop);
