@@ -6,8 +6,7 @@
 
 enum {
     NEAR_BYTES = 32,
-    EDITS_MAX = 2,    /* with more of them a guess is no help, */
-    LETTERS_EACH = 3, /* nor with more than one for so many letters */
+    LONG_LETTERS = 6, /* a name of fewer is guessed from one edit, a longer one from two */
 };
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -34,7 +33,7 @@ void rdt_nearest_try(rdt_nearest *guess, const char *name) {
     if (length > NEAR_BYTES || letters > NEAR_BYTES) return;
     const bool begins = length > 1 && !strncmp(guess->word, name, length);
     const size_t edits = begins ? 0 : edit_distance(guess->word, name);
-    if (edits > EDITS_MAX || (edits > 1 && edits * LETTERS_EACH > letters) || edits >= letters ||
+    if (edits > (letters < LONG_LETTERS ? 1 : 2) || edits >= letters ||
         (guess->name && edits >= guess->edits))
         return;
     guess->name = name;

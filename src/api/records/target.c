@@ -46,7 +46,7 @@ static redtune_status gather_models(const rdt_target_query *query, const rdt_lay
     target->layers = layers->own;
     redtune_error left_out = {.status = REDTUNE_OK};
     redtune_status status =
-        rdt_layers_each_gpu(layers, 0, layers->own, add_model, &self, &left_out, err);
+        rdt_layers_each_gpu(layers, 0, layers->own, add_model, &self, NULL, err);
     if (status || query->own || !(is_named(query) || query->shipped)) return status;
     self.system = true;
     target->layers = layers->count;
@@ -54,7 +54,8 @@ static redtune_status gather_models(const rdt_target_query *query, const rdt_lay
         rdt_layers_each_gpu(layers, layers->own, layers->count, add_model, &self, &left_out, err);
     if (status || target->count || !left_out.status) return status;
     /* What was asked for may be in the one that cannot be read. */
-    return rdt_fail(err, left_out.status, left_out.code, "%s", left_out.message);
+    if (err) *err = left_out;
+    return left_out.status;
 }
 
 /* ---- what is named --------------------------------------------------------------------------- */
