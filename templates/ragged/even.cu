@@ -1,5 +1,6 @@
 //@ -- Segments of about one length, one after the other: eight lanes, or warps, take them by their numbers,
 //@ -- without a search and without parts that must meet.
+//@ include "lib/poll.cu"
 constexpr u32 TEAM_LOADS = UNROLL < 8 ? 8 : UNROLL;  // in flight of a thread
 //@ local teams, wide = 1, 1
 //@ while wide < warps do
@@ -34,6 +35,11 @@ __device__ __forceinline__ u32 team_of(float rounds)
         if (shares_out(rounds * (float)team)) return team;
     return 0;
 }
+
+// Blocks that take a segment together, of which the last one waits for the others: so few blocks wait that there is
+// room for those they wait for in whatever order blocks start. Fewer blocks than that meet in scratch.
+constexpr u32 POLLED = 8;
+constexpr u64 WORDS_BYTES = @{scratch.all_words_bytes};
 
 // How many blocks take a segment together, so that few of all have nothing to do; 0: one is enough.
 __device__ __forceinline__ u32 split_of(u64 count)
@@ -159,11 +165,25 @@ __device__ __forceinline__ void reduce_split(const segments &s, const sharing &h
     accumulator a = reduce_run<TEAM_LOADS>(input + how.one.offset + low, high - low@{indexed and ", low" or ""},
                                            threadIdx.x, BLOCK@{given.argument});
     a = reduce_block(a@{given.argument});
+    const u32 first_block = blockIdx.x - rank;
+    if (how.split >= POLLED && gridDim.x * (WORDS * sizeof(u64)) <= WORDS_BYTES) {
+        if (rank < how.split - 1) {
+            if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
+            return;
+        }
+        accumulator others = @{op.identity};
+        for (u32 k = threadIdx.x; k < rank; k += BLOCK)
+            others = combine(others, collect(words_of(scratch, first_block + k))@{given.argument});
+        __syncthreads();
+        others = reduce_block(others@{given.argument});
+        if (threadIdx.x == 0) finish(output, i, combine(others, a@{given.argument}), count@{given.argument});
+        return;
+    }
     __shared__ chain met;
     if (threadIdx.x == 0) {
         met.segment = i;
         met.count = count;
-        met.first = blockIdx.x - rank;
+        met.first = first_block;
         met.last = met.first + how.split - 1;
         met.complete = leave_part(met, a, scratch);
     }
