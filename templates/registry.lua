@@ -2,6 +2,6 @@
 -- default. Folders that are not named here, such as ladder and naive, hold families that are asked
 -- for by name: neither the tuner nor a plan ever chooses them.
 return {
-    "block", "short", "staged", "rows", "thin", "skewed", "columns", "grouped", "ragged", "ordered",
+    "block", "short", "staged", "rows", "thin", "skewed", "columns", "tiled", "grouped", "ragged", "ordered",
     "ordered_rows", "ordered_columns", "ordered_segments",
 }

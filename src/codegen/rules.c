@@ -134,6 +134,7 @@ static int call_launch(lua_State *state) {
         .segments = rdt_marshal_flag(state, table, "segments"),
         .scattered = rdt_marshal_flag(state, table, "scattered"),
         .scattered_blocks = number_of(state, table, "scattered_blocks"),
+        .packed = rdt_marshal_flag(state, table, "packed"),
         .overlap = rdt_marshal_flag(state, table, "overlap"),
         .slot_bytes = rdt_marshal_slot_bytes(state, call->codegen, call->at),
     };

@@ -32,7 +32,7 @@ function family.serves(p)
 end
 
 -- Whether a segment may be too long for one block, as far as the problem says.
-local function has_giants(p)
+function family.has_giants(p)
     return p.greatest == 0 or p.greatest > math.max(16, 4 * p.count)
 end
 
@@ -45,7 +45,7 @@ function family.yields(p)
     if p.outer > 1 and p.outer < 256 or bytes == 0 and p.greatest == 0 then return true end
     if p.dtype.bytes == 1 and bytes >= 384 then return true end
     if p.greatest == 0 then return bytes > 1 << 17 or ragged.takes_any_lengths(p) end
-    return has_giants(p)
+    return family.has_giants(p)
 end
 
 function family.allowed(c, p, d)
@@ -117,12 +117,17 @@ function family.default(p, d)
     return c
 end
 
+-- Blocks that help with giants.
+function family.helpers(c, p, d)
+    return family.has_giants(p) and d.sm_count * math.max(1, 512 // c.block) or 0
+end
+
 function family.launch(c, p, d)
     return {
         threads = c.block,
         results = c.block // c.lanes * c.segments,
         tile = math.max(1, tile_bytes(c, p) // p.dtype.bytes),
-        blocks_max = 1 + (has_giants(p) and d.sm_count * math.max(1, 512 // c.block) or 0), -- all but one help
+        blocks_max = 1 + family.helpers(c, p, d),
         final_threads = 0,
         segments = true,
         overlap = limits.overlap(p, d),

@@ -1,4 +1,5 @@
-//@ -- Giants: segments that are too long for one block.
+//@ -- Giants: segments that are too long for those that have them, a block or, in the family "tiled", a warp.
+//@ -- One has more than `long` elements, and more than `times` average segments.
 // A launch has more blocks than take segments of their own: helpers. Where the offsets of a table are those of
 // neighbours, the elements from the first offset up to the last are dealt to these in equal ranges, and each
 // takes what giants have of its range. It finds them by a search and the table alone, so that nobody waits. A giant
@@ -7,8 +8,13 @@
 constexpr u32 RANGES_MAX = @{accumulators};  // that scratch has room for
 static_assert(sizeof(accumulator) == @{acc.bytes}, "");
 
-constexpr u64 TILE = BLOCK * UNROLL * VEC;  // elements that a block loads at once
-constexpr u64 LONG = 4 * TILE < OWN ? OWN : 4 * TILE;  // a giant has more
+constexpr u64 LONG = @{long};  // a giant has more elements
+//@ local registers = 65536 // (block * resident)
+//@ local help_loads = registers >= 64 and math.max(unroll, 4) or unroll
+constexpr u32 HELP_LOADS = @{help_loads};  // independent loads in flight of a thread that helps
+constexpr u32 LARGE = 16;  // the block takes a share of a giant together that is more than such a part of its range
+constexpr u64 WARP_SHARE = 4 * 32 * HELP_LOADS * VEC;  // and more elements than this
+constexpr u32 LOOKS = 4;  // that a thread takes at once
 constexpr u32 BUNCH = 32;  // segments from one place of the search's last step but one to the next
 constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
 
@@ -28,23 +34,6 @@ __device__ __forceinline__ duties duties_of(u64 count)
 __device__ __forceinline__ u64 first_of(u64 count)
 {
     return (u64)(blockIdx.x - duties_of(count).helpers) * SHARE;
-}
-
-// The number of segments, anew: what follows from it is computed where it is used, lest it take registers, or worse,
-// memory of each thread, where blocks do without it.
-__device__ __forceinline__ u64 count_anew(const segments &s)
-{
-    u64 count = s.count;
-    asm volatile("" : "+l"(count));
-    return count;
-}
-
-// Likewise.
-__device__ __forceinline__ u32 thread_anew()
-{
-    u32 thread;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    return thread;
 }
 
 // Where the search begins.
@@ -68,43 +57,39 @@ __device__ __forceinline__ bool are_neighbours(const segments &s)
 
 __device__ __forceinline__ ranges ranges_of(const segments &s)
 {
-    const u64 count = count_anew(s);
-    const duties d = duties_of(count);
-    const u32 helpers = d.helpers < RANGES_MAX ? d.helpers : RANGES_MAX;
-    if (helpers == 0 || !are_neighbours(s)) return ranges{0, 0, 0, 0};
-    const raw_offset begin = load_offset(s, s.begin, 0), end = load_offset(s, s.begin, count);
+    const duties d = duties_of(s.count);
+    const u32 many = d.helpers < RANGES_MAX ? d.helpers : RANGES_MAX;
+    if (many == 0 || !are_neighbours(s)) return ranges{0, 0, 0, 0};
+    const raw_offset begin = load_offset(s, s.begin, 0), end = load_offset(s, s.begin, s.count);
     const i64 low = value_of(s, begin), high = value_of(s, end);
     const u64 between = high > low ? (u64)high - (u64)low : 0, total = between >> 48 ? 0 : between;
-    const u64 each = (total + helpers - 1) / helpers;
+    const u64 each = (total + many - 1) / many;
     return ranges{low, total, (each + 32 * VEC - 1) / (32 * VEC) * (32 * VEC), d.owners};
 }
 
-// Whether a segment of `count` elements is too long for a block: it has more than an average block and three average
-// segments together.
+// Whether a segment of `count` elements is too long.
 __device__ __forceinline__ bool is_long(const ranges &r, u64 count)
 {
     if (r.each == 0 || count <= LONG) return false;
-    return count > LONGEST || (double)count * (double)(SHARE * r.owners) > (double)r.total * (SHARE + 3);
+    return count > LONGEST || (double)count * (double)(SHARE * r.owners) > (double)r.total * @{times};
 }
 
 // Elements from segment i up to segment `end`, or to the last one.
 __device__ __forceinline__ u64 elements_between(const segments &s, u64 i, u64 end)
 {
-    const u64 count = count_anew(s);
-    const i64 low = offset_at(s, s.begin, i), high = offset_at(s, s.begin, end < count ? end : count);
+    const i64 low = offset_at(s, s.begin, i), high = offset_at(s, s.begin, end < s.count ? end : s.count);
     return high > low ? (u64)high - (u64)low : 0;
 }
 
 // The last segment that begins at or before that offset, by a search: 32 parts at a time. All lanes of a warp.
 __device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
 {
-    const u32 lane = thread_anew() % 32;
-    const u64 count = count_anew(s);
+    const u32 lane = threadIdx.x % 32;
     u64 found = 0;
 #pragma unroll 1
-    for (int shift = first_shift(count); shift >= 0; shift -= 5) {
+    for (int shift = first_shift(s.count); shift >= 0; shift -= 5) {
         const u64 at = found + ((u64)(lane + 1) << shift);
-        const bool passes = lane < 31 && at < count && offset_at(s, s.begin, at) <= target;
+        const bool passes = lane < 31 && at < s.count && offset_at(s, s.begin, at) <= target;
         found += (u64)(__ffs(~__ballot_sync(ALL, passes)) - 1) << shift;
     }
     return found;
@@ -115,23 +100,31 @@ __device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
 // two giants overlap. All lanes of a warp.
 __device__ __forceinline__ bool is_found(const segments &s, const ranges &r, u64 i, i64 low, i64 high)
 {
-    const u32 lane = thread_anew() % 32;
-    const u64 count = count_anew(s);
+    constexpr int AT_ONCE = @{registers >= 64 and 4 or 1};  // steps that are looked at together
+    const u32 lane = threadIdx.x % 32;
     bool is_right = low >= r.from && (u64)high - (u64)r.from <= r.total;
 #pragma unroll 1
-    for (int shift = first_shift(count); shift >= 0; shift -= 5) {
-        const u64 base = i >> shift >> 5 << 5 << shift, at = base + ((u64)(lane + 1) << shift);
-        const u32 part = (u32)(i >> shift) & 31;
-        if (lane < 31 && lane <= part && at < count) {
-            const i64 offset = offset_at(s, s.begin, at);
-            is_right &= lane < part ? offset <= low : offset >= high;
+    for (int top = first_shift(s.count); top >= 0; top -= 5 * AT_ONCE) {
+        i64 offset[AT_ONCE];
+        bool is_there[AT_ONCE], is_before[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int shift = top - 5 * k < 0 ? 0 : top - 5 * k;
+            const u64 base = i >> shift >> 5 << 5 << shift, at = base + ((u64)(lane + 1) << shift);
+            const u32 part = (u32)(i >> shift) & 31;
+            is_there[k] = lane < 31 && lane <= part && at < s.count;
+            is_before[k] = lane < part;
+            if (is_there[k]) offset[k] = offset_at(s, s.begin, at);
         }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            if (is_there[k]) is_right &= is_before[k] ? offset[k] <= low : offset[k] >= high;
     }
     return __all_sync(ALL, is_right);
 }
 
 // Whether segment i, of `count` elements, is a giant: helpers take it, and its owner does not. All lanes of a warp.
-__device__ __forceinline__ bool is_giant(const segments &s, u64 i, u64 count)
+__device__ __noinline__ bool is_giant(segments s, u64 i, u64 count)
 {
     if (count <= LONG) return false;
     const ranges r = ranges_of(s);
@@ -165,7 +158,7 @@ __device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool b
     return (accumulator *)((char *)scratch + @{scratch.slots_offset}) + 2 * range + begins;
 }
 
-// One thread leaves what this block has of a giant. Whether all others have left theirs.
+// One thread leaves a share of a giant. Whether all others have been left.
 __device__ __forceinline__ bool leave_part(const share &its, accumulator a, void *scratch)
 {
     u32 *const counter = (u32 *)((char *)scratch + @{scratch.words_offset} + (u64)its.first * @{scratch.words_bytes});
@@ -176,73 +169,112 @@ __device__ __forceinline__ bool leave_part(const share &its, accumulator a, void
     return complete;
 }
 
-// All threads of the block: its share of a giant, and where that was the last one, the result.
+// A share of a giant, by a warp or by the block, and where that was the last one, the result.
+template <bool BY_WARP>
 __device__ __forceinline__ void reduce_share(const share &its, void *scratch, @{result.c} *output@{given.parameter})
 {
-    __shared__ bool complete;
-    const u32 thread = thread_anew();
-    const run<UNROLL> r(its.from, its.count, thread, BLOCK);
-    // Each has a value, lest registers be kept for these from the beginning of the kernel.
-    vector v[UNROLL] = {};
-    r.load_tile(0, v@{given.argument});
-    accumulator a = reduce_loaded<UNROLL>(r, v, its.count@{indexed and ", its.origin" or ""}, [] {}@{given.argument});
-    a = reduce_block(a@{given.argument});
-    if (thread == 0) {
+    const u32 rank = BY_WARP ? threadIdx.x % 32 : threadIdx.x, wide = BY_WARP ? 32 : BLOCK;
+    accumulator a = reduce_run<HELP_LOADS>(its.from, its.count@{indexed and ", its.origin" or ""}, rank, wide@{given.argument});
+    a = BY_WARP ? reduce_warp(a@{given.argument}) : reduce_block(a@{given.argument});
+    bool complete = false;
+    if (rank == 0) {
         const bool alone = its.first == its.last;
         complete = !alone && leave_part(its, a, scratch);
         if (alone) finish(output, its.number, a, its.whole@{given.argument});
     }
-    __syncthreads();
-    if (!complete) return;
+    if (BY_WARP ? !__any_sync(ALL, complete) : !__syncthreads_or(complete)) return;
+    __syncwarp();
     a = @{op.identity};
-    for (u32 range = its.first + thread; range <= its.last; range += BLOCK) {
+    for (u32 range = its.first + rank; range <= its.last; range += wide) {
         const accumulator *part = part_of(scratch, range, range == its.first);
         a = combine(a, @{acc.reload("part")}@{given.argument});
     }
-    a = reduce_block(a@{given.argument});
-    if (thread == 0) finish(output, its.number, a, its.whole@{given.argument});
+    a = BY_WARP ? reduce_warp(a@{given.argument}) : reduce_block(a@{given.argument});
+    if (rank == 0) finish(output, its.number, a, its.whole@{given.argument});
+}
+
+// What a helper knows.
+struct help_memory {
+    ranges r;
+    u64 ends[2];  // the segments in which its range begins and ends
+    share now[WARPS], large[LARGE];
+    u32 found, many, left[WARPS];
+    unsigned short candidates[LOOKS * BLOCK];  // looks that may have met giants
+};
+
+// All threads of a block that helps: where it looks. Whether there is anything.
+__device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
+{
+    const u32 warp = threadIdx.x / 32;
+    const ranges r = ranges_of(s);
+    const u64 from = blockIdx.x * r.each, to = from + r.each < r.total ? from + r.each : r.total;
+    if (r.each == 0 || blockIdx.x >= RANGES_MAX || from >= r.total) return false;
+    if (warp < 2) {
+        const u64 i = holder_of(s, r.from + (i64)(warp == 0 ? from : to - 1));
+        if (threadIdx.x % 32 == 0) mem.ends[warp] = i;
+    }
+    if (threadIdx.x == 0) mem.r = r;
+    __syncthreads();
+    return true;
 }
 
 // All threads of a block that helps: its shares of the giants in its range.
-__device__ __forceinline__ void help(const element *input, const segments &s, void *scratch, @{result.c} *output@{given.parameter})
+__device__ __noinline__ void help(help_memory &mem, const element *input, segments s, void *scratch, @{result.c} *output@{given.parameter})
 {
-    __shared__ u64 ends[2];
-    __shared__ unsigned short bunches[BLOCK];  // that may have giants, of those from base on
-    __shared__ u32 found;
-    __shared__ share now;
-    const u32 thread = thread_anew(), warp = thread / 32;
-    const ranges r = ranges_of(s);
-    const u64 from = blockIdx.x * r.each, to = from + r.each < r.total ? from + r.each : r.total;
-    if (r.each == 0 || blockIdx.x >= RANGES_MAX || from >= r.total) return;
-    if (warp < 2) {
-        const u64 i = holder_of(s, r.from + (i64)(warp == 0 ? from : to - 1));
-        if (thread % 32 == 0) ends[warp] = i;
-    }
-    __syncthreads();
-    // Each thread looks at one segment, or, where there are many short ones, at a bunch of them. The search leads to a
-    // giant by the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
-    const u32 wide = ends[1] - ends[0] > 4 * BLOCK && r.total / (LONG / (4 * BUNCH)) < count_anew(s) ? BUNCH : 1;
+    if (!begin_help(mem, s)) return;
+    const u32 warp = threadIdx.x / 32;
+    const u64 first_one = mem.ends[0], last_one = mem.ends[1], n = last_one - first_one;
+    // A look is at one segment, or, where there are many short ones, at a bunch of them. The search leads to a giant by
+    // the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
+    const u32 wide = n > LOOKS * BLOCK && mem.r.each / (LONG / (2 * BUNCH)) <= n ? BUNCH : 1;
 #pragma unroll 1
-    for (u64 base = ends[0] / wide * wide; base <= ends[1]; base += wide * BLOCK) {
-        const u64 i = base + wide * thread;
-        if (thread == 0) found = 0;
+    for (u64 base = first_one / wide * wide; base <= last_one; base += wide * (LOOKS * BLOCK)) {
+        if (threadIdx.x == 0) mem.found = mem.many = 0;
         __syncthreads();
-        if (i <= ends[1] && is_long(r, elements_between(s, i, i + wide))) bunches[atomicAdd(&found, 1)] = (unsigned short)thread;
-        __syncthreads();
-#pragma unroll 1
-        for (u32 k = 0; k < found; k++) {
-            const u64 first = base + wide * bunches[k], its = first + thread % 32;
-            u32 giants = __ballot_sync(ALL, its < first + wide && its <= ends[1] && is_long(r, elements_between(s, its, its + 1)));
-#pragma unroll 1
-            for (; giants; giants &= giants - 1) {
-                if (warp == 0) {
-                    const share part = share_of(input, s, r, first + __ffs(giants) - 1);
-                    if (thread == 0) now = part;
-                }
-                __syncthreads();
-                if (now.count > 0) reduce_share(now, scratch, output@{given.argument});
-                __syncthreads();
+        {
+            u64 elements[LOOKS] = {};
+#pragma unroll
+            for (u32 k = 0; k < LOOKS; k++) {
+                const u64 i = base + wide * (k * BLOCK + threadIdx.x);
+                if (i <= last_one) elements[k] = elements_between(s, i, i + wide);
             }
+#pragma unroll
+            for (u32 k = 0; k < LOOKS; k++)
+                if (is_long(mem.r, elements[k]))
+                    mem.candidates[atomicAdd(&mem.found, 1)] = (unsigned short)(k * BLOCK + threadIdx.x);
+        }
+        __syncthreads();
+        // A warp takes those that it finds, but the largest, which all take together.
+#pragma unroll 1
+        for (u32 k = warp; k < mem.found; k += WARPS) {
+            const u64 first = base + wide * mem.candidates[k];
+            {
+                const u64 its = first + threadIdx.x % 32;
+                const bool is_there = its < first + wide && its <= last_one;
+                const u32 giants = __ballot_sync(ALL, is_there && is_long(mem.r, elements_between(s, its, its + 1)));
+                __syncwarp();
+                if (threadIdx.x % 32 == 0) mem.left[warp] = giants;
+                __syncwarp();
+            }
+#pragma unroll 1
+            while (mem.left[warp]) {
+                const share part = share_of(input, s, mem.r, first + __ffs(mem.left[warp]) - 1);
+                const bool is_large = part.count > mem.r.each / LARGE && part.count > WARP_SHARE;
+                __syncwarp();
+                if (threadIdx.x % 32 == 0) {
+                    mem.left[warp] &= mem.left[warp] - 1;
+                    mem.now[warp] = part;
+                    if (is_large) mem.large[atomicAdd(&mem.many, 1)] = part;
+                }
+                __syncwarp();
+                if (!is_large && part.count > 0) reduce_share<true>(mem.now[warp], scratch, output@{given.argument});
+            }
+        }
+        __syncthreads();
+#pragma unroll 1
+        for (u32 k = 0; k < mem.many; k++) {
+            reduce_share<false>(mem.large[k], scratch, output@{given.argument});
+            __syncthreads();
         }
         __syncthreads();
     }

@@ -50,146 +50,18 @@ static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
 //@ include "ragged/offsets.cu"
 //@ local fewest, apart = lanes, lanes < 32
 //@ include "ragged/elements.cu"
-// A group's segments, and where their elements are; there are none of a segment that is not there. All
-// that the tables say is asked for at once.
-__device__ __forceinline__ void load_segments(const segments &s, const element *input, u64 base, segment (&one)[EACH],
-                                              const element *(&from)[EACH])
-{
-    raw_offset begin[EACH] = {}, end[EACH];
-    u64 array[EACH] = {};
-    const auto number_of = [&](u32 k) { return base + k * GROUPS + threadIdx.x / GROUP; };
-    const auto place_of = [&](u32 k) { return number_of(k) < s.count ? number_of(k) : base; };
-    const auto set = [&](u32 k, i64 low, i64 high) {
-        one[k] = segment{(u64)low, number_of(k) < s.count && high > low ? (u64)(high - low) : 0, false};
-    };
-//@ if lanes < 8 then
-    // The table of most, by few instructions: a thread has hardly more to do for such segments.
-    if (s.wide && !s.end && !s.arrays) {
-        i64 low[EACH], high[EACH];
-#pragma unroll
-        for (u32 k = 0; k < EACH; k++) {
-            const i64 *const at = (const i64 *)s.begin + place_of(k);
-            low[k] = at[0];
-            high[k] = at[1];
-        }
-#pragma unroll
-        for (u32 k = 0; k < EACH; k++) {
-            from[k] = input + low[k];
-            set(k, low[k], high[k]);
-        }
-        return;
-    }
-//@ end
-#pragma unroll
-    for (u32 k = 0; k < EACH; k++) {
-        const u64 i = place_of(k);
-        if (s.begin) begin[k] = load_offset(s, s.begin, i);
-        end[k] = s.end ? load_offset(s, s.end, i) : load_offset(s, s.begin, i + 1);
-        if (s.arrays) array[k] = ((const u64 *)s.arrays)[i];
-    }
-#pragma unroll
-    for (u32 k = 0; k < EACH; k++) {
-        const i64 low = value_of(s, begin[k]);
-        from[k] = s.arrays ? (const element *)array[k] + (s.end ? low : 0) : input + low;
-        set(k, low, value_of(s, end[k]));
-    }
-}
-
-// The group's first thread returns the combination of its threads' values. All threads of the block call it;
-// between two calls stands a barrier.
-__device__ __forceinline__ accumulator reduce_group(accumulator a@{given.parameter})
-{
-//@ if lanes >= 32 then
-    a = reduce_warp(a@{given.argument});
-//@ else
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@         if step < lanes then
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@         end
-//@     end
-//@ end
-//@ if lanes > 32 then
-    __shared__ accumulator parts[WARPS];
-    const u32 warp = threadIdx.x / 32;
-    if (threadIdx.x % 32 == 0) parts[warp] = a;
-    __syncthreads();
-    if (threadIdx.x % GROUP == 0) {
-#pragma unroll
-        for (u32 w = 1; w < GROUP / 32; w++) a = combine(a, parts[warp + w]@{given.argument});
-    }
-//@ end
-    return a;
-}
-
+//@ -- More than an average block and three average segments together.
+//@ local long, times = "4 * (BLOCK * UNROLL * VEC) < OWN ? OWN : 4 * (BLOCK * UNROLL * VEC)", "(SHARE + 3)"
 //@ include "grouped/giants.cu"
-// All threads of the block: those segments from base on that wait for it and are no giants, one after the other. Where
-// there are too few blocks, those of others, too.
-__device__ __forceinline__ void reduce_waiting(const element *input, const segments &s, const bool *waits,
-                                               @{result.c} *output@{given.parameter})
-{
-    const u32 thread = thread_anew();
-    const u64 count = count_anew(s);
-    const u32 helpers = duties_of(count).helpers;
-    u64 base = first_of(count);
-#pragma unroll 1
-    for (u32 turn = 0; base < count; turn++, base += (u64)(gridDim.x - helpers) * SHARE) {
-#pragma unroll 1
-        for (u32 number = 0; number < SHARE; number++) {
-            const u64 i = base + number;
-            if (i >= count || (turn == 0 && !waits[number])) continue;
-            const segment one = segment_of(s, i);
-            if (is_giant(s, i, one.count)) continue;
-            const run<UNROLL> r(elements_of(s, input, i, one), one.count, thread, BLOCK);
-            // Each has a value, lest registers be kept for these from the beginning of the kernel.
-            vector v[UNROLL] = {};
-            r.load_tile(0, v@{given.argument});
-            accumulator a = reduce_loaded<UNROLL>(r, v, one.count@{indexed and ", 0" or ""}, [] {}@{given.argument});
-            a = reduce_block(a@{given.argument});
-            if (thread == 0) finish(output, i, a, one.count@{given.argument});
-            __syncthreads();
-        }
-    }
-}
-
+//@ include "grouped/groups.cu"
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output, void *scratch@{given.parameter})
 {
+    __shared__ help_memory mem;
     if (blockIdx.x < duties_of(s.count).helpers) {
-        help(input, s, scratch, output@{given.argument});
+        help(mem, input, s, scratch, output@{given.argument});
         return;
     }
-    const u32 rank = threadIdx.x % GROUP;
-    const u64 base = first_of(s.count);
-    if (base >= s.count) return;
-    __shared__ bool waits[SHARE];
-    const element *from[EACH];
-    segment one[EACH];
-    load_segments(s, input, base, one, from);
-    run<UNROLL, u32> r[EACH];
-    vector v[EACH][UNROLL];
-    u32 count[EACH];
-#pragma unroll
-    for (u32 k = 0; k < EACH; k++) {
-        const bool is_own = one[k].count <= OWN;
-        count[k] = is_own ? (u32)one[k].count : 0;
-        if (rank == 0) waits[k * GROUPS + threadIdx.x / GROUP] = !is_own;
-        r[k] = run<UNROLL, u32>(from[k], count[k], rank, GROUP);
-        r[k].load_tile(0, v[k]@{given.argument});
-    }
-    bool is_left = false;
-#pragma unroll
-    for (u32 k = 0; k < EACH; k++) {
-        accumulator a = reduce_loaded<UNROLL>(r[k], v[k], count[k]@{indexed and ", 0" or ""}, [] {}@{given.argument});
-        a = reduce_group(a@{given.argument});
-        const u32 thread = thread_anew(), number = k * GROUPS + thread / GROUP;
-        const u64 all = count_anew(s), its = first_of(all) + number;
-        // What this says was written by the same thread.
-        const bool is_first = thread % GROUP == 0, is_waiting = is_first && waits[number];
-        if (its < all && is_first && !is_waiting) finish(output, its, a, count[k]@{given.argument});
-        is_left |= is_waiting;
-    }
-    const u64 all = count_anew(s);
-    const bool is_more = (gridDim.x - duties_of(all).helpers) * (u64)SHARE < all;
-    if (__syncthreads_or(is_left) || is_more) reduce_waiting(input, s, waits, output@{given.argument});
+    reduce_own(input, s, output@{given.argument});
 }
 
 extern "C" __global__ void __launch_bounds__(@{block}, @{resident})

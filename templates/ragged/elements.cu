@@ -1,5 +1,5 @@
 //@ -- A thread's share of elements that lie side by side: of a run, which `fewest` threads take at least.
-//@ -- `apart`: lanes of a warp have runs of their own, so that most of them end at different loads.
+//@ -- `apart`: there are runs that are APART.
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
@@ -12,8 +12,9 @@ __device__ __forceinline__ void finish(@{result.c} *output, u64 segment, accumul
 }
 
 // Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to `stop` bytes behind it. A lane
-// has N of them in flight, a tile's. SIZE holds the bytes of any run that is taken so.
-template <u32 N, class SIZE = u64> struct run {
+// has N of them in flight, a tile's. SIZE holds the bytes of any run that is taken so. APART: lanes of a warp have runs of
+// their own, so that most of them end at different loads.
+template <u32 N, class SIZE = u64, bool APART = false> struct run {
     u64 begin, body;
     SIZE stop;
     u32 rank, wide;
@@ -35,13 +36,11 @@ template <u32 N, class SIZE = u64> struct run {
     // All loads of a tile before the first use; those from stop on are left out.
     __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
-//@ if not apart then
-        if (tile + tile_bytes() <= stop) {
+        if (!APART && tile + tile_bytes() <= stop) {
 #pragma unroll
             for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
             return;
         }
-//@ end
 #pragma unroll
         for (u32 i = 0; i < N; i++)
             if (place_of(tile, i) < stop) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
@@ -50,8 +49,8 @@ template <u32 N, class SIZE = u64> struct run {
 
 // Takes a run of `count` elements@{indexed and ", the first of which has the index `origin`" or ""}, whose first tile v has: this lane's share.
 // Calls `then` as soon as v is free.
-template <u32 UNROLL, class SIZE, class THEN>
-__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, vector (&v)[UNROLL],
+template <u32 UNROLL, class SIZE, bool APART, class THEN>
+__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APART> r, vector (&v)[UNROLL],
                                                      SIZE count@{indexed and ", u64 origin" or ""}, THEN then@{given.parameter})
 {
     const u32 rank = r.rank, wide = r.wide, TILE_BYTES = r.tile_bytes();
@@ -88,6 +87,7 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, 
 
     while (tile < stop) {
 //@ if apart then
+        if (APART) {
 //@     local many, vectors = "UNROLL", "v"
         const auto bytes_of = [&](SIZE, SIZE behind) { return behind; };
         const auto is_there = [&](u32 i, SIZE) { return place_of(tile, i) < stop; };
@@ -95,8 +95,11 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE> r, 
 //@     if indexed then
         load += UNROLL;
 //@     end
-//@ else
-//@     include "lib/take_tile.cu"
+        } else {
+//@ end
+//@ include "lib/take_tile.cu"
+//@ if apart then
+        }
 //@ end
         tile += TILE_BYTES;
         if (tile < stop) r.load_tile(tile, v@{given.argument});

@@ -42,22 +42,21 @@ end
 -- Bytes of shared memory of a block, beside those that the warps have (tiles.cu).
 local OTHER_SHARED_BYTES <const> = 3584
 
--- Whether warps have room for their tiles, and how many bytes they take.
-local function has_room(c, p, d)
+-- Whether warps have room for their tiles (tile.cu); if not, why not.
+function family.has_room(c, p, d)
     local loads = c.unroll < 4 and c.unroll | 1 or 5
-    local bytes = c.block // 32 * (32 * loads * (math.max(4, c.vec * p.dtype.bytes) + c.vec)
+    local bytes = OTHER_SHARED_BYTES + c.block // 32 * (32 * loads * (math.max(4, c.vec * p.dtype.bytes) + c.vec)
         + 130 * (8 + limits.accumulator_bytes(p, d)) + 256)
-    return bytes <= d.shared_bytes_per_block - OTHER_SHARED_BYTES, bytes
+    if bytes <= d.shared_bytes_per_block then return true end
+    return false, "block=%d, vec=%d and unroll=%d take %d bytes of shared memory for tiles, and a block has %d",
+        c.block, c.vec, c.unroll, bytes, d.shared_bytes_per_block
 end
 
 function family.allowed(c, p, d)
     if c.unit == "tiles" then
         if p.layout == "list" then return false, "unit=tiles is for segments with a result each" end
-        local has, bytes = has_room(c, p, d)
-        if not has then
-            return false, "unit=tiles, block=%d, vec=%d and unroll=%d take %d bytes of shared memory, and a block has %d",
-                c.block, c.vec, c.unroll, bytes + OTHER_SHARED_BYTES, d.shared_bytes_per_block
-        end
+        local room = table.pack(family.has_room(c, p, d))
+        if not room[1] then return table.unpack(room) end
     end
     if c.block * c.resident > 1024 then
         return false, "block=%d and resident=%d leave a thread fewer than 64 registers", c.block,
@@ -77,13 +76,17 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
+-- Whether the input is large; one segment stands for any number.
+function family.is_large(p)
+    return p.outer == 1 or p.outer * p.count * p.dtype.bytes > 1 << 25
+end
+
 -- Whether equal work is the default where nobody says how lengths differ. On an H200 sums of f32 of about one length
 -- took 1.0 to 1.4 times as long as by "grouped", and those of a million lengths by Zipf, or with one giant, 0.3 and 0.5
 -- times. Narrow elements and small inputs took twice as long.
 function family.takes_any_lengths(p)
     local bytes = p.count * p.dtype.bytes
-    return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes > 0 and bytes < 1024
-        and (p.outer == 1 or p.outer * bytes > 1 << 25)
+    return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes > 0 and bytes < 1024 and family.is_large(p)
 end
 
 -- Whether lengths are said to differ so that tiles are faster than kinds of segments. Tiny ones are not,
@@ -98,8 +101,8 @@ end
 local function default_of_tiles(p, d)
     local c = { block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = 4, cost = 128, resident = 3,
                 load = "no_allocate", unit = "tiles", per_sm = 3 }
-    if not has_room(c, p, d) then c.block, c.resident, c.per_sm = 128, 4, 4 end
-    return has_room(c, p, d) and c or nil
+    if not family.has_room(c, p, d) then c.block, c.resident, c.per_sm = 128, 4, 4 end
+    return family.has_room(c, p, d) and c or nil
 end
 
 -- Long segments want loads in flight, short ones registers for several at once: on an H200 the first are

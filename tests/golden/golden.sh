@@ -90,6 +90,8 @@ compare grouped_f32 emit --op sum --dtype f32 --segments 16384x4096 \
     --config grouped:block=128,lanes=32,vec=4,unroll=8,resident=8
 compare grouped_f16 emit --op sum --dtype f16 --segments 4194304x16 \
     --config grouped:block=128,lanes=1,segments=2,vec=4,unroll=2,resident=16
+compare tiled_f32 emit --op sum --dtype f32 --segments 4194304x16 \
+    --config tiled:block=128,vec=4,unroll=4,resident=8
 
 # file, step, dtype
 while read -r name step dtype; do

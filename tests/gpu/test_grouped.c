@@ -1,5 +1,5 @@
-/* Facts about the family "grouped": one result per segment, by a group of threads each, whatever
- * the tables say; by its block where it is long for a group, and by many where it is a giant. */
+/* Facts about the families "grouped" and "tiled": one result per segment, by a group of threads
+ * each or by a warp for many, whatever the tables say; by many blocks where it is a giant. */
 #include "segment_tables.h"
 
 /* Segments of up to `length` elements, most of them of nearly as many; they overlap. */
@@ -16,12 +16,16 @@ static void set_long(uint64_t count, uint64_t length, form form) {
     }
 }
 
-static void check_long(redtune_problem problem, const char *config) {
+typedef struct kernel {
+    const char *family, *config;
+} kernel;
+
+static void check_long(redtune_problem problem, kernel one) {
     enum { TURNS = 4 };
     rdt_test_data *data = NULL;
     subject self;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    const rdt_point point = find_point(&problem, "grouped", config);
+    const rdt_point point = find_point(&problem, one.family, one.config);
     CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
     CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
     for (int i = 0; i < TURNS && !check_state.failed; i++) {
@@ -36,22 +40,23 @@ static void check_long(redtune_problem problem, const char *config) {
 }
 
 static void long_segments_are_right(void) {
-    static const char *const configs[] = {"block=128,lanes=8,unroll=1",
-                                          "block=128,lanes=32,unroll=2",
-                                          "block=128,lanes=128",
-                                          "block=256,lanes=64,unroll=2,resident=4",
-                                          "block=64,lanes=1,segments=2,unroll=2",
-                                          "block=64,lanes=4,segments=4,unroll=1"};
+    static const kernel kernels[] = {{"grouped", "block=128,lanes=8,unroll=1"},
+                                     {"grouped", "block=128,lanes=32,unroll=2"},
+                                     {"grouped", "block=128,lanes=128"},
+                                     {"grouped", "block=256,lanes=64,unroll=2,resident=4"},
+                                     {"grouped", "block=64,lanes=1,segments=2,unroll=2"},
+                                     {"grouped", "block=64,lanes=4,segments=4,unroll=1"},
+                                     {"tiled", "block=64,vec=1,unroll=1"}};
     static const struct {
         redtune_op op;
         redtune_dtype dtype;
     } classes[] = {
         {REDTUNE_SUM, REDTUNE_I32}, {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_VAR, REDTUNE_F32}};
     if (!gpu.context) SKIP("there is no GPU");
-    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         for (size_t k = 0; k < sizeof classes / sizeof *classes && !check_state.failed; k++)
             check_long(segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false),
-                       configs[i]);
+                       kernels[i]);
 }
 
 /* Lengths at which a segment begins to be long for a group or a block, to take one more piece of
@@ -91,11 +96,14 @@ static void set_giants(bool falls) {
 
 static void giants_are_right(void) {
     enum { SIMULATED = 24, TURNS = 200 };
-    static const char *const configs[] = {"block=64,lanes=8,vec=4,unroll=1,resident=16",
-                                          "block=64,lanes=64,vec=1,unroll=1,resident=16",
-                                          "block=128,lanes=32,vec=2,unroll=1,resident=8",
-                                          "block=64,lanes=2,segments=2,vec=2,unroll=1,resident=16"};
-    enum { CONFIGS = sizeof configs / sizeof *configs };
+    static const kernel kernels[] = {
+        {"grouped", "block=64,lanes=8,vec=4,unroll=1,resident=16"},
+        {"grouped", "block=64,lanes=64,vec=1,unroll=1,resident=16"},
+        {"grouped", "block=128,lanes=32,vec=2,unroll=1,resident=8"},
+        {"grouped", "block=64,lanes=2,segments=2,vec=2,unroll=1,resident=16"},
+        {"tiled", "block=64,vec=1,unroll=1,resident=4"},
+        {"tiled", "block=128,vec=4,unroll=2,resident=4"}};
+    enum { KERNELS = sizeof kernels / sizeof *kernels };
     static const struct {
         redtune_op op;
         redtune_dtype dtype;
@@ -103,14 +111,15 @@ static void giants_are_right(void) {
         {REDTUNE_SUM, REDTUNE_I32}, {REDTUNE_ARGMIN, REDTUNE_F16}, {REDTUNE_VAR, REDTUNE_F32}};
     if (!gpu.context) SKIP("there is no GPU");
     const int turns = device_is_simulated(&gpu) ? SIMULATED : TURNS;
-    for (size_t k = 0; k < CONFIGS * (sizeof classes / sizeof *classes) && !check_state.failed;
+    for (size_t k = 0; k < KERNELS * (sizeof classes / sizeof *classes) && !check_state.failed;
          k++) {
-        redtune_problem problem = segments_of(classes[k / CONFIGS].op, classes[k / CONFIGS].dtype,
+        redtune_problem problem = segments_of(classes[k / KERNELS].op, classes[k / KERNELS].dtype,
                                               REDTUNE_DTYPE_NONE, false);
         rdt_test_data *data = NULL;
         subject self;
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        const rdt_point point = find_point(&problem, "grouped", configs[k % CONFIGS]);
+        const rdt_point point =
+            find_point(&problem, kernels[k % KERNELS].family, kernels[k % KERNELS].config);
         CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
         CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
         for (int i = 0; i < turns && !check_state.failed; i++) {
@@ -140,7 +149,7 @@ static void every_config_is_right(void) {
         redtune_problem problem =
             segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false);
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        const rdt_point point = draw_point(&problem, "grouped");
+        const rdt_point point = draw_point(&problem, draw(3) ? "grouped" : "tiled");
         if (subject_is_of_part((size_t)i)) check_kernel(&problem, &point, TABLES, ELEMENTS_MAX);
     }
 }

@@ -341,9 +341,9 @@ static void draw_call(job *self) {
         self->parameter[i] = self->problem.op == REDTUNE_NORMP ? powers[draw(4)] : (double)draw(3);
     if (draw(2))
         self->problem.segmented = REDTUNE_SEGMENTED_ALL;
-    else if (draw(2))
+    else if (draw(2)) /* with giants of few elements */
         self->problem.config =
-            "grouped:block=64,lanes=8,unroll=1"; /* with giants of few elements */
+            draw(2) ? "grouped:block=64,lanes=8,unroll=1" : "tiled:block=64,vec=1,unroll=1";
     /* Many are given to groups of threads by default, and those of some forms not. */
     if (drawn.count && draw(2)) self->problem.outer = drawn.count;
     if (!drawn.one) self->form = (arrays_form)draw(FORMS);

@@ -51,7 +51,7 @@ static void few_tables_of_the_covering_set_are_right(void) {
     static const struct {
         const char *family;
         bool all;
-    } sets[] = {{"ragged", false}, {"ragged", true}, {"grouped", false}};
+    } sets[] = {{"ragged", false}, {"ragged", true}, {"grouped", false}, {"tiled", false}};
     for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
         const redtune_problem like =
             segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, sets[k].all);

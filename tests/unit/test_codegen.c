@@ -162,9 +162,9 @@ static void the_ladder_is_no_family_that_is_tuned(void) {
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
     rdt_case at = {&problem, rdt_facts_typical()};
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_INT(
-        rdt_codegen_spaces(codegen)->count,
-        13); /* block, short, staged, rows, skewed, thin, columns, grouped, ragged, ordered (4) */
+    CHECK_INT(rdt_codegen_spaces(codegen)->count,
+              14); /* block, short, staged, rows, skewed, thin, columns, tiled, grouped, ragged,
+                      ordered (4) */
     CHECK_FAILS(rdt_rules_find(codegen, at, "ladder", NULL, &point, &err), REDTUNE_INVALID, err,
                 "'ladder'");
     CHECK_FAILS(rdt_codegen_find_aside(codegen, "block", &family, &err), REDTUNE_INVALID, err,
@@ -185,17 +185,18 @@ static void segments_have_the_default_of_their_lengths(void) {
     } cases[] = {{REDTUNE_F32, 16384, 4096, 0, 4096, "grouped", ""},
                  {REDTUNE_F32, 16384, 4096, 0, 0, "grouped", ""},
                  {REDTUNE_F32, 1 << 20, 64, 0, 64, "grouped", "lanes=4,segments=1"},
-                 {REDTUNE_F32, 1 << 20, 64, 0, 0, "ragged", "unit=tiles"},
+                 {REDTUNE_F32, 1 << 20, 64, 0, 0, "tiled", "block=128,vec=4"},
                  {REDTUNE_F32, 1 << 15, 64, 0, 0, "grouped", ""},
                  {REDTUNE_F16, 1 << 20, 64, 0, 0, "grouped", "lanes=2"},
-                 {REDTUNE_F32, 1 << 20, 103, 3, 100000000, "ragged", "unit=tiles"},
+                 {REDTUNE_F32, 1 << 20, 103, 3, 100000000, "tiled", ""},
                  {REDTUNE_F32, 1 << 24, 4, 0, 0, "ragged", "unit=segments"},
-                 {REDTUNE_F32, 1 << 24, 6, 0, 0, "ragged", "unit=tiles"},
+                 {REDTUNE_F32, 1 << 24, 6, 0, 0, "tiled", ""},
+                 {REDTUNE_F32, 1 << 20, 128, 0, 0, "ragged", "unit=tiles"},
                  {REDTUNE_F32, 1 << 20, 4, 0, 0, "grouped", "lanes=1,segments=2,vec=1"},
                  {REDTUNE_F32, 1 << 24, 4, 0, 4, "grouped", "lanes=1,segments=2,vec=1"},
                  {REDTUNE_F32, 300, 4, 4, 4, "grouped", "lanes=4,"},
                  {REDTUNE_F32, 0, 4096, 0, 0, "grouped", "lanes=128"}, /* of any number */
-                 {REDTUNE_F32, 0, 100, 0, 0, "ragged", "unit=tiles"},
+                 {REDTUNE_F32, 0, 100, 0, 0, "tiled", ""},
                  {REDTUNE_F32, 0, 4, 0, 0, "ragged", "unit=segments"},
                  {REDTUNE_F32, 0, 1 << 20, 0, 0, "ragged", "unit=segments"},
                  {REDTUNE_F32, 0, 0, 0, 0, "ragged", "unit=segments"},
@@ -203,7 +204,9 @@ static void segments_have_the_default_of_their_lengths(void) {
                  {REDTUNE_F32, 512, 1 << 17, 0, 0, "ragged", "unit=segments"},
                  {REDTUNE_F32, 64, 1 << 20, 0, 1 << 21, "ragged", "unit=segments"},
                  {REDTUNE_F32, 1 << 20, 30, 30, 40, "grouped", "lanes=2"},
-                 {REDTUNE_F32, 1 << 20, 30, 30, 130, "ragged", "unit=tiles"},
+                 {REDTUNE_F32, 1 << 20, 30, 30, 130, "tiled", ""},
+                 {REDTUNE_F32, 1 << 20, 30, 30, 60, "tiled", ""},
+                 {REDTUNE_F32, 1 << 14, 30, 30, 130, "ragged", "unit=tiles"},
                  {REDTUNE_F32, 1 << 20, 1, 1, 16, "grouped", "lanes=1,segments=2"},
                  {REDTUNE_F32, 1 << 20, 1, 1, 17, "ragged", "unit=segments"},
                  {REDTUNE_F32, 100, 30, 30, 33, "ragged", "unit=segments"},
@@ -230,7 +233,7 @@ static void segments_have_the_default_of_their_lengths(void) {
         rdt_point all[RDT_FAMILY_MAX];
         size_t count = 0;
         CHECK_OK(rdt_rules_defaults(codegen, at, all, &count, &err), err);
-        CHECK_INT(count, 2);
+        CHECK_INT(count, 3);
         char family[RDT_NAME_BYTES], config[RDT_CONFIG_TEXT_BYTES];
         rdt_point_write(rdt_codegen_spaces(codegen), &all[0], family, config);
         check_that(!strcmp(family, cases[i].family) && strstr(config, cases[i].config), __FILE__,

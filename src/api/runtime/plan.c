@@ -44,13 +44,15 @@ static size_t output_bytes(const rdt_launch *launch) {
     }
 }
 
-/* Where lengths are not said there may be giants, which the default of one table shares among
- * blocks, and the other family those of any tables. */
+/* Segments that are not one after the other run by the other family where this kernel is slow for
+ * them, and where lengths are not said: there may be giants, which the default shares among blocks
+ * in one table only. */
 static bool needs_scattered(const redtune_plan *plan) {
     const rdt_launch *launch = &plan->first->launch;
-    return plan->problem.segmented && !plan->problem.greatest && launch->segments &&
-           launch->results && plan->first->info.match == REDTUNE_MATCH_DEFAULT &&
-           plan->problem.order == REDTUNE_ORDER_FREE;
+    const redtune_match match = plan->first->info.match;
+    return launch->segments && launch->results && plan->problem.order == REDTUNE_ORDER_FREE &&
+           ((launch->packed && match != REDTUNE_MATCH_PINNED) ||
+            (!plan->problem.greatest && match == REDTUNE_MATCH_DEFAULT));
 }
 
 static redtune_status make_scattered(redtune_plan *plan, redtune_error *err) {

@@ -168,7 +168,9 @@ rdt_extents rdt_segments_shape(const redtune_plan *plan, const redtune_segments 
 
 /* The plan that runs tables of that form. */
 static redtune_plan *plan_of_form(redtune_plan *plan, const rdt_segments *tables) {
-    return plan->scattered && !rdt_launch_are_neighbours(tables) ? plan->scattered : plan;
+    if (!plan->scattered) return plan;
+    const bool are_apart = plan->first->launch.packed && tables->arrays;
+    return are_apart || !rdt_launch_are_neighbours(tables) ? plan->scattered : plan;
 }
 
 redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segments *segments,

@@ -1,0 +1,908 @@
+// redtune: the sum of f32 into f32, by the template "tiled" with
+// block=128,vec=4,unroll=4,resident=8,load=no_allocate
+//
+// output[i] = x[0] + ... + x[n-1]
+// for each segment i, n = its elements, wherever they are. Start it with 128 threads per block, on
+// a block for every 512 segments and some more, which share giants; any number is right.
+//
+// A warp takes 128 segments, a tile of their elements at a time, whatever the lengths. Warps come and go with their
+// blocks, so that nothing is dealt and nothing is searched. A segment that is long for a warp is a giant, which blocks
+// take that do nothing else. How a segment is combined depends on the table and the grid alone.
+
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float element;  // in memory
+typedef float value;  // in registers
+typedef float accumulator;
+
+constexpr u32 BLOCK = 128;  // threads per block
+constexpr u32 WARPS = BLOCK / 32;
+constexpr u32 VEC = 4;  // elements per load
+constexpr u32 UNROLL = 4;  // independent loads in flight per thread, or one more
+constexpr u32 LANES = 4;  // accumulators per thread
+constexpr u64 LOAD_BYTES = VEC * 4;
+
+// A segment of more elements is long for a warp. Fewer would leave more to other blocks, more would let few warps take
+// long.
+constexpr u64 OWN = 8 * 32 * UNROLL * VEC;
+
+constexpr u32 ALL = 0xffffffff;  // lanes of a warp
+
+static_assert(sizeof(element) == 4, "");
+static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0, "");
+
+// As model/launch.h has it.
+struct segments {
+    u64 begin, end;  // tables; end is 0 where a segment ends at the next one's begin; begin, at 0
+    u64 count, wide;
+    u64 arrays;  // table of where segments are, each in an array of its own; 0: in the input
+};
+
+static_assert(sizeof(segments) == 40, "");
+
+
+struct segment {
+    u64 offset, count;  // of its first element; of elements
+    bool backwards;  // it ends before it begins, and has none
+};
+
+__device__ __forceinline__ i64 offset_at(const segments &s, u64 table, u64 i)
+{
+    return s.wide ? ((const i64 *)table)[i] : ((const int *)table)[i];
+}
+
+__device__ __forceinline__ segment segment_of(const segments &s, u64 i)
+{
+    const i64 begin = s.begin ? offset_at(s, s.begin, i) : 0;
+    const i64 end = s.end ? offset_at(s, s.end, i) : offset_at(s, s.begin, i + 1);
+    return segment{(u64)begin, end > begin ? (u64)(end - begin) : 0, end < begin};
+}
+
+// Whether the offsets must be looked at: those of arrays are made with them.
+__device__ __forceinline__ bool are_doubtful(const segments &s)
+{
+    return !s.end && !s.arrays;
+}
+
+__device__ __forceinline__ const element *elements_of(const segments &s, const element *input, u64 i,
+                                                      const segment &one)
+{
+    // Arrays without ends have offsets that say how many elements come before them.
+    if (!s.arrays) return input + one.offset;
+    return ((const element *const *)s.arrays)[i] + (s.end ? one.offset : 0);
+}
+
+// An offset as it is loaded. All are asked for before the first is looked at: a conversion of one would wait
+// for it, and the next be asked for a round trip later.
+struct raw_offset {
+    u32 low, high;
+};
+
+__device__ __forceinline__ raw_offset load_offset(const segments &s, u64 table, u64 i)
+{
+    const u32 *const at = (const u32 *)table + (i << s.wide);
+    return raw_offset{at[0], s.wide ? at[1] : 0};
+}
+
+__device__ __forceinline__ i64 value_of(const segments &s, const raw_offset &offset)
+{
+    return s.wide ? (i64)((u64)offset.high << 32 | offset.low) : (i64)(int)offset.low;
+}
+
+struct vector {
+    float word[4];
+};
+
+__device__ __forceinline__ vector load_vector(u64 from)
+{
+    vector v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.word[0]), "=f"(v.word[1]), "=f"(v.word[2]), "=f"(v.word[3])
+                 : "l"(from));
+    return v;
+}
+
+__device__ __forceinline__ value load_element(const element *from)
+{
+    float word[1];
+    asm volatile("ld.global.nc.L1::no_allocate.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(from));
+    return word[0];
+}
+
+__device__ __forceinline__ accumulator combine(accumulator a, accumulator b)
+{
+    return a + b;
+}
+
+__device__ __forceinline__ accumulator map(value x)
+{
+    return x;
+}
+
+__device__ __forceinline__ void take(accumulator (&part)[LANES], const vector &v)
+{
+    part[0] = combine(part[0], map(v.word[0]));
+    part[1] = combine(part[1], map(v.word[1]));
+    part[2] = combine(part[2], map(v.word[2]));
+    part[3] = combine(part[3], map(v.word[3]));
+}
+
+// Lane 0 returns the combination of the warp's values.
+__device__ __forceinline__ accumulator reduce_warp(accumulator a)
+{
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    return a;
+}
+
+// Thread 0 returns the combination of the block's values. All threads call it; between two calls
+// stands a barrier.
+__device__ __forceinline__ accumulator reduce_block(accumulator a)
+{
+    __shared__ accumulator warp_value[4];
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    a = reduce_warp(a);
+    if (lane == 0) warp_value[warp] = a;
+    __syncthreads();
+    if (warp == 0) {
+        a = lane < 4 ? warp_value[lane] : 0.0f;
+        a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+        a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    }
+    return a;
+}
+
+__device__ __forceinline__ void finish(float *output, u64 segment, accumulator a, u64 count)
+{
+    output[segment] = a;
+}
+
+// Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to `stop` bytes behind it. A lane
+// has N of them in flight, a tile's. SIZE holds the bytes of any run that is taken so. APART: lanes of a warp have runs of
+// their own, so that most of them end at different loads.
+template <u32 N, class SIZE = u64, bool APART = false> struct run {
+    u64 begin, body;
+    SIZE stop;
+    u32 rank, wide;
+
+    run() = default;
+    __device__ __forceinline__ run(const element *input, SIZE count, u32 lane, u32 lanes)
+        : begin((u64)input), body((begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES), rank(lane), wide(lanes)
+    {
+        // Without elements body may be any address, and nothing is loaded.
+        const SIZE bytes = count * (SIZE)sizeof(element), before = (u32)(body - begin);
+        stop = bytes > before ? (bytes - before) / (SIZE)LOAD_BYTES * (SIZE)LOAD_BYTES : 0;
+    }
+    __device__ __forceinline__ u32 tile_bytes() const { return wide * (N * (u32)LOAD_BYTES); }
+    // The place of this lane's load i in a tile. Places and tiles count bytes from body on.
+    __device__ __forceinline__ SIZE place_of(SIZE tile, u32 i) const
+    {
+        return tile + (rank + i * wide) * (u32)LOAD_BYTES;
+    }
+    // All loads of a tile before the first use; those from stop on are left out.
+    __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]) const
+    {
+        if (!APART && tile + tile_bytes() <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i));
+            return;
+        }
+#pragma unroll
+        for (u32 i = 0; i < N; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector(body + place_of(tile, i));
+    }
+};
+
+// Takes a run of `count` elements, whose first tile v has: this lane's share.
+// Calls `then` as soon as v is free.
+template <u32 UNROLL, class SIZE, bool APART, class THEN>
+__device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APART> r, vector (&v)[UNROLL],
+                                                     SIZE count, THEN then)
+{
+    const u32 rank = r.rank, wide = r.wide, TILE_BYTES = r.tile_bytes();
+    const SIZE stop = r.stop;
+    const element *const input = (const element *)r.begin;
+    const auto place_of = [&](SIZE tile, u32 i) { return r.place_of(tile, i); };
+    SIZE tile = 0;
+
+    accumulator part[LANES];
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = 0.0f;
+    accumulator edge = 0.0f;
+    // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
+    const u32 head = (u32)(r.body - r.begin) / (u32)sizeof(element);
+    const SIZE between = stop / (SIZE)sizeof(element);
+    for (SIZE i = rank; i < count - between; i += wide) {
+        const SIZE at = i < head ? i : i + between;
+        edge = combine(edge, map(load_element(input + at)));
+    }
+
+    while (tile < stop) {
+        if (tile + TILE_BYTES <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
+        } else {
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++)
+                if (place_of(tile, i) < stop) take(part, v[i]);
+        }
+        tile += TILE_BYTES;
+        if (tile < stop) r.load_tile(tile, v);
+    }
+    then();
+    part[0] = combine(part[0], part[2]);
+    part[1] = combine(part[1], part[3]);
+    part[0] = combine(part[0], part[1]);
+    return combine(part[0], edge);
+}
+
+// The same of a run that nothing is loaded of yet.
+template <u32 UNROLL, class SIZE>
+__device__ __forceinline__ accumulator reduce_run(const element *input, SIZE count,
+                                                  u32 rank, u32 wide)
+{
+    const run<UNROLL, SIZE> r(input, count, rank, wide);
+    vector v[UNROLL];
+    r.load_tile(0, v);
+    return reduce_loaded<UNROLL>(r, v, count, [] {});
+}
+
+constexpr u32 BATCH = 128;  // segments that a warp knows at a time
+constexpr u32 EACH = BATCH / 32;  // that a lane knows
+
+// Those elements of the vector at that place that are the table's.
+__device__ __forceinline__ vector load_within(u64 place, u64 low, u64 high)
+{
+    vector v;
+    v.word[0] = 0;
+    if (place + 0 >= low && place + 0 < high) {
+        float word[1];
+        asm volatile("ld.global.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(place + 0));
+        v.word[0] = word[0];
+    }
+    v.word[1] = 0;
+    if (place + 4 >= low && place + 4 < high) {
+        float word[1];
+        asm volatile("ld.global.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(place + 4));
+        v.word[1] = word[0];
+    }
+    v.word[2] = 0;
+    if (place + 8 >= low && place + 8 < high) {
+        float word[1];
+        asm volatile("ld.global.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(place + 8));
+        v.word[2] = word[0];
+    }
+    v.word[3] = 0;
+    if (place + 12 >= low && place + 12 < high) {
+        float word[1];
+        asm volatile("ld.global.f32 %0, [%1];"
+                 : "=f"(word[0])
+                 : "l"(place + 12));
+        v.word[3] = word[0];
+    }
+    return v;
+}
+
+// The offsets of a batch: of this lane's segments, and the one behind the last. Behind the `left`
+// segments that there are all are the same.
+__device__ __forceinline__ void load_offsets(const segments &s, u64 base, u64 left, i64 (&next)[EACH + 1])
+{
+    const u32 most = left < BATCH ? left : BATCH, lane = threadIdx.x % 32;
+    if (s.wide) {
+        const i64 *const from = (const i64 *)s.begin + base;
+#pragma unroll
+        for (u32 j = 0; j < EACH; j++) next[j] = from[min(j * 32 + lane, most)];
+        next[EACH] = from[most];
+    }
+    else {
+        const int *const from = (const int *)s.begin + base;
+#pragma unroll
+        for (u32 j = 0; j < EACH; j++) next[j] = from[min(j * 32 + lane, most)];
+        next[EACH] = from[most];
+    }
+}
+
+constexpr u32 SHARE = WARPS * BATCH;  // segments of a block
+
+// A launch has more blocks than take segments of their own: helpers. Where the offsets of a table are those of
+// neighbours, the elements from the first offset up to the last are dealt to these in equal ranges, and each
+// takes what giants have of its range. It finds them by a search and the table alone, so that nobody waits. A giant
+// that crosses an end of a range has parts in scratch, and the block that leaves the last one combines all, in their order.
+constexpr u32 RANGES_MAX = 16384;  // that scratch has room for
+static_assert(sizeof(accumulator) == 4, "");
+
+constexpr u64 LONG = OWN;  // a giant has more elements
+constexpr u32 HELP_LOADS = 4;  // independent loads in flight of a thread that helps
+constexpr u32 LARGE = 16;  // the block takes a share of a giant together that is more than such a part of its range
+constexpr u64 WARP_SHARE = 4 * 32 * HELP_LOADS * VEC;  // and more elements than this
+constexpr u32 LOOKS = 4;  // that a thread takes at once
+constexpr u32 BUNCH = 32;  // segments from one place of the search's last step but one to the next
+constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
+
+// Blocks that take segments of their own, and those in front of them, which help with giants.
+struct duties {
+    u64 owners;
+    u32 helpers;
+};
+
+__device__ __forceinline__ duties duties_of(u64 count)
+{
+    const u64 owners = (count + SHARE - 1) / SHARE;
+    return duties{owners, gridDim.x > owners ? gridDim.x - (u32)owners : 0};
+}
+
+// The first segment of an owner.
+__device__ __forceinline__ u64 first_of(u64 count)
+{
+    return (u64)(blockIdx.x - duties_of(count).helpers) * SHARE;
+}
+
+// Where the search begins.
+__device__ __forceinline__ int first_shift(u64 count)
+{
+    return (63 - __clzll(count | 1)) / 5 * 5;
+}
+
+// Elements of all, and of a range; no ranges where `each` is 0.
+struct ranges {
+    i64 from;  // the offset of the first one
+    u64 total, each, owners;
+};
+
+// Whether segment i ends where the next one begins, by the addresses of the tables.
+__device__ __forceinline__ bool are_neighbours(const segments &s)
+{
+    if (s.arrays) return !s.end;
+    return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
+}
+
+__device__ __forceinline__ ranges ranges_of(const segments &s)
+{
+    const duties d = duties_of(s.count);
+    const u32 many = d.helpers < RANGES_MAX ? d.helpers : RANGES_MAX;
+    if (many == 0 || !are_neighbours(s)) return ranges{0, 0, 0, 0};
+    const raw_offset begin = load_offset(s, s.begin, 0), end = load_offset(s, s.begin, s.count);
+    const i64 low = value_of(s, begin), high = value_of(s, end);
+    const u64 between = high > low ? (u64)high - (u64)low : 0, total = between >> 48 ? 0 : between;
+    const u64 each = (total + many - 1) / many;
+    return ranges{low, total, (each + 32 * VEC - 1) / (32 * VEC) * (32 * VEC), d.owners};
+}
+
+// Whether a segment of `count` elements is too long.
+__device__ __forceinline__ bool is_long(const ranges &r, u64 count)
+{
+    if (r.each == 0 || count <= LONG) return false;
+    return count > LONGEST || (double)count * (double)(SHARE * r.owners) > (double)r.total * 4;
+}
+
+// Elements from segment i up to segment `end`, or to the last one.
+__device__ __forceinline__ u64 elements_between(const segments &s, u64 i, u64 end)
+{
+    const i64 low = offset_at(s, s.begin, i), high = offset_at(s, s.begin, end < s.count ? end : s.count);
+    return high > low ? (u64)high - (u64)low : 0;
+}
+
+// The last segment that begins at or before that offset, by a search: 32 parts at a time. All lanes of a warp.
+__device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
+{
+    const u32 lane = threadIdx.x % 32;
+    u64 found = 0;
+#pragma unroll 1
+    for (int shift = first_shift(s.count); shift >= 0; shift -= 5) {
+        const u64 at = found + ((u64)(lane + 1) << shift);
+        const bool passes = lane < 31 && at < s.count && offset_at(s, s.begin, at) <= target;
+        found += (u64)(__ffs(~__ballot_sync(ALL, passes)) - 1) << shift;
+    }
+    return found;
+}
+
+// Whether the search leads to segment i from each of its elements, as it does where offsets do not decrease: then it
+// leads to one before from those before them, and to one behind from those behind. So all whose ranges have some find it, and no
+// two giants overlap. All lanes of a warp.
+__device__ __forceinline__ bool is_found(const segments &s, const ranges &r, u64 i, i64 low, i64 high)
+{
+    constexpr int AT_ONCE = 4;  // steps that are looked at together
+    const u32 lane = threadIdx.x % 32;
+    bool is_right = low >= r.from && (u64)high - (u64)r.from <= r.total;
+#pragma unroll 1
+    for (int top = first_shift(s.count); top >= 0; top -= 5 * AT_ONCE) {
+        i64 offset[AT_ONCE];
+        bool is_there[AT_ONCE], is_before[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int shift = top - 5 * k < 0 ? 0 : top - 5 * k;
+            const u64 base = i >> shift >> 5 << 5 << shift, at = base + ((u64)(lane + 1) << shift);
+            const u32 part = (u32)(i >> shift) & 31;
+            is_there[k] = lane < 31 && lane <= part && at < s.count;
+            is_before[k] = lane < part;
+            if (is_there[k]) offset[k] = offset_at(s, s.begin, at);
+        }
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            if (is_there[k]) is_right &= is_before[k] ? offset[k] <= low : offset[k] >= high;
+    }
+    return __all_sync(ALL, is_right);
+}
+
+// Whether segment i, of `count` elements, is a giant: helpers take it, and its owner does not. All lanes of a warp.
+__device__ __noinline__ bool is_giant(segments s, u64 i, u64 count)
+{
+    if (count <= LONG) return false;
+    const ranges r = ranges_of(s);
+    if (!is_long(r, count)) return false;
+    return is_found(s, r, i, offset_at(s, s.begin, i), offset_at(s, s.begin, i + 1));
+}
+
+// A helper's share of a giant: of segment `number`, of `whole` elements, those at `from`, which begin with that of index
+// `origin`. It has elements in the ranges `first` to `last`.
+struct share {
+    const element *from;
+    u64 number, whole, count, origin;
+    u32 first, last;
+};
+
+__device__ __forceinline__ share share_of(const element *input, const segments &s, const ranges &r, u64 i)
+{
+    const segment one = segment_of(s, i);
+    const u64 begin = one.offset - (u64)r.from, end = begin + one.count;
+    const u64 from = blockIdx.x * r.each, to = from + r.each;
+    const u64 low = begin > from ? begin : from, high = end < to ? end : to;
+    const u64 count = is_found(s, r, i, (i64)one.offset, (i64)(one.offset + one.count)) && high > low ? high - low : 0;
+    return share{elements_of(s, input, i, one) + (low - begin), i, one.count, count, low - begin, (u32)(begin / r.each),
+                 (u32)((end - 1) / r.each)};
+}
+
+// Of a range: in one slot what it has of the giant that comes from the one before, in the other what it has of the
+// giant that goes on into the next.
+__device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool begins)
+{
+    return (accumulator *)((char *)scratch + 524544) + 2 * range + begins;
+}
+
+// One thread leaves a share of a giant. Whether all others have been left.
+__device__ __forceinline__ bool leave_part(const share &its, accumulator a, void *scratch)
+{
+    u32 *const counter = (u32 *)((char *)scratch + 256 + (u64)its.first * 32);
+    *part_of(scratch, blockIdx.x, its.first == blockIdx.x) = a;
+    __threadfence();
+    const bool complete = atomicInc(counter, its.last - its.first) == its.last - its.first;
+    __threadfence();
+    return complete;
+}
+
+// A share of a giant, by a warp or by the block, and where that was the last one, the result.
+template <bool BY_WARP>
+__device__ __forceinline__ void reduce_share(const share &its, void *scratch, float *output)
+{
+    const u32 rank = BY_WARP ? threadIdx.x % 32 : threadIdx.x, wide = BY_WARP ? 32 : BLOCK;
+    accumulator a = reduce_run<HELP_LOADS>(its.from, its.count, rank, wide);
+    a = BY_WARP ? reduce_warp(a) : reduce_block(a);
+    bool complete = false;
+    if (rank == 0) {
+        const bool alone = its.first == its.last;
+        complete = !alone && leave_part(its, a, scratch);
+        if (alone) finish(output, its.number, a, its.whole);
+    }
+    if (BY_WARP ? !__any_sync(ALL, complete) : !__syncthreads_or(complete)) return;
+    __syncwarp();
+    a = 0.0f;
+    for (u32 range = its.first + rank; range <= its.last; range += wide) {
+        const accumulator *part = part_of(scratch, range, range == its.first);
+        a = combine(a, __ldcg(part));
+    }
+    a = BY_WARP ? reduce_warp(a) : reduce_block(a);
+    if (rank == 0) finish(output, its.number, a, its.whole);
+}
+
+// What a helper knows.
+struct help_memory {
+    ranges r;
+    u64 ends[2];  // the segments in which its range begins and ends
+    share now[WARPS], large[LARGE];
+    u32 found, many, left[WARPS];
+    unsigned short candidates[LOOKS * BLOCK];  // looks that may have met giants
+};
+
+// All threads of a block that helps: where it looks. Whether there is anything.
+__device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
+{
+    const u32 warp = threadIdx.x / 32;
+    const ranges r = ranges_of(s);
+    const u64 from = blockIdx.x * r.each, to = from + r.each < r.total ? from + r.each : r.total;
+    if (r.each == 0 || blockIdx.x >= RANGES_MAX || from >= r.total) return false;
+    if (warp < 2) {
+        const u64 i = holder_of(s, r.from + (i64)(warp == 0 ? from : to - 1));
+        if (threadIdx.x % 32 == 0) mem.ends[warp] = i;
+    }
+    if (threadIdx.x == 0) mem.r = r;
+    __syncthreads();
+    return true;
+}
+
+// All threads of a block that helps: its shares of the giants in its range.
+__device__ __noinline__ void help(help_memory &mem, const element *input, segments s, void *scratch, float *output)
+{
+    if (!begin_help(mem, s)) return;
+    const u32 warp = threadIdx.x / 32;
+    const u64 first_one = mem.ends[0], last_one = mem.ends[1], n = last_one - first_one;
+    // A look is at one segment, or, where there are many short ones, at a bunch of them. The search leads to a giant by
+    // the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
+    const u32 wide = n > LOOKS * BLOCK && mem.r.each / (LONG / (2 * BUNCH)) <= n ? BUNCH : 1;
+#pragma unroll 1
+    for (u64 base = first_one / wide * wide; base <= last_one; base += wide * (LOOKS * BLOCK)) {
+        if (threadIdx.x == 0) mem.found = mem.many = 0;
+        __syncthreads();
+        {
+            u64 elements[LOOKS] = {};
+#pragma unroll
+            for (u32 k = 0; k < LOOKS; k++) {
+                const u64 i = base + wide * (k * BLOCK + threadIdx.x);
+                if (i <= last_one) elements[k] = elements_between(s, i, i + wide);
+            }
+#pragma unroll
+            for (u32 k = 0; k < LOOKS; k++)
+                if (is_long(mem.r, elements[k]))
+                    mem.candidates[atomicAdd(&mem.found, 1)] = (unsigned short)(k * BLOCK + threadIdx.x);
+        }
+        __syncthreads();
+        // A warp takes those that it finds, but the largest, which all take together.
+#pragma unroll 1
+        for (u32 k = warp; k < mem.found; k += WARPS) {
+            const u64 first = base + wide * mem.candidates[k];
+            {
+                const u64 its = first + threadIdx.x % 32;
+                const bool is_there = its < first + wide && its <= last_one;
+                const u32 giants = __ballot_sync(ALL, is_there && is_long(mem.r, elements_between(s, its, its + 1)));
+                __syncwarp();
+                if (threadIdx.x % 32 == 0) mem.left[warp] = giants;
+                __syncwarp();
+            }
+#pragma unroll 1
+            while (mem.left[warp]) {
+                const share part = share_of(input, s, mem.r, first + __ffs(mem.left[warp]) - 1);
+                const bool is_large = part.count > mem.r.each / LARGE && part.count > WARP_SHARE;
+                __syncwarp();
+                if (threadIdx.x % 32 == 0) {
+                    mem.left[warp] &= mem.left[warp] - 1;
+                    mem.now[warp] = part;
+                    if (is_large) mem.large[atomicAdd(&mem.many, 1)] = part;
+                }
+                __syncwarp();
+                if (!is_large && part.count > 0) reduce_share<true>(mem.now[warp], scratch, output);
+            }
+        }
+        __syncthreads();
+#pragma unroll 1
+        for (u32 k = 0; k < mem.many; k++) {
+            reduce_share<false>(mem.large[k], scratch, output);
+            __syncthreads();
+        }
+        __syncthreads();
+    }
+}
+// Loads of a lane, in flight; an odd number, so that lanes find their shares in banks of their own.
+constexpr u32 FLAT = UNROLL < 4 ? UNROLL | 1 : 5;
+constexpr u32 TILE = 32 * FLAT * VEC;  // elements
+
+static_assert(BATCH < 255, "a mark is a byte");
+
+struct alignas(LOAD_BYTES) alignas(vector) staged {
+    vector v;
+};
+
+// A tile and its segments, in shared memory.
+struct tile_memory {
+    staged tile[32 * FLAT];
+    u32 marks[32 * FLAT * 1];  // a byte of an element: a segment's last one has its number + 1
+    i64 at[BATCH + 1];  // where a batch's segments begin
+    accumulator sum[BATCH + 2];  // by marks; the last is of elements that are not the warp's
+    accumulator open;  // of the elements since the last mark
+};
+
+// A warp's loads of a tile, from the element at `from` on.
+struct tile_loads {
+    u64 place;  // of the first vector
+    u32 skew;  // elements of it that stand before `from`
+    bool is_outside;  // whole loads would bring more than the table's elements
+    vector v[FLAT];
+};
+
+__device__ __forceinline__ void ask(tile_loads &t, const element *input, i64 from, i64 behind, u64 low, u64 high)
+{
+    const u64 begin = (u64)(input + from), lane = threadIdx.x % 32;
+    t.place = begin / LOAD_BYTES * LOAD_BYTES;
+    t.skew = (u32)(begin - t.place) / (u32)sizeof(element);
+    const u64 all = (u64)(input + behind), most = t.place + TILE * sizeof(element), stop = all < most ? all : most;
+    t.is_outside = t.place < low || stop + (0 - stop) % LOAD_BYTES > high;
+    if (t.is_outside) return;
+#pragma unroll
+    for (u32 i = 0; i < FLAT; i++) {
+        const u64 place = t.place + (i * 32 + lane) * LOAD_BYTES;
+        if (place < stop) t.v[i] = load_vector(place);
+    }
+}
+
+// Has the tile in shared memory, with no marks.
+__device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, u64 low, u64 high)
+{
+    const u32 lane = threadIdx.x % 32;
+    __syncwarp();
+    if (t.is_outside) {
+#pragma unroll 1
+        for (u32 i = lane; i < 32 * FLAT; i += 32) mem.tile[i].v = load_within(t.place + i * LOAD_BYTES, low, high);
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
+    }
+#pragma unroll
+    for (u32 i = 0; i < FLAT * 1; i++) mem.marks[i * 32 + lane] = 0;
+    __syncwarp();
+}
+
+// Marks the last elements of the segments that end up to `to`, from number `done` on, which is the first that ends
+// behind `from`. The first that does not.
+__device__ __forceinline__ u32 mark(tile_memory &mem, u32 done, i64 from, i64 to, u32 skew)
+{
+    const u32 lane = threadIdx.x % 32;
+    unsigned char *const marks = (unsigned char *)mem.marks;
+    if (skew > 0 && lane == 0) marks[skew - 1] = BATCH + 1;
+    u32 more;
+#pragma unroll 1
+    do {
+        const u32 r = done + lane;
+        bool ends = false;
+        if (r < BATCH) {
+            const i64 begin = mem.at[r], end = mem.at[r + 1];
+            ends = end <= to;
+            if (ends && end > begin) marks[(u32)(end - from) + skew - 1] = r + 1;
+        }
+        more = __popc(__ballot_sync(ALL, ends));
+        done += more;
+    } while (more == 32);
+    __syncwarp();
+    return done;
+}
+
+// Sums of the segments that end in the tile, by shares of `wide` vectors. The first lanes have the last shares: values
+// are handed down.
+__device__ __forceinline__ void reduce_tile(tile_memory &mem, u32 wide)
+{
+    const u32 lane = threadIdx.x % 32;
+    accumulator a = 0.0f;
+    if (lane == 31) a = mem.open;
+    u32 first = 0;  // the first marks
+    const auto take = [&](u32 i) {
+        const u32 index = (31 - lane) * wide + i;
+        const vector v = mem.tile[index].v;
+        const u32 mark0 = mem.marks[index * 1 + 0];
+        if (!first) first = mark0;
+        if (__any_sync(ALL, mark0)) {
+            a = combine(a, map(v.word[0]));
+            if (mark0 & 255u << 0) {
+                mem.sum[mark0 >> 0 & 255] = a;
+                a = 0.0f;
+            }
+            a = combine(a, map(v.word[1]));
+            if (mark0 & 255u << 8) {
+                mem.sum[mark0 >> 8 & 255] = a;
+                a = 0.0f;
+            }
+            a = combine(a, map(v.word[2]));
+            if (mark0 & 255u << 16) {
+                mem.sum[mark0 >> 16 & 255] = a;
+                a = 0.0f;
+            }
+            a = combine(a, map(v.word[3]));
+            if (mark0 & 255u << 24) {
+                mem.sum[mark0 >> 24 & 255] = a;
+                a = 0.0f;
+            }
+        } else {
+            a = combine(a, map(v.word[0]));
+            a = combine(a, map(v.word[1]));
+            a = combine(a, map(v.word[2]));
+            a = combine(a, map(v.word[3]));
+        }
+    };
+    if (wide == FLAT) {
+#pragma unroll
+        for (u32 i = 0; i < FLAT; i++) take(i);
+    } else {
+#pragma unroll 1
+        for (u32 i = 0; i < wide; i++) take(i);
+    }
+    const u32 head = first ? first >> ((__ffs(first) - 1) & ~7) & 255 : 0;
+    // What lanes before have of the segment that each ends first, or that is open.
+    const u32 heads = __ballot_sync(ALL, head > 0) >> lane;
+    const u32 distance = heads ? __ffs(heads) - 1 : 31 - lane;
+    {
+        const accumulator other = __shfl_down_sync(0xffffffff, a, 1);
+        if (1 <= distance) a = combine(other, a);
+    }
+    {
+        const accumulator other = __shfl_down_sync(0xffffffff, a, 2);
+        if (2 <= distance) a = combine(other, a);
+    }
+    {
+        const accumulator other = __shfl_down_sync(0xffffffff, a, 4);
+        if (4 <= distance) a = combine(other, a);
+    }
+    {
+        const accumulator other = __shfl_down_sync(0xffffffff, a, 8);
+        if (8 <= distance) a = combine(other, a);
+    }
+    {
+        const accumulator other = __shfl_down_sync(0xffffffff, a, 16);
+        if (16 <= distance) a = combine(other, a);
+    }
+    const accumulator before = __shfl_down_sync(0xffffffff, a, 1);
+    if (head && lane < 31) mem.sum[head] = combine(before, mem.sum[head]);
+    __syncwarp();
+    if (lane == 0) mem.open = a;
+    __syncwarp();
+}
+constexpr u32 END = BATCH;  // no segment of the share
+
+// Those of a lane's segments that are long for a warp, as bits of the lanes.
+__device__ __forceinline__ u32 next_long(const u32 (&longs)[EACH], u32 from)
+{
+    u32 next = END;
+#pragma unroll
+    for (u32 j = EACH; j-- > 0;) {
+        const u32 mask = from >= 32 * j + 32 ? 0 : from <= 32 * j ? longs[j] : longs[j] & ALL << (from - 32 * j);
+        if (mask) next = 32 * j + __ffs(mask) - 1;
+    }
+    return next;
+}
+
+// Where a run of short segments has its next elements: between two long ones.
+struct stretch {
+    i64 from, end;  // as offsets
+    u32 first, stop;  // the numbers of its first segment and of the one that ends it
+};
+
+// Goes on to the next run that has elements; from == end: there is none.
+__device__ __forceinline__ void skip_long(stretch &at, const tile_memory &mem, const u32 (&longs)[EACH])
+{
+    while (at.from == at.end && at.stop < END) {
+        at.first = at.stop + 1;
+        at.from = mem.at[at.first];
+        at.stop = next_long(longs, at.first);
+        at.end = mem.at[at.stop];
+    }
+}
+
+enum left { NOTHING, LONG_ONES, EVERYTHING };
+
+// What is left of a warp's segments from base on, and where there are too few blocks, others' segments: those that are
+// long for a warp and no giants, one after the other, and the others a lane each, wherever they are.
+__device__ __noinline__ void reduce_rest(const element *input, segments s, u64 base, left what, float *output)
+{
+    const u32 lane = threadIdx.x % 32;
+    const u64 step = (u64)(gridDim.x - duties_of(s.count).helpers) * SHARE;
+    bool all = what == EVERYTHING;
+    if (what == NOTHING) base += step;
+#pragma unroll 1
+    for (u64 first = base; first < s.count;) {
+        const u64 i = first + lane;
+        const segment one = i < s.count ? segment_of(s, i) : segment{0, 0, false};
+        if (all && i < s.count && one.count <= OWN) {
+            const accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count, 0, 1);
+            finish(output, i, a, one.count);
+        }
+#pragma unroll 1
+        for (u32 left = __ballot_sync(ALL, one.count > OWN); left; left &= left - 1) {
+            const u64 its = first + __ffs(left) - 1;
+            const segment large = segment_of(s, its);
+            if (is_giant(s, its, large.count)) continue;
+            const accumulator share = reduce_run<UNROLL>(elements_of(s, input, its, large), large.count, lane, 32);
+            const accumulator a = reduce_warp(share);
+            if (lane == 0) finish(output, its, a, large.count);
+        }
+        first += 32;
+        if (first - base < BATCH) continue;
+        base += step;
+        first = base;
+        all = true;
+    }
+}
+
+// By the segments' places in a table of neighbours. What is left: everything where offsets decrease.
+__device__ __forceinline__ left reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
+                                             float *output)
+{
+    const u32 lane = threadIdx.x % 32;
+    const u64 left = s.count - base;
+    const u32 n = left < BATCH ? left : BATCH;
+    const raw_offset begin = load_offset(s, s.begin, 0), behind = load_offset(s, s.begin, s.count);
+    i64 next[EACH + 1];
+    load_offsets(s, base, n, next);
+    __syncwarp();
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) mem.at[j * 32 + lane] = next[j];
+    if (lane == 0) {
+        mem.at[END] = next[EACH];
+        mem.open = 0.0f;
+    }
+    __syncwarp();
+    const i64 least = value_of(s, begin), most = value_of(s, behind);
+    bool falls = next[0] < least || next[EACH] > most;
+    u32 longs[EACH], is_long = 0;
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) {
+        const i64 count = mem.at[j * 32 + lane + 1] - next[j];
+        falls |= count < 0;
+        longs[j] = __ballot_sync(ALL, count > (i64)OWN);
+        is_long |= longs[j];
+    }
+    if (__any_sync(ALL, falls)) return EVERYTHING;
+    const u64 low = (u64)(input + least), high = (u64)(input + most);
+    stretch at = {mem.at[0], 0, 0, next_long(longs, 0)};
+    at.end = mem.at[at.stop];
+    skip_long(at, mem, longs);
+    u32 done = at.first;
+    tile_loads t;
+    if (at.from < at.end) ask(t, input, at.from, at.end, low, high);
+    while (at.from < at.end) {
+        const i64 from = at.from, full = from + TILE - t.skew, to = full < at.end ? full : at.end;
+        const u32 skew = t.skew, vectors = (u32)(to - from + skew + VEC - 1) / VEC;
+        stage(mem, t, low, high);
+        at.from = to;
+        const bool is_last = to == at.end;
+        skip_long(at, mem, longs);
+        if (at.from < at.end) ask(t, input, at.from, at.end, low, high);
+        done = mark(mem, done, from, to, skew);
+        reduce_tile(mem, (vectors + 31) / 32 | 1);
+        if (is_last) {
+            done = at.first;
+            if (lane == 0) mem.open = 0.0f;
+            __syncwarp();
+        }
+    }
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) {
+        const u32 r = j * 32 + lane;
+        if (r >= n || longs[j] >> lane & 1) continue;
+        const i64 first = mem.at[r];
+        const u64 count = mem.at[r + 1] - first;
+        accumulator a = 0.0f;
+        if (count > 0) a = mem.sum[r + 1];
+        finish(output + base, r, a, count);
+    }
+    return is_long ? LONG_ONES : NOTHING;
+}
+__device__ __forceinline__ void reduce_all(const element *input, const segments &s, float *output, void *scratch)
+{
+    __shared__ union {
+        tile_memory tiles[WARPS];
+        help_memory help;
+    } mem;
+    if (blockIdx.x < duties_of(s.count).helpers) {
+        help(mem.help, input, s, scratch, output);
+        return;
+    }
+    const u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
+    if (base >= s.count) return;
+    left what = EVERYTHING;
+    if (!s.arrays && are_neighbours(s)) what = reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output);
+    const bool is_more = (gridDim.x - duties_of(s.count).helpers) * (u64)SHARE < s.count;
+    if (what != NOTHING || is_more) reduce_rest(input, s, base, what, output);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 8)
+redtune_reduce(const element *input, segments s, float *output, void *scratch, u32 overlaps)
+{
+    reduce_all(input, s, output, scratch);
+}
