@@ -88,9 +88,10 @@ static void set_giants(bool falls) {
             at += !draw(often) ? draw_giant(left) : length < left ? length : left;
     }
     now.begin[now.count] = at;
-    for (int k = 0; falls && k < 3; k++)
-        now.begin[draw(now.count + 1)] =
-            draw(2) ? draw(now.elements + 1) : now.begin[draw(now.count)];
+    for (int k = 0; falls && k < 3; k++) {
+        const uint64_t ends[] = {0, now.count, draw(now.count + 1)};
+        now.begin[ends[draw(3)]] = draw(2) ? draw(now.elements + 1) : now.begin[draw(now.count)];
+    }
     for (uint64_t i = 0; i < now.count; i++) now.end[i] = now.begin[i + 1];
 }
 
