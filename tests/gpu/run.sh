@@ -20,7 +20,7 @@ ptx=$here/../sim/data/kernels-nvrtc13-sm_90.ptx
 
 # The tests of many kernels. What takes long in them is NVRTC, in one thread of a process, so as many
 # processes as there are parts share each of them.
-shared=(ops segments columns rows order order_segments kernels random_segments accuracy skewed thin results floats
+shared=(ops segments grouped columns rows order order_segments kernels random_segments accuracy skewed thin results floats
     short staged teams teams_axes)
 # These time something, or mind what else the GPU does: nothing runs beside them.
 alone=(evaluator evaluator_pairs evaluator_segments evaluator_shapes first_result host_cost judge large
@@ -116,9 +116,9 @@ step own_ops bash "$here/../cli/own_ops.sh" "$redtune"
 # The covering sets of all families, and results that blocks share, under the tools that watch every
 # access. Kernels are compiled before a tool looks on: it slows that down, too.
 sanitizers() {
-    local families=(kernels rows columns skewed thin short staged segments order order_segments
+    local families=(kernels rows columns skewed thin short staged segments grouped order order_segments
         accuracy random_segments)
-    # few_... and blocks_share_... of the first eight, the covering sets of the others
+    # few_... and blocks_share_... of the first nine, the covering sets of the others
     local covering=(few blocks_share kernels_have rows_ columns_ short_rows exact_sums_of_rows random
         long_segments)
     local parts=8 family tool
