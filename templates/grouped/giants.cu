@@ -1,9 +1,14 @@
 //@ -- Giants: segments that are too long for those that have them, a block or, in the family "tiled", a warp.
-//@ -- One has more than `long` elements, and more than `times` average segments.
+//@ -- One has more than `long` elements, and more than `times` average segments. Threads that help look for them at
+//@ -- `looks` places at once.
 // A launch has more blocks than take segments of their own: helpers. Where the offsets of a table are those of
 // neighbours, the elements from the first offset up to the last are dealt to these in equal ranges, and each
-// takes what giants have of its range. It finds them by a search and the table alone, so that nobody waits. A giant
-// that crosses an end of a range has parts in scratch, and the block that leaves the last one combines all, in their order.
+// takes what giants have of its range: a warp of it a small share, the block a large one. It finds them by a search
+// and the table alone, so that nobody waits. A giant that crosses an end of a range has parts in scratch, and whoever
+// leaves the last one combines all, in their order.
+//
+// Helpers are functions that are called, lest those with segments of their own keep registers for them, or worse, store
+// some to memory for each thread.
 //@ local accumulators = math.min(scratch.all_words_bytes // scratch.words_bytes, scratch.all_slots_bytes // (2 * acc.bytes))
 constexpr u32 RANGES_MAX = @{accumulators};  // that scratch has room for
 static_assert(sizeof(accumulator) == @{acc.bytes}, "");
@@ -12,9 +17,11 @@ constexpr u64 LONG = @{long};  // a giant has more elements
 //@ local registers = 65536 // (block * resident)
 //@ local help_loads = registers >= 64 and math.max(unroll, 4) or unroll
 constexpr u32 HELP_LOADS = @{help_loads};  // independent loads in flight of a thread that helps
-constexpr u32 LARGE = 16;  // the block takes a share of a giant together that is more than such a part of its range
-constexpr u64 WARP_SHARE = 4 * 32 * HELP_LOADS * VEC;  // and more elements than this
-constexpr u32 LOOKS = 4;  // that a thread takes at once
+// A share of a giant is large if it is more than such a part of its range, which has fewer of these, and more elements
+// than a warp takes by some loads.
+constexpr u32 LARGE = 16;
+constexpr u64 WARP_SHARE = 4 * 32 * HELP_LOADS * VEC;
+constexpr u32 LOOKS = @{looks};  // that a thread takes at once
 constexpr u32 BUNCH = 32;  // segments from one place of the search's last step but one to the next
 constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
 
@@ -100,25 +107,16 @@ __device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
 // two giants overlap. All lanes of a warp.
 __device__ __forceinline__ bool is_found(const segments &s, const ranges &r, u64 i, i64 low, i64 high)
 {
-    constexpr int AT_ONCE = @{registers >= 64 and 4 or 1};  // steps that are looked at together
     const u32 lane = threadIdx.x % 32;
     bool is_right = low >= r.from && (u64)high - (u64)r.from <= r.total;
 #pragma unroll 1
-    for (int top = first_shift(s.count); top >= 0; top -= 5 * AT_ONCE) {
-        i64 offset[AT_ONCE];
-        bool is_there[AT_ONCE], is_before[AT_ONCE];
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
-            const int shift = top - 5 * k < 0 ? 0 : top - 5 * k;
-            const u64 base = i >> shift >> 5 << 5 << shift, at = base + ((u64)(lane + 1) << shift);
-            const u32 part = (u32)(i >> shift) & 31;
-            is_there[k] = lane < 31 && lane <= part && at < s.count;
-            is_before[k] = lane < part;
-            if (is_there[k]) offset[k] = offset_at(s, s.begin, at);
+    for (int shift = first_shift(s.count); shift >= 0; shift -= 5) {
+        const u64 base = i >> shift >> 5 << 5 << shift, at = base + ((u64)(lane + 1) << shift);
+        const u32 part = (u32)(i >> shift) & 31;
+        if (lane < 31 && lane <= part && at < s.count) {
+            const i64 offset = offset_at(s, s.begin, at);
+            is_right &= lane < part ? offset <= low : offset >= high;
         }
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; k++)
-            if (is_there[k]) is_right &= is_before[k] ? offset[k] <= low : offset[k] >= high;
     }
     return __all_sync(ALL, is_right);
 }
@@ -226,7 +224,7 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
     const u64 first_one = mem.ends[0], last_one = mem.ends[1], n = last_one - first_one;
     // A look is at one segment, or, where there are many short ones, at a bunch of them. The search leads to a giant by
     // the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
-    const u32 wide = n > LOOKS * BLOCK && mem.r.each / (LONG / (2 * BUNCH)) <= n ? BUNCH : 1;
+    const u32 wide = n > 4 * BLOCK && mem.r.each / (LONG / (2 * BUNCH)) <= n ? BUNCH : 1;
 #pragma unroll 1
     for (u64 base = first_one / wide * wide; base <= last_one; base += wide * (LOOKS * BLOCK)) {
         if (threadIdx.x == 0) mem.found = mem.many = 0;
@@ -244,7 +242,7 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
                     mem.candidates[atomicAdd(&mem.found, 1)] = (unsigned short)(k * BLOCK + threadIdx.x);
         }
         __syncthreads();
-        // A warp takes those that it finds, but the largest, which all take together.
+        // A warp takes the shares of those that it finds, but large ones, which all take together.
 #pragma unroll 1
         for (u32 k = warp; k < mem.found; k += WARPS) {
             const u64 first = base + wide * mem.candidates[k];

@@ -51,7 +51,7 @@ static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
 //@ local fewest, apart = lanes, lanes < 32
 //@ include "ragged/elements.cu"
 //@ -- More than an average block and three average segments together.
-//@ local long, times = "4 * (BLOCK * UNROLL * VEC) < OWN ? OWN : 4 * (BLOCK * UNROLL * VEC)", "(SHARE + 3)"
+//@ local long, times, looks = "4 * (BLOCK * UNROLL * VEC) < OWN ? OWN : 4 * (BLOCK * UNROLL * VEC)", "(SHARE + 3)", 1
 //@ include "grouped/giants.cu"
 //@ include "grouped/groups.cu"
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output, void *scratch@{given.parameter})

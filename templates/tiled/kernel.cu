@@ -46,7 +46,7 @@ static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0, "");
 //@ include "ragged/batch.cu"
 constexpr u32 SHARE = WARPS * BATCH;  // segments of a block
 
-//@ local long, times = "OWN", "4"
+//@ local long, times, looks = "OWN", "4", 4
 //@ include "grouped/giants.cu"
 //@ include "tiled/tiles.cu"
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output, void *scratch@{given.parameter})
