@@ -150,7 +150,7 @@ typedef struct rdt_launch {
     bool scattered; /* it has redtune_scattered for segments that are not in the input one after the
                        other: those with ends or arrays */
     uint32_t scattered_blocks; /* that it is launched on; 0: blocks_max */
-    bool packed; /* it is for segments of one buffer, one after the other, and slow for others */
+    bool packed;  /* it is for segments of one buffer, one after the other, and slow for others */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 

@@ -43,6 +43,10 @@ function family.allowed(c, p, d)
     return limits.allowed(c, p, d)
 end
 
+function family.distinct(c, p, d)
+    return true
+end
+
 function family.useful(c, p, d)
     -- Narrow loads, fewer threads than hide the memory's latency, or segments that groups take at once.
     return (c.vec * p.dtype.bytes == 16 or c.vec == 16) and c.block * c.resident >= 512 and p.count * p.dtype.bytes < 4096
