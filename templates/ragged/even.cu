@@ -36,9 +36,10 @@ __device__ __forceinline__ u32 team_of(float rounds)
     return 0;
 }
 
-// Blocks that take a segment together, of which the last one waits for the others: so few blocks wait that there is
-// room for those they wait for in whatever order blocks start. Fewer blocks than that meet in scratch.
-constexpr u32 POLLED = 8;
+// Blocks that take a segment together, of which the last one waits for the others. So few blocks wait that a multiprocessor
+// has room for others in whatever order blocks start: of at most 16 for each multiprocessor half of those that it has
+// registers for. Fewer blocks than that meet in scratch.
+constexpr u32 POLLED = @{math.max(8, 32 // resident)};
 constexpr u64 WORDS_BYTES = @{scratch.all_words_bytes};
 
 // How many blocks take a segment together, so that few of all have nothing to do; 0: one is enough.

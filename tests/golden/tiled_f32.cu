@@ -764,14 +764,14 @@ __device__ __forceinline__ u32 next_long(const u32 (&longs)[EACH], u32 from)
     return next;
 }
 
-// Where a run of short segments has its next elements: between two long ones.
-struct stretch {
+// A piece of the share between two long segments: what is left of it.
+struct piece {
     i64 from, end;  // as offsets
     u32 first, stop;  // the numbers of its first segment and of the one that ends it
 };
 
-// Goes on to the next run that has elements; from == end: there is none.
-__device__ __forceinline__ void skip_long(stretch &at, const tile_memory &mem, const u32 (&longs)[EACH])
+// Goes on to the next piece that has elements; from == end: there is none.
+__device__ __forceinline__ void skip_long(piece &at, const tile_memory &mem, const u32 (&longs)[EACH])
 {
     while (at.from == at.end && at.stop < END) {
         at.first = at.stop + 1;
@@ -781,11 +781,11 @@ __device__ __forceinline__ void skip_long(stretch &at, const tile_memory &mem, c
     }
 }
 
-enum left { NOTHING, LONG_ONES, EVERYTHING };
+enum remainder { NOTHING, LONG_ONES, EVERYTHING };
 
-// What is left of a warp's segments from base on, and where there are too few blocks, others' segments: those that are
-// long for a warp and no giants, one after the other, and the others a lane each, wherever they are.
-__device__ __noinline__ void reduce_rest(const element *input, segments s, u64 base, left what, float *output)
+// The remainder of a warp's segments from base on, and where there are too few blocks, of others': those that are long
+// for a warp and no giants, one after the other, and the others a lane each, wherever they are.
+__device__ __noinline__ void reduce_rest(const element *input, segments s, u64 base, remainder what, float *output)
 {
     const u32 lane = threadIdx.x % 32;
     const u64 step = (u64)(gridDim.x - duties_of(s.count).helpers) * SHARE;
@@ -816,9 +816,9 @@ __device__ __noinline__ void reduce_rest(const element *input, segments s, u64 b
     }
 }
 
-// By the segments' places in a table of neighbours. What is left: everything where offsets decrease.
-__device__ __forceinline__ left reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
-                                             float *output)
+// A warp's segments from base on, in a table of neighbours. Returns what it leaves: everything where offsets decrease.
+__device__ __forceinline__ remainder reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
+                                                  float *output)
 {
     const u32 lane = threadIdx.x % 32;
     const u64 left = s.count - base;
@@ -846,7 +846,7 @@ __device__ __forceinline__ left reduce_tiles(tile_memory &mem, const element *in
     }
     if (__any_sync(ALL, falls)) return EVERYTHING;
     const u64 low = (u64)(input + least), high = (u64)(input + most);
-    stretch at = {mem.at[0], 0, 0, next_long(longs, 0)};
+    piece at = {mem.at[0], 0, 0, next_long(longs, 0)};
     at.end = mem.at[at.stop];
     skip_long(at, mem, longs);
     u32 done = at.first;
@@ -892,7 +892,7 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     }
     const u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
     if (base >= s.count) return;
-    left what = EVERYTHING;
+    remainder what = EVERYTHING;
     if (!s.arrays && are_neighbours(s)) what = reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output);
     const bool is_more = (gridDim.x - duties_of(s.count).helpers) * (u64)SHARE < s.count;
     if (what != NOTHING || is_more) reduce_rest(input, s, base, what, output);

@@ -202,6 +202,35 @@ static void ends_that_are_the_next_begins_are_one_table(void) {
     end();
 }
 
+/* Which forms run by a plan's own kernel: one table of offsets, two tables, arrays as a list's. */
+static void check_forms(const char *config, uint64_t count, uint64_t greatest, bool ends,
+                        bool arrays) {
+    redtune_problem problem = segments_of(REDTUNE_SUM);
+    redtune_plan *plan = NULL;
+    problem.config = config;
+    problem.count = count;
+    problem.greatest = greatest;
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    const rdt_segments by_offsets = {.begin = tables.address, .count = SEGMENTS, .wide = 1};
+    rdt_segments by_ends = by_offsets, by_arrays = by_offsets;
+    by_ends.end = by_arrays.arrays = tables.address + (SEGMENTS + 1) * sizeof(uint64_t);
+    CHECK(rdt_segments_plan(plan, &by_offsets) == plan);
+    CHECK((rdt_segments_plan(plan, &by_ends) == plan) == ends);
+    CHECK((rdt_segments_plan(plan, &by_arrays) == plan) == arrays);
+    redtune_plan_destroy(plan);
+}
+
+static void other_forms_have_a_kernel_that_is_not_slow(void) {
+    NEED_GPU();
+    begin();
+    check_forms(NULL, 10, 0, false, false);   /* by tiles */
+    check_forms(NULL, 10, 30, false, false);  /* likewise */
+    check_forms(NULL, 10, 12, true, true);    /* by groups, without giants */
+    check_forms(NULL, 1000, 0, false, true);  /* with giants, which blocks share in neighbours */
+    check_forms("tiled:", 10, 0, true, true); /* as it is asked for */
+    end();
+}
+
 static void a_workspace_serves_segments(void) {
     NEED_GPU();
     const redtune_problem problem = segments_of(REDTUNE_SUM);
@@ -311,6 +340,7 @@ int main(int argc, char **argv) {
         FACT(replays_see_changed_tables),
         FACT(results_go_on_in_either_form),
         FACT(ends_that_are_the_next_begins_are_one_table),
+        FACT(other_forms_have_a_kernel_that_is_not_slow),
         FACT(a_workspace_serves_segments),
         FACT(what_makes_no_sense_is_refused),
         FACT(each_kind_of_plan_has_its_own_runs),

@@ -44,15 +44,22 @@ static size_t output_bytes(const rdt_launch *launch) {
     }
 }
 
-/* Segments that are not one after the other run by the other family where this kernel is slow for
- * them, and where lengths are not said: there may be giants, which the default shares among blocks
- * in one table only. */
-static bool needs_scattered(const redtune_plan *plan) {
-    const rdt_launch *launch = &plan->first->launch;
-    const redtune_match match = plan->first->info.match;
+/* It is slow for them, or lengths are not said: there may be giants, which the default shares among
+ * blocks in one table only. */
+bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *executable) {
+    const rdt_launch *launch = &executable->launch;
+    const redtune_match match = executable->info.match;
     return launch->segments && launch->results && plan->problem.order == REDTUNE_ORDER_FREE &&
            ((launch->packed && match != REDTUNE_MATCH_PINNED) ||
             (!plan->problem.greatest && match == REDTUNE_MATCH_DEFAULT));
+}
+
+/* What is still to come may leave them, too. */
+static bool needs_scattered(const redtune_plan *plan) {
+    const bool may_leave = plan->first->info.pending && plan->first->launch.segments &&
+                           plan->problem.segmented == REDTUNE_SEGMENTED_EACH &&
+                           plan->problem.order == REDTUNE_ORDER_FREE;
+    return may_leave || rdt_plan_leaves_scattered(plan, plan->first);
 }
 
 static redtune_status make_scattered(redtune_plan *plan, redtune_error *err) {

@@ -14,8 +14,7 @@ struct redtune_plan {
     rdt_yield yield;               /* what a run leaves in d_out, as in model/launch.h */
     /* The same configuration for teams, whose runs leave messages; owned, NULL: not made yet. */
     _Atomic(redtune_plan *) parts;
-    /* For segments that are not given by one table, where the default for those that are has one
-     * block for each however long it is; owned, NULL: this plan runs all. */
+    /* For segments that an executable leaves to it; owned, NULL: there is none that does. */
     redtune_plan *scattered;
     pthread_t thread; /* that makes later */
     bool threaded;
@@ -45,6 +44,9 @@ redtune_status rdt_plan_take_workspace(const redtune *rt, const redtune_workspac
 /* The plan of the problem in rt's table, found or made, for a run on the stream: reduce.c. */
 redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem, CUstream stream,
                                     redtune_plan **out, redtune_error *err);
+
+/* Whether segments that are not one after the other are left to plan->scattered. */
+bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *executable);
 
 /* The executable that it runs now. */
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {

@@ -166,10 +166,10 @@ rdt_extents rdt_segments_shape(const redtune_plan *plan, const redtune_segments 
     return shape;
 }
 
-/* The plan that runs tables of that form. */
-static redtune_plan *plan_of_form(redtune_plan *plan, const rdt_segments *tables) {
-    if (!plan->scattered) return plan;
-    const bool are_apart = plan->first->launch.packed && tables->arrays;
+redtune_plan *rdt_segments_plan(redtune_plan *plan, const rdt_segments *tables) {
+    const rdt_executable *executable = rdt_plan_executable(plan);
+    if (!plan->scattered || !rdt_plan_leaves_scattered(plan, executable)) return plan;
+    const bool are_apart = executable->launch.packed && tables->arrays;
     return are_apart || !rdt_launch_are_neighbours(tables) ? plan->scattered : plan;
 }
 
@@ -188,7 +188,7 @@ redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segme
     if (plan->rt->check) status = rdt_segments_check_pointers(context, &self, err);
     /* It may read anything, so that no launch before it that writes may still run. */
     self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
-    redtune_plan *its = plan_of_form(plan, &self.operands.segments);
+    redtune_plan *its = rdt_segments_plan(plan, &self.operands.segments);
     if (!status) status = rdt_plan_start(its, &self.operands, &self.traffic, stream, err);
     rdt_context_leave(context, entered);
     if (plan->tally && !status) {

@@ -17,6 +17,8 @@ typedef struct rdt_segments_run {
  */
 redtune_status rdt_segments_take(rdt_segments_run *self, const redtune_plan *plan,
                                  const redtune_segments *given, redtune_error *err);
+/* The plan that runs tables of that form: this one, or plan->scattered. */
+redtune_plan *rdt_segments_plan(redtune_plan *plan, const rdt_segments *tables);
 uint64_t rdt_segments_results(const rdt_segments_run *self, const redtune_plan *plan);
 /* For REDTUNE_CHECK. The context is current. */
 redtune_status rdt_segments_check_pointers(const rdt_context *context, const rdt_segments_run *self,

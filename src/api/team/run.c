@@ -23,7 +23,7 @@ enum { RANKS_ON_STACK = 8 };
 
 /* A rank's call, under way. */
 typedef struct rank_call {
-    redtune_plan *plan, *parts;
+    redtune_plan *plan, *form, *parts; /* the caller's; of its tables' form; that leaves messages */
     redtune_team *team;
     uint64_t first, results;
     const redtune_segments *segments; /* NULL: there are none */
@@ -59,19 +59,20 @@ redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err) {
     if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot prepare a plan: it is NULL");
     redtune_plan *parts = atomic_load(&plan->parts);
     redtune_status status = check_team_plan(plan, err);
-    return status || parts ? status : make_parts_plan(plan, &parts, err);
+    if (!status && !parts) status = make_parts_plan(plan, &parts, err);
+    return status || !plan->scattered ? status : redtune_team_prepare(plan->scattered, err);
 }
 
 /* Nothing is made within a capture: trying would end it. The context is current. */
 static redtune_status take_parts(rank_call *self, redtune_error *err) {
     bool capturing = false;
     self->parts =
-        self->reduces ? self->plan : atomic_load_explicit(&self->plan->parts, memory_order_acquire);
+        self->reduces ? self->form : atomic_load_explicit(&self->form->parts, memory_order_acquire);
     if (self->parts) return REDTUNE_OK;
     redtune_status status =
         rdt_workspace_is_capturing(self->team->workspace, self->call.stream, &capturing, err);
     if (status) return status;
-    if (!capturing) return make_parts_plan(self->plan, &self->parts, err);
+    if (!capturing) return make_parts_plan(self->form, &self->parts, err);
     return rdt_fail(err, REDTUNE_UNPREPARED, 0,
                     "cannot run the plan by a team for the first time within a capture: call "
                     "redtune_team_prepare for it before the capture");
@@ -126,6 +127,7 @@ static redtune_status take_segments(rank_call *self, const redtune_segments *giv
                         "segment need not be a node of its tree; give each segment to one rank");
     self->segments = given;
     self->results = rdt_segments_results(&self->run, self->plan);
+    self->form = rdt_segments_plan(self->plan, &self->run.operands.segments);
     return REDTUNE_OK;
 }
 
@@ -135,6 +137,7 @@ static redtune_status take_call(const redtune_team_call *given, rank_call *out,
     if (status) return status;
     *out = (rank_call){
         .plan = given->plan,
+        .form = given->plan,
         .team = given->team,
         .first = given->first_index,
         .call = {.stream = given->stream, .two_launches = true},
