@@ -61,7 +61,7 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     }
     const u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
     if (base >= s.count) return;
-    remainder what = EVERYTHING;
+    unfinished what = EVERYTHING;
     if (!s.arrays && are_neighbours(s)) what = reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output@{given.argument});
     const bool is_more = (gridDim.x - duties_of(s.count).helpers) * (u64)SHARE < s.count;
     if (what != NOTHING || is_more) reduce_rest(input, s, base, what, output@{given.argument});

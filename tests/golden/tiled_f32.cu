@@ -781,11 +781,11 @@ __device__ __forceinline__ void skip_long(piece &at, const tile_memory &mem, con
     }
 }
 
-enum remainder { NOTHING, LONG_ONES, EVERYTHING };
+enum unfinished { NOTHING, LONG_ONES, EVERYTHING };
 
-// The remainder of a warp's segments from base on, and where there are too few blocks, of others': those that are long
+// The rest of a warp's segments from base on, and where there are too few blocks, of others': those that are long
 // for a warp and no giants, one after the other, and the others a lane each, wherever they are.
-__device__ __noinline__ void reduce_rest(const element *input, segments s, u64 base, remainder what, float *output)
+__device__ __noinline__ void reduce_rest(const element *input, segments s, u64 base, unfinished what, float *output)
 {
     const u32 lane = threadIdx.x % 32;
     const u64 step = (u64)(gridDim.x - duties_of(s.count).helpers) * SHARE;
@@ -817,8 +817,8 @@ __device__ __noinline__ void reduce_rest(const element *input, segments s, u64 b
 }
 
 // A warp's segments from base on, in a table of neighbours. Returns what it leaves: everything where offsets decrease.
-__device__ __forceinline__ remainder reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
-                                                  float *output)
+__device__ __forceinline__ unfinished reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
+                                                   float *output)
 {
     const u32 lane = threadIdx.x % 32;
     const u64 left = s.count - base;
@@ -892,7 +892,7 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     }
     const u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
     if (base >= s.count) return;
-    remainder what = EVERYTHING;
+    unfinished what = EVERYTHING;
     if (!s.arrays && are_neighbours(s)) what = reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output);
     const bool is_more = (gridDim.x - duties_of(s.count).helpers) * (u64)SHARE < s.count;
     if (what != NOTHING || is_more) reduce_rest(input, s, base, what, output);
