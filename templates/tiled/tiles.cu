@@ -20,7 +20,7 @@ struct piece {
     u32 first, stop;  // the numbers of its first segment and of the one that ends it
 };
 
-// Goes on to the next piece that has elements; from == end: there is none.
+// Goes on to the next piece that has elements; from == end: no other piece has any.
 __device__ __forceinline__ void skip_long(piece &at, const tile_memory &mem, const u32 (&longs)[EACH])
 {
     while (at.from == at.end && at.stop < END) {

@@ -14,7 +14,7 @@ struct redtune_plan {
     rdt_yield yield;               /* what a run leaves in d_out, as in model/launch.h */
     /* The same configuration for teams, whose runs leave messages; owned, NULL: not made yet. */
     _Atomic(redtune_plan *) parts;
-    /* For segments that an executable leaves to it; owned, NULL: there is none that does. */
+    /* For segments that an executable leaves to it; owned, NULL: no executable leaves any. */
     redtune_plan *scattered;
     pthread_t thread; /* that makes later */
     bool threaded;
