@@ -1,4 +1,4 @@
-//@ -- What is the same whichever way a warp goes over segments that lie one after the other.
+//@ -- What is the same whichever way a warp goes over segments that lie one after the other. `full`: most batches have as many segments.
 constexpr u32 BATCH = 128;  // segments that a warp knows at a time
 constexpr u32 EACH = BATCH / 32;  // that a lane knows
 
@@ -30,6 +30,15 @@ __device__ __forceinline__ void load_offsets(const segments &s, u64 base, u64 le
 //@ for _, offset in ipairs { "i64", "int" } do
     @{offset == "i64" and "if (s.wide)" or "else"} {
         const @{offset} *const from = (const @{offset} *)s.begin + base;
+//@     if full then
+        const @{offset} *const own = from + lane;
+        if (most == BATCH) {
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) next[j] = own[j * 32];
+            next[EACH] = from[BATCH];
+            return;
+        }
+//@     end
 #pragma unroll
         for (u32 j = 0; j < EACH; j++) next[j] = from[min(j * 32 + lane, most)];
         next[EACH] = from[most];

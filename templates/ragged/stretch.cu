@@ -20,6 +20,7 @@ __device__ __forceinline__ void deliver(const stretch &mine, u64 segment, accumu
     if (goes_on && !from_before) edges[1].a = @{acc.copy("a")};
 }
 
+//@     local full = false
 //@     include "ragged/batch.cu"
 //@     if tiled then
 //@         include "ragged/tiles.cu"

@@ -1,6 +1,75 @@
 //@ -- Segments that lie one after the other, as offsets give them: a warp goes over their elements a tile
 //@ -- at a time, whatever the lengths. So nothing depends on lengths.
+//@ local place = "i64"
 //@ include "ragged/tile.cu"
+// A warp's loads of a tile, from the element at `from` on.
+struct tile_loads {
+    u64 place;  // of the first vector
+    u32 skew;  // elements of it that stand before `from`
+    bool is_outside;  // whole loads would bring more than the table's elements
+    vector v[FLAT];
+};
+
+__device__ __forceinline__ void ask(tile_loads &t, const element *input, i64 from, i64 behind, u64 low, u64 high@{given.parameter})
+{
+    const u64 begin = (u64)(input + from), lane = threadIdx.x % 32;
+    t.place = begin / LOAD_BYTES * LOAD_BYTES;
+    t.skew = (u32)(begin - t.place) / (u32)sizeof(element);
+    const u64 all = (u64)(input + behind), most = t.place + TILE * sizeof(element), stop = all < most ? all : most;
+    t.is_outside = t.place < low || stop + (0 - stop) % LOAD_BYTES > high;
+    if (t.is_outside) return;
+#pragma unroll
+    for (u32 i = 0; i < FLAT; i++) {
+        const u64 place = t.place + (i * 32 + lane) * LOAD_BYTES;
+        if (place < stop) t.v[i] = load_vector(place@{given.argument});
+    }
+}
+
+// Has the tile in shared memory, with no marks.
+__device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, u64 low, u64 high)
+{
+    const u32 lane = threadIdx.x % 32;
+    __syncwarp();
+//@ if vec > 1 then
+    if (t.is_outside) {
+#pragma unroll 1
+        for (u32 i = lane; i < 32 * FLAT; i += 32) mem.tile[i].v = load_within(t.place + i * LOAD_BYTES, low, high);
+    } else {
+//@ end
+#pragma unroll
+        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
+//@ if vec > 1 then
+    }
+//@ end
+#pragma unroll
+    for (u32 i = 0; i < FLAT * MARK_WORDS; i++) mem.marks[i * 32 + lane] = 0;
+    __syncwarp();
+}
+
+// Marks the last elements of the segments that end up to `to`, from number `done` on, which is the first that ends
+// behind `from`. The first that does not.
+__device__ __forceinline__ u32 mark(tile_memory &mem, u32 done, i64 from, i64 to, u32 skew)
+{
+    const u32 lane = threadIdx.x % 32;
+    unsigned char *const marks = (unsigned char *)mem.marks;
+    if (skew > 0 && lane == 0) marks[skew - 1] = BATCH + 1;
+    u32 more;
+#pragma unroll 1
+    do {
+        const u32 r = done + lane;
+        bool ends = false;
+        if (r < BATCH) {
+            const i64 begin = mem.at[r], end = mem.at[r + 1];
+            ends = end <= to;
+            if (ends && end > begin) marks[(u32)(end - from) + skew - 1] = r + 1;
+        }
+        more = __popc(__ballot_sync(ALL, ends));
+        done += more;
+    } while (more == 32);
+    __syncwarp();
+    return done;
+}
+
 // The segments that a warp goes over.
 struct course {
     u64 first, end;

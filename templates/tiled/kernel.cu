@@ -43,6 +43,7 @@ static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0, "");
 //@ include "ragged/offsets.cu"
 //@ local fewest, apart = 1, false
 //@ include "ragged/elements.cu"
+//@ local full = true
 //@ include "ragged/batch.cu"
 constexpr u32 SHARE = WARPS * BATCH;  // segments of a block
 
@@ -59,12 +60,11 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
         help(mem.help, input, s, scratch, output@{given.argument});
         return;
     }
-    const u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
+    u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
     if (base >= s.count) return;
-    unfinished what = EVERYTHING;
-    if (!s.arrays && are_neighbours(s)) what = reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output@{given.argument});
-    const bool is_more = (gridDim.x - duties_of(s.count).helpers) * (u64)SHARE < s.count;
-    if (what != NOTHING || is_more) reduce_rest(input, s, base, what, output@{given.argument});
+    const bool are_done = !s.arrays && are_neighbours(s) && reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output@{given.argument});
+    if (are_done) base += (gridDim.x - duties_of(s.count).helpers) * (u64)SHARE;
+    if (base < s.count) reduce_each(input, s, base, output@{given.argument});
 }
 
 extern "C" __global__ void __launch_bounds__(@{block}, @{resident})

@@ -302,12 +302,26 @@ __device__ __forceinline__ void load_offsets(const segments &s, u64 base, u64 le
     const u32 most = left < BATCH ? left : BATCH, lane = threadIdx.x % 32;
     if (s.wide) {
         const i64 *const from = (const i64 *)s.begin + base;
+        const i64 *const own = from + lane;
+        if (most == BATCH) {
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) next[j] = own[j * 32];
+            next[EACH] = from[BATCH];
+            return;
+        }
 #pragma unroll
         for (u32 j = 0; j < EACH; j++) next[j] = from[min(j * 32 + lane, most)];
         next[EACH] = from[most];
     }
     else {
         const int *const from = (const int *)s.begin + base;
+        const int *const own = from + lane;
+        if (most == BATCH) {
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) next[j] = own[j * 32];
+            next[EACH] = from[BATCH];
+            return;
+        }
 #pragma unroll
         for (u32 j = 0; j < EACH; j++) next[j] = from[min(j * 32 + lane, most)];
         next[EACH] = from[most];
@@ -592,6 +606,7 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
 // Loads of a lane, in flight; an odd number, so that lanes find their shares in banks of their own.
 constexpr u32 FLAT = UNROLL < 4 ? UNROLL | 1 : 5;
 constexpr u32 TILE = 32 * FLAT * VEC;  // elements
+constexpr u32 MARK_WORDS = 1;  // of a vector
 
 static_assert(BATCH < 255, "a mark is a byte");
 
@@ -602,75 +617,11 @@ struct alignas(LOAD_BYTES) alignas(vector) staged {
 // A tile and its segments, in shared memory.
 struct tile_memory {
     staged tile[32 * FLAT];
-    u32 marks[32 * FLAT * 1];  // a byte of an element: a segment's last one has its number + 1
-    i64 at[BATCH + 1];  // where a batch's segments begin
+    u32 marks[32 * FLAT * MARK_WORDS];  // a byte of an element: a segment's last one has its number + 1
+    u32 at[BATCH + 1];  // where a batch's segments begin
     accumulator sum[BATCH + 2];  // by marks; the last is of elements that are not the warp's
     accumulator open;  // of the elements since the last mark
 };
-
-// A warp's loads of a tile, from the element at `from` on.
-struct tile_loads {
-    u64 place;  // of the first vector
-    u32 skew;  // elements of it that stand before `from`
-    bool is_outside;  // whole loads would bring more than the table's elements
-    vector v[FLAT];
-};
-
-__device__ __forceinline__ void ask(tile_loads &t, const element *input, i64 from, i64 behind, u64 low, u64 high)
-{
-    const u64 begin = (u64)(input + from), lane = threadIdx.x % 32;
-    t.place = begin / LOAD_BYTES * LOAD_BYTES;
-    t.skew = (u32)(begin - t.place) / (u32)sizeof(element);
-    const u64 all = (u64)(input + behind), most = t.place + TILE * sizeof(element), stop = all < most ? all : most;
-    t.is_outside = t.place < low || stop + (0 - stop) % LOAD_BYTES > high;
-    if (t.is_outside) return;
-#pragma unroll
-    for (u32 i = 0; i < FLAT; i++) {
-        const u64 place = t.place + (i * 32 + lane) * LOAD_BYTES;
-        if (place < stop) t.v[i] = load_vector(place);
-    }
-}
-
-// Has the tile in shared memory, with no marks.
-__device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, u64 low, u64 high)
-{
-    const u32 lane = threadIdx.x % 32;
-    __syncwarp();
-    if (t.is_outside) {
-#pragma unroll 1
-        for (u32 i = lane; i < 32 * FLAT; i += 32) mem.tile[i].v = load_within(t.place + i * LOAD_BYTES, low, high);
-    } else {
-#pragma unroll
-        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
-    }
-#pragma unroll
-    for (u32 i = 0; i < FLAT * 1; i++) mem.marks[i * 32 + lane] = 0;
-    __syncwarp();
-}
-
-// Marks the last elements of the segments that end up to `to`, from number `done` on, which is the first that ends
-// behind `from`. The first that does not.
-__device__ __forceinline__ u32 mark(tile_memory &mem, u32 done, i64 from, i64 to, u32 skew)
-{
-    const u32 lane = threadIdx.x % 32;
-    unsigned char *const marks = (unsigned char *)mem.marks;
-    if (skew > 0 && lane == 0) marks[skew - 1] = BATCH + 1;
-    u32 more;
-#pragma unroll 1
-    do {
-        const u32 r = done + lane;
-        bool ends = false;
-        if (r < BATCH) {
-            const i64 begin = mem.at[r], end = mem.at[r + 1];
-            ends = end <= to;
-            if (ends && end > begin) marks[(u32)(end - from) + skew - 1] = r + 1;
-        }
-        more = __popc(__ballot_sync(ALL, ends));
-        done += more;
-    } while (more == 32);
-    __syncwarp();
-    return done;
-}
 
 // Sums of the segments that end in the tile, by shares of `wide` vectors. The first lanes have the last shares: values
 // are handed down.
@@ -683,34 +634,27 @@ __device__ __forceinline__ void reduce_tile(tile_memory &mem, u32 wide)
     const auto take = [&](u32 i) {
         const u32 index = (31 - lane) * wide + i;
         const vector v = mem.tile[index].v;
-        const u32 mark0 = mem.marks[index * 1 + 0];
+        const u32 mark0 = mem.marks[index * MARK_WORDS + 0];
         if (!first) first = mark0;
-        if (__any_sync(ALL, mark0)) {
-            a = combine(a, map(v.word[0]));
-            if (mark0 & 255u << 0) {
-                mem.sum[mark0 >> 0 & 255] = a;
-                a = 0.0f;
-            }
-            a = combine(a, map(v.word[1]));
-            if (mark0 & 255u << 8) {
-                mem.sum[mark0 >> 8 & 255] = a;
-                a = 0.0f;
-            }
-            a = combine(a, map(v.word[2]));
-            if (mark0 & 255u << 16) {
-                mem.sum[mark0 >> 16 & 255] = a;
-                a = 0.0f;
-            }
-            a = combine(a, map(v.word[3]));
-            if (mark0 & 255u << 24) {
-                mem.sum[mark0 >> 24 & 255] = a;
-                a = 0.0f;
-            }
-        } else {
-            a = combine(a, map(v.word[0]));
-            a = combine(a, map(v.word[1]));
-            a = combine(a, map(v.word[2]));
-            a = combine(a, map(v.word[3]));
+        a = combine(a, map(v.word[0]));
+        if (const u32 ending = __byte_perm(mark0, 0, 17472)) {
+            mem.sum[ending] = a;
+            a = 0.0f;
+        }
+        a = combine(a, map(v.word[1]));
+        if (const u32 ending = __byte_perm(mark0, 0, 17473)) {
+            mem.sum[ending] = a;
+            a = 0.0f;
+        }
+        a = combine(a, map(v.word[2]));
+        if (const u32 ending = __byte_perm(mark0, 0, 17474)) {
+            mem.sum[ending] = a;
+            a = 0.0f;
+        }
+        a = combine(a, map(v.word[3]));
+        if (const u32 ending = __byte_perm(mark0, 0, 17475)) {
+            mem.sum[ending] = a;
+            a = 0.0f;
         }
     };
     if (wide == FLAT) {
@@ -750,75 +694,119 @@ __device__ __forceinline__ void reduce_tile(tile_memory &mem, u32 wide)
     if (lane == 0) mem.open = a;
     __syncwarp();
 }
-constexpr u32 END = BATCH;  // no segment of the share
-
-// Those of a lane's segments that are long for a warp, as bits of the lanes.
-__device__ __forceinline__ u32 next_long(const u32 (&longs)[EACH], u32 from)
-{
-    u32 next = END;
-#pragma unroll
-    for (u32 j = EACH; j-- > 0;) {
-        const u32 mask = from >= 32 * j + 32 ? 0 : from <= 32 * j ? longs[j] : longs[j] & ALL << (from - 32 * j);
-        if (mask) next = 32 * j + __ffs(mask) - 1;
-    }
-    return next;
-}
-
-// A piece of the share between two long segments: what is left of it.
-struct piece {
-    i64 from, end;  // as offsets
-    u32 first, stop;  // the numbers of its first segment and of the one that ends it
+// A warp's loads of a tile, from the vector at `place` on.
+struct tile_loads {
+    u64 place;  // of this lane's first vector
+    vector v[FLAT];
 };
 
-// Goes on to the next piece that has elements; from == end: no other piece has any.
-__device__ __forceinline__ void skip_long(piece &at, const tile_memory &mem, const u32 (&longs)[EACH])
+// What a warp's places count from: a vector; and what there is of the table, as places.
+struct extent {
+    u64 origin;
+    u32 low, high;
+    bool is_edge;  // some vector of the warp's has elements that are not the table's
+};
+
+// Asks for the elements from `from` up to `to`, where whole loads may bring others.
+__device__ __forceinline__ void ask(tile_loads &t, const extent &x, u32 from, u32 to)
 {
-    while (at.from == at.end && at.stop < END) {
-        at.first = at.stop + 1;
-        at.from = mem.at[at.first];
-        at.stop = next_long(longs, at.first);
-        at.end = mem.at[at.stop];
-    }
+    const u32 lane = threadIdx.x % 32, first = from / VEC, many = (to + VEC - 1) / VEC - first;
+    t.place = x.origin + (u64)(first + lane) * LOAD_BYTES;
+    if (x.is_edge) return;
+#pragma unroll
+    for (u32 i = 0; i < FLAT; i++)
+        if (lane + 32 * i < many) t.v[i] = load_vector(t.place + 32 * i * LOAD_BYTES);
 }
 
-enum unfinished { NOTHING, LONG_ONES, EVERYTHING };
-
-// The rest of a warp's segments from base on, and where there are too few blocks, of others': those that are long
-// for a warp and no giants, one after the other, and the others a lane each, wherever they are.
-__device__ __noinline__ void reduce_rest(const element *input, segments s, u64 base, unfinished what, float *output)
+// Has the tile in shared memory, with no marks.
+__device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, const extent &x)
 {
     const u32 lane = threadIdx.x % 32;
+    if (x.is_edge) {
+#pragma unroll 1
+        for (u32 i = 0; i < FLAT; i++)
+            mem.tile[i * 32 + lane].v = load_within(t.place + 32 * i * LOAD_BYTES, x.origin + x.low * (u64)sizeof(element), x.origin + x.high * (u64)sizeof(element));
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
+    }
+#pragma unroll
+    for (u32 i = 0; i < FLAT * MARK_WORDS; i++) mem.marks[i * 32 + lane] = 0;
+    __syncwarp();
+}
+
+// Marks the last elements of those of the lane's segments, which end at `ends`, that end behind `from` and up to `to`.
+__device__ __forceinline__ void mark(tile_memory &mem, const u32 (&ends)[EACH], u32 from, u32 to)
+{
+    const u32 lane = threadIdx.x % 32;
+    unsigned char *const marks = (unsigned char *)mem.marks - from / VEC * VEC;
+    if (from % VEC > 0 && lane == 0) marks[from - 1] = BATCH + 1;
+#pragma unroll
+    for (u32 j = 0; j < EACH; j++) {
+        const u32 last = ends[j] - 1;
+        if (last - from < to - from) marks[last] = 32 * j + lane + 1;
+    }
+    __syncwarp();
+}
+
+constexpr u32 END = BATCH;  // no segment of the share
+
+// The first one from `from` on that is long for a warp, or END.
+__device__ __noinline__ u32 next_long(const tile_memory &mem, u32 from)
+{
+    const u32 lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (u32 first = from; first < END; first += 32) {
+        const u32 r = first + lane;
+        const u32 longs = __ballot_sync(ALL, r < END && mem.at[r + 1] - mem.at[r] > OWN);
+        if (longs) return first + __ffs(longs) - 1;
+    }
+    return END;
+}
+
+// A warp's segment i, which is long for it, unless it is a giant.
+__device__ __noinline__ void reduce_long(const element *input, segments s, u64 i, float *output)
+{
+    const segment large = segment_of(s, i);
+    if (is_giant(s, i, large.count)) return;
+    const accumulator share = reduce_run<UNROLL>(elements_of(s, input, i, large), large.count, threadIdx.x % 32, 32);
+    const accumulator a = reduce_warp(share);
+    if (threadIdx.x % 32 == 0) finish(output, i, a, large.count);
+}
+
+// A warp's segments from base on, and where there are too few blocks, others': a lane each, wherever they are, and those that
+// are long for that one after the other.
+__device__ __noinline__ void reduce_each(const element *input, segments s, u64 base, float *output)
+{
     const u64 step = (u64)(gridDim.x - duties_of(s.count).helpers) * SHARE;
-    bool all = what == EVERYTHING;
-    if (what == NOTHING) base += step;
 #pragma unroll 1
-    for (u64 first = base; first < s.count;) {
-        const u64 i = first + lane;
-        const segment one = i < s.count ? segment_of(s, i) : segment{0, 0, false};
-        if (all && i < s.count && one.count <= OWN) {
-            const accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count, 0, 1);
-            finish(output, i, a, one.count);
-        }
+    for (; base < s.count; base += step) {
 #pragma unroll 1
-        for (u32 left = __ballot_sync(ALL, one.count > OWN); left; left &= left - 1) {
-            const u64 its = first + __ffs(left) - 1;
-            const segment large = segment_of(s, its);
-            if (is_giant(s, its, large.count)) continue;
-            const accumulator share = reduce_run<UNROLL>(elements_of(s, input, its, large), large.count, lane, 32);
-            const accumulator a = reduce_warp(share);
-            if (lane == 0) finish(output, its, a, large.count);
+        for (u64 first = base; first < base + BATCH && first < s.count; first += 32) {
+            const u64 i = first + threadIdx.x % 32;
+            const segment one = i < s.count ? segment_of(s, i) : segment{0, 0, false};
+            if (i < s.count && one.count <= OWN) {
+                const accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count, 0, 1);
+                finish(output, i, a, one.count);
+            }
+#pragma unroll 1
+            for (u32 left = __ballot_sync(ALL, one.count > OWN); left; left &= left - 1)
+                reduce_long(input, s, first + __ffs(left) - 1, output);
         }
-        first += 32;
-        if (first - base < BATCH) continue;
-        base += step;
-        first = base;
-        all = true;
     }
 }
 
-// A warp's segments from base on, in a table of neighbours. Returns what it leaves: everything where offsets decrease.
-__device__ __forceinline__ unfinished reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
-                                                   float *output)
+// Those from base on that mem knows.
+__device__ __noinline__ void reduce_longs(const tile_memory &mem, const element *input, segments s, u64 base, float *output)
+{
+#pragma unroll 1
+    for (u32 r = next_long(mem, 0); r < END; r = next_long(mem, r + 1)) reduce_long(input, s, base + r, output);
+}
+
+// A warp's segments from base on, in a table of neighbours. Nothing is done where offsets are seen to decrease, or where
+// places would have more than 32 bits; whether it is.
+__device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
+                                             float *output)
 {
     const u32 lane = threadIdx.x % 32;
     const u64 left = s.count - base;
@@ -826,59 +814,77 @@ __device__ __forceinline__ unfinished reduce_tiles(tile_memory &mem, const eleme
     const raw_offset begin = load_offset(s, s.begin, 0), behind = load_offset(s, s.begin, s.count);
     i64 next[EACH + 1];
     load_offsets(s, base, n, next);
-    __syncwarp();
+    // Places count from the vector on in which the first one begins.
+    const i64 first = __shfl_sync(ALL, next[0], 0);
+    const u64 begins = (u64)(input + first), origin = begins / LOAD_BYTES * LOAD_BYTES;
+    const u32 skew = (u32)(begins - origin) / (u32)sizeof(element);
+    const i64 least = value_of(s, begin), most = value_of(s, behind);
+    bool falls = next[0] < least || next[EACH] > most || (u64)next[EACH] - (u64)first >= 1u << 30, is_long = false;
+    u32 ends[EACH];
 #pragma unroll
-    for (u32 j = 0; j < EACH; j++) mem.at[j * 32 + lane] = next[j];
+    for (u32 j = 0; j < EACH; j++) {
+        ends[j] = (u32)(next[j] - first) + skew;
+        mem.at[j * 32 + lane] = ends[j];
+    }
     if (lane == 0) {
-        mem.at[END] = next[EACH];
+        mem.at[END] = (u32)(next[EACH] - first) + skew;
         mem.open = 0.0f;
     }
     __syncwarp();
-    const i64 least = value_of(s, begin), most = value_of(s, behind);
-    bool falls = next[0] < least || next[EACH] > most;
-    u32 longs[EACH], is_long = 0;
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
-        const i64 count = mem.at[j * 32 + lane + 1] - next[j];
+        const u32 begins = ends[j];
+        ends[j] = mem.at[j * 32 + lane + 1];
+        const int count = (int)(ends[j] - begins);
         falls |= count < 0;
-        longs[j] = __ballot_sync(ALL, count > (i64)OWN);
-        is_long |= longs[j];
+        is_long |= count > (int)OWN;
+        // No place of a tile.
+        if (count == 0) ends[j] = 0;
     }
-    if (__any_sync(ALL, falls)) return EVERYTHING;
-    const u64 low = (u64)(input + least), high = (u64)(input + most);
-    piece at = {mem.at[0], 0, 0, next_long(longs, 0)};
-    at.end = mem.at[at.stop];
-    skip_long(at, mem, longs);
-    u32 done = at.first;
+    if (__any_sync(ALL, falls)) return false;
+    is_long = __any_sync(ALL, is_long);
+    extent x = {origin, 0, 1u << 31, false};
+    if (first - least < (i64)skew) x.low = skew - (u32)(first - least);
+    if (most - first < 1u << 30) x.high = (u32)(most - first) + skew;
+    x.is_edge = x.low > 0 || (mem.at[END] + VEC - 1) / VEC * VEC > x.high;
+    // Pieces between long ones, and what is left of one.
+    u32 stop = is_long ? next_long(mem, 0) : END;
+    u32 from = mem.at[0], end = mem.at[stop];
     tile_loads t;
-    if (at.from < at.end) ask(t, input, at.from, at.end, low, high);
-    while (at.from < at.end) {
-        const i64 from = at.from, full = from + TILE - t.skew, to = full < at.end ? full : at.end;
-        const u32 skew = t.skew, vectors = (u32)(to - from + skew + VEC - 1) / VEC;
-        stage(mem, t, low, high);
-        at.from = to;
-        const bool is_last = to == at.end;
-        skip_long(at, mem, longs);
-        if (at.from < at.end) ask(t, input, at.from, at.end, low, high);
-        done = mark(mem, done, from, to, skew);
-        reduce_tile(mem, (vectors + 31) / 32 | 1);
-        if (is_last) {
-            done = at.first;
-            if (lane == 0) mem.open = 0.0f;
-            __syncwarp();
+    const auto end_of = [&] {
+        const u32 full = from / VEC * VEC + TILE;
+        return full < end ? full : end;
+    };
+#pragma unroll 1
+    while (true) {
+        if (from < end) ask(t, x, from, end_of());
+#pragma unroll 1
+        while (from < end) {
+            const u32 begins = from, to = end_of();
+            stage(mem, t, x);
+            from = to;
+            if (from < end) ask(t, x, from, end_of());
+            mark(mem, ends, begins, to);
+            reduce_tile(mem, ((to + VEC - 1) / VEC - begins / VEC + 31) / 32 | 1);
         }
+        if (stop == END) break;
+        from = mem.at[stop + 1];
+        stop = next_long(mem, stop + 1);
+        end = mem.at[stop];
+        if (lane == 0) mem.open = 0.0f;
+        __syncwarp();
     }
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
         const u32 r = j * 32 + lane;
-        if (r >= n || longs[j] >> lane & 1) continue;
-        const i64 first = mem.at[r];
-        const u64 count = mem.at[r + 1] - first;
+        const u32 place = mem.at[r], count = mem.at[r + 1] - place;
+        if (r >= n || count > OWN) continue;
         accumulator a = 0.0f;
         if (count > 0) a = mem.sum[r + 1];
         finish(output + base, r, a, count);
     }
-    return is_long ? LONG_ONES : NOTHING;
+    if (is_long) reduce_longs(mem, input, s, base, output);
+    return true;
 }
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, float *output, void *scratch)
 {
@@ -890,12 +896,11 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
         help(mem.help, input, s, scratch, output);
         return;
     }
-    const u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
+    u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
     if (base >= s.count) return;
-    unfinished what = EVERYTHING;
-    if (!s.arrays && are_neighbours(s)) what = reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output);
-    const bool is_more = (gridDim.x - duties_of(s.count).helpers) * (u64)SHARE < s.count;
-    if (what != NOTHING || is_more) reduce_rest(input, s, base, what, output);
+    const bool are_done = !s.arrays && are_neighbours(s) && reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output);
+    if (are_done) base += (gridDim.x - duties_of(s.count).helpers) * (u64)SHARE;
+    if (base < s.count) reduce_each(input, s, base, output);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 8)
