@@ -428,32 +428,73 @@ __device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
     return found;
 }
 
-// Whether the search leads to segment i from each of its elements, as it does where offsets do not decrease: then it
-// leads to one before from those before them, and to one behind from those behind. So all whose ranges have some find it, and no
-// two giants overlap. All lanes of a warp.
-__device__ __forceinline__ bool is_found(const segments &s, const ranges &r, u64 i, i64 low, i64 high)
+// What the search compares on its way to a bunch, in four steps: a lane knows a place of each. The last step of all, which
+// tells the bunch's segments apart, is none of these.
+struct way {
+    raw_offset offset[4];
+    bool is_there[4], is_before[4];
+};
+
+// The steps that tell parts of 1 << first segments apart, and of 32, 32^2 and 32^3 times as many.
+__device__ __forceinline__ way load_way(const segments &s, u64 bunch, int first)
 {
     const u32 lane = threadIdx.x % 32;
-    bool is_right = low >= r.from && (u64)high - (u64)r.from <= r.total;
-#pragma unroll 1
-    for (int shift = first_shift(s.count); shift >= 0; shift -= 5) {
-        const u64 base = i >> shift >> 5 << 5 << shift, at = base + ((u64)(lane + 1) << shift);
-        const u32 part = (u32)(i >> shift) & 31;
-        if (lane < 31 && lane <= part && at < s.count) {
-            const i64 offset = offset_at(s, s.begin, at);
-            is_right &= lane < part ? offset <= low : offset >= high;
-        }
+    way w;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const int shift = first + 5 * k;
+        const u64 node = bunch >> (shift - 5), at = (node / 32 * 32 + lane + 1) << shift;
+        const u32 part = (u32)node % 32;
+        w.is_before[k] = lane < part;
+        w.is_there[k] = s.count >> shift && lane < 31 && lane <= part && at < s.count;
+        if (w.is_there[k]) w.offset[k] = load_offset(s, s.begin, at);
     }
-    return __all_sync(ALL, is_right);
+    return w;
 }
 
-// Whether segment i, of `count` elements, is a giant: helpers take it, and its owner does not. All lanes of a warp.
+// Whether these steps lead to the bunch from all offsets from low up to high, as far as the lane knows.
+__device__ __forceinline__ bool leads(const segments &s, const way &w, i64 low, i64 high)
+{
+    bool is_right = true;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        if (w.is_there[k]) is_right &= w.is_before[k] ? value_of(s, w.offset[k]) <= low : value_of(s, w.offset[k]) >= high;
+    return is_right;
+}
+
+// The giants among a bunch's segments from `first` to `last`, a bit each: helpers take these, and their owners do not. The
+// search leads to a giant from each of its elements, as it does to all segments where offsets do not decrease: then it
+// leads to one before from those before them, and to one behind from those behind. So all whose ranges have some find
+// it, and no two giants overlap. All lanes of a warp.
+__device__ __forceinline__ u32 giants_of(const segments &s, const ranges &r, u64 bunch, u64 first, u64 last)
+{
+    const u32 lane = threadIdx.x % 32;
+    const u64 its = bunch * BUNCH + lane, place = its < s.count ? its : s.count;
+    // All that is looked at is asked for at once.
+    const raw_offset begin = load_offset(s, s.begin, place), end = load_offset(s, s.begin, place < s.count ? place + 1 : place);
+    const way w = load_way(s, bunch, 5);
+    const i64 low = value_of(s, begin), high = value_of(s, end);
+    const u64 count = high > low ? (u64)high - (u64)low : 0;
+    u32 giants = 0;
+#pragma unroll 1
+    for (u32 left = __ballot_sync(ALL, its >= first && its <= last && is_long(r, count)); left; left &= left - 1) {
+        const u32 one = __ffs(left) - 1;
+        const i64 from = __shfl_sync(ALL, low, one), to = __shfl_sync(ALL, high, one);
+        bool is_right = from >= r.from && (u64)to - (u64)r.from <= r.total && leads(s, w, from, to);
+        if (lane > 0 && lane <= one) is_right &= low <= from;
+#pragma unroll 1
+        for (int shift = 25; shift < 64 && s.count >> shift; shift += 20) is_right &= leads(s, load_way(s, bunch, shift), from, to);
+        if (__all_sync(ALL, is_right)) giants |= 1u << one;
+    }
+    return giants;
+}
+
+// Whether segment i, of `count` elements, is one. All lanes of a warp.
 __device__ __noinline__ bool is_giant(segments s, u64 i, u64 count)
 {
     if (count <= LONG) return false;
     const ranges r = ranges_of(s);
-    if (!is_long(r, count)) return false;
-    return is_found(s, r, i, offset_at(s, s.begin, i), offset_at(s, s.begin, i + 1));
+    return is_long(r, count) && giants_of(s, r, i / BUNCH, i, i);
 }
 
 // A helper's share of a giant: of segment `number`, of `whole` elements, those at `from`, which begin with that of index
@@ -470,7 +511,7 @@ __device__ __forceinline__ share share_of(const element *input, const segments &
     const u64 begin = one.offset - (u64)r.from, end = begin + one.count;
     const u64 from = blockIdx.x * r.each, to = from + r.each;
     const u64 low = begin > from ? begin : from, high = end < to ? end : to;
-    const u64 count = is_found(s, r, i, (i64)one.offset, (i64)(one.offset + one.count)) && high > low ? high - low : 0;
+    const u64 count = high > low ? high - low : 0;
     return share{elements_of(s, input, i, one) + (low - begin), i, one.count, count, low - begin, (u32)(begin / r.each),
                  (u32)((end - 1) / r.each)};
 }
@@ -571,18 +612,16 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
         // A warp takes the shares of those that it finds, but large ones, which all take together.
 #pragma unroll 1
         for (u32 k = warp; k < mem.found; k += WARPS) {
-            const u64 first = base + wide * mem.candidates[k];
+            const u64 first = base + wide * mem.candidates[k], bunch = first / BUNCH, last = first + wide - 1;
             {
-                const u64 its = first + threadIdx.x % 32;
-                const bool is_there = its < first + wide && its <= last_one;
-                const u32 giants = __ballot_sync(ALL, is_there && is_long(mem.r, elements_between(s, its, its + 1)));
+                const u32 giants = giants_of(s, mem.r, bunch, first, last < last_one ? last : last_one);
                 __syncwarp();
                 if (threadIdx.x % 32 == 0) mem.left[warp] = giants;
                 __syncwarp();
             }
 #pragma unroll 1
             while (mem.left[warp]) {
-                const share part = share_of(input, s, mem.r, first + __ffs(mem.left[warp]) - 1);
+                const share part = share_of(input, s, mem.r, bunch * BUNCH + __ffs(mem.left[warp]) - 1);
                 const bool is_large = part.count > mem.r.each / LARGE && part.count > WARP_SHARE;
                 __syncwarp();
                 if (threadIdx.x % 32 == 0) {
