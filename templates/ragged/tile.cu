@@ -17,10 +17,12 @@ struct alignas(LOAD_BYTES) alignas(vector) staged {
 // A tile and its segments, in shared memory.
 struct tile_memory {
     staged tile[32 * FLAT];
-    @{mark_c} marks[32 * FLAT * MARK_WORDS];  // a byte of an element: a segment's last one has its number + 1
-    @{place} at[BATCH + 1];  // where a batch's segments begin
-    accumulator sum[BATCH + 2];  // by marks; the last is of elements that are not the warp's
+    // By marks, which begin at 1; the last is of elements that are not the warp's. They lie where accumulators of 16 bytes
+    // are loaded and stored at once.
+    accumulator sum[BATCH + 2];
     accumulator open;  // of the elements since the last mark
+    @{place} at[BATCH + 1];  // where a batch's segments begin
+    @{mark_c} marks[32 * FLAT * MARK_WORDS];  // a byte of an element: a segment's last one has its number + 1
 };
 
 // Sums of the segments that end in the tile, by shares of `wide` vectors. The first lanes have the last shares: values

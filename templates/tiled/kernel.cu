@@ -14,8 +14,8 @@
 // a block for every @{block // 32 * 128} segments and some more, which share giants; any number is right.
 //
 // A warp takes 128 segments, a tile of their elements at a time, whatever the lengths. Warps come and go with their
-// blocks, so that nothing is dealt and nothing is searched. A segment that is long for a warp is a giant, which blocks
-// take that do nothing else. How a segment is combined depends on the table and the grid alone.
+// blocks, so that nothing is dealt. Segments of more than OWN elements are taken one after the other; giants among these
+// by the blocks in front. How a segment is combined depends on the table and the grid alone.
 
 //@ include "lib/types.cu"
 typedef @{dtype.c} element;  // in memory

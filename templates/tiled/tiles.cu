@@ -3,8 +3,11 @@
 //@ include "ragged/tile.cu"
 //@ include "tiled/tile.cu"
 constexpr u32 END = BATCH;  // no segment of the share
+constexpr u32 PLACES = 1u << 30;  // elements that a warp's segments have fewer of, for places in 32 bits
 
-// The first one from `from` on that is long for a warp, or END.
+static_assert(OWN < PLACES, "");
+
+// The first segment from number `from` on that is long for a warp, or END.
 __device__ __noinline__ u32 next_long(const tile_memory &mem, u32 from)
 {
     const u32 lane = threadIdx.x % 32;
@@ -49,15 +52,15 @@ __device__ __noinline__ void reduce_each(const element *input, segments s, u64 b
     }
 }
 
-// Those from base on that mem knows.
+// The long ones of a warp's segments from base on, whose places mem.at has.
 __device__ __noinline__ void reduce_longs(const tile_memory &mem, const element *input, segments s, u64 base, @{result.c} *output@{given.parameter})
 {
 #pragma unroll 1
     for (u32 r = next_long(mem, 0); r < END; r = next_long(mem, r + 1)) reduce_long(input, s, base + r, output@{given.argument});
 }
 
-// A warp's segments from base on, in a table of neighbours. Nothing is done where offsets are seen to decrease, or where
-// places would have more than 32 bits; whether it is.
+// A warp's segments from base on, in a table of neighbours. Returns false, and has written nothing, where offsets decrease,
+// or where the segments span PLACES elements or more.
 __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
                                              @{result.c} *output@{given.parameter})
 {
@@ -67,40 +70,41 @@ __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *in
     const raw_offset begin = load_offset(s, s.begin, 0), behind = load_offset(s, s.begin, s.count);
     i64 next[EACH + 1];
     load_offsets(s, base, n, next);
-    // Places count from the vector on in which the first one begins.
+    // Places count from the vector that has the first element.
     const i64 first = __shfl_sync(ALL, next[0], 0);
-    const u64 begins = (u64)(input + first), origin = begins / LOAD_BYTES * LOAD_BYTES;
-    const u32 skew = (u32)(begins - origin) / (u32)sizeof(element);
+    const u64 address = (u64)(input + first), origin = address / LOAD_BYTES * LOAD_BYTES;
+    const u32 skew = (u32)(address - origin) / (u32)sizeof(element);
     const i64 least = value_of(s, begin), most = value_of(s, behind);
-    bool falls = next[0] < least || next[EACH] > most || (u64)next[EACH] - (u64)first >= 1u << 30, is_long = false;
+    bool falls = next[0] < least || next[EACH] > most;
+    u64 far = (u64)next[EACH] - (u64)first;
     u32 ends[EACH];
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
+        far |= (u64)next[j] - (u64)first;
         ends[j] = (u32)(next[j] - first) + skew;
         mem.at[j * 32 + lane] = ends[j];
     }
-    if (lane == 0) {
-        mem.at[END] = (u32)(next[EACH] - first) + skew;
-        mem.open = @{op.identity};
-    }
+    falls |= far >= PLACES;
+    if (lane == 0) mem.at[END] = (u32)(next[EACH] - first) + skew;
     __syncwarp();
+    bool is_long = false;
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
-        const u32 begins = ends[j];
+        const u32 begin = ends[j];
         ends[j] = mem.at[j * 32 + lane + 1];
-        const int count = (int)(ends[j] - begins);
+        const int count = (int)(ends[j] - begin);
         falls |= count < 0;
         is_long |= count > (int)OWN;
-        // No place of a tile.
+        // An empty segment has no last element, and 0 - 1 is no place of a tile.
         if (count == 0) ends[j] = 0;
     }
     if (__any_sync(ALL, falls)) return false;
     is_long = __any_sync(ALL, is_long);
-    extent x = {origin, 0, 1u << 31, false};
+    extent x = {origin, 0, 2 * PLACES, false};
     if (first - least < (i64)skew) x.low = skew - (u32)(first - least);
-    if (most - first < 1u << 30) x.high = (u32)(most - first) + skew;
+    if (most - first < PLACES) x.high = (u32)(most - first) + skew;
     x.is_edge = x.low > 0 || (mem.at[END] + VEC - 1) / VEC * VEC > x.high;
-    // Pieces between long ones, and what is left of one.
+    // Tiles cover what lies between two long segments; `from` is where the next one begins.
     u32 stop = is_long ? next_long(mem, 0) : END;
     u32 from = mem.at[0], end = mem.at[stop];
     tile_loads t;
@@ -110,22 +114,21 @@ __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *in
     };
 #pragma unroll 1
     while (true) {
+        if (lane == 0) mem.open = @{op.identity};
         if (from < end) ask(t, x, from, end_of()@{given.argument});
 #pragma unroll 1
         while (from < end) {
-            const u32 begins = from, to = end_of();
+            const u32 begin = from, to = end_of();
             stage(mem, t, x);
             from = to;
             if (from < end) ask(t, x, from, end_of()@{given.argument});
-            mark(mem, ends, begins, to);
-            reduce_tile(mem, ((to + VEC - 1) / VEC - begins / VEC + 31) / 32 | 1@{indexed and ", begins / VEC * VEC" or ""}@{given.argument});
+            mark(mem, ends, begin, to);
+            reduce_tile(mem, ((to + VEC - 1) / VEC - begin / VEC + 31) / 32 | 1@{indexed and ", begin / VEC * VEC" or ""}@{given.argument});
         }
         if (stop == END) break;
         from = mem.at[stop + 1];
         stop = next_long(mem, stop + 1);
         end = mem.at[stop];
-        if (lane == 0) mem.open = @{op.identity};
-        __syncwarp();
     }
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {

@@ -6,8 +6,8 @@
 // a block for every 512 segments and some more, which share giants; any number is right.
 //
 // A warp takes 128 segments, a tile of their elements at a time, whatever the lengths. Warps come and go with their
-// blocks, so that nothing is dealt and nothing is searched. A segment that is long for a warp is a giant, which blocks
-// take that do nothing else. How a segment is combined depends on the table and the grid alone.
+// blocks, so that nothing is dealt. Segments of more than OWN elements are taken one after the other; giants among these
+// by the blocks in front. How a segment is combined depends on the table and the grid alone.
 
 typedef unsigned int u32;
 typedef long long i64;
@@ -656,10 +656,12 @@ struct alignas(LOAD_BYTES) alignas(vector) staged {
 // A tile and its segments, in shared memory.
 struct tile_memory {
     staged tile[32 * FLAT];
-    u32 marks[32 * FLAT * MARK_WORDS];  // a byte of an element: a segment's last one has its number + 1
-    u32 at[BATCH + 1];  // where a batch's segments begin
-    accumulator sum[BATCH + 2];  // by marks; the last is of elements that are not the warp's
+    // By marks, which begin at 1; the last is of elements that are not the warp's. They lie where accumulators of 16 bytes
+    // are loaded and stored at once.
+    accumulator sum[BATCH + 2];
     accumulator open;  // of the elements since the last mark
+    u32 at[BATCH + 1];  // where a batch's segments begin
+    u32 marks[32 * FLAT * MARK_WORDS];  // a byte of an element: a segment's last one has its number + 1
 };
 
 // Sums of the segments that end in the tile, by shares of `wide` vectors. The first lanes have the last shares: values
@@ -733,38 +735,38 @@ __device__ __forceinline__ void reduce_tile(tile_memory &mem, u32 wide)
     if (lane == 0) mem.open = a;
     __syncwarp();
 }
-// A warp's loads of a tile, from the vector at `place` on.
+// A lane's loads of a tile.
 struct tile_loads {
-    u64 place;  // of this lane's first vector
+    u64 address;  // of the first vector
     vector v[FLAT];
 };
 
-// What a warp's places count from: a vector; and what there is of the table, as places.
+// Places count elements from the address `origin`, where a vector begins. The table has those from low up to high.
 struct extent {
     u64 origin;
     u32 low, high;
-    bool is_edge;  // some vector of the warp's has elements that are not the table's
+    bool is_edge;  // whole loads would bring elements outside the table
 };
 
-// Asks for the elements from `from` up to `to`, where whole loads may bring others.
+// Starts the loads of the vectors that have the elements from `from` up to `to`; at an edge of the table stage() loads them.
 __device__ __forceinline__ void ask(tile_loads &t, const extent &x, u32 from, u32 to)
 {
     const u32 lane = threadIdx.x % 32, first = from / VEC, many = (to + VEC - 1) / VEC - first;
-    t.place = x.origin + (u64)(first + lane) * LOAD_BYTES;
+    t.address = x.origin + (u64)(first + lane) * LOAD_BYTES;
     if (x.is_edge) return;
 #pragma unroll
     for (u32 i = 0; i < FLAT; i++)
-        if (lane + 32 * i < many) t.v[i] = load_vector(t.place + 32 * i * LOAD_BYTES);
+        if (lane + 32 * i < many) t.v[i] = load_vector(t.address + 32 * i * LOAD_BYTES);
 }
 
-// Has the tile in shared memory, with no marks.
+// Stores the tile and clears its marks.
 __device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, const extent &x)
 {
     const u32 lane = threadIdx.x % 32;
     if (x.is_edge) {
 #pragma unroll 1
         for (u32 i = 0; i < FLAT; i++)
-            mem.tile[i * 32 + lane].v = load_within(t.place + 32 * i * LOAD_BYTES, x.origin + x.low * (u64)sizeof(element), x.origin + x.high * (u64)sizeof(element));
+            mem.tile[i * 32 + lane].v = load_within(t.address + 32 * i * LOAD_BYTES, x.origin + x.low * (u64)sizeof(element), x.origin + x.high * (u64)sizeof(element));
     } else {
 #pragma unroll
         for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
@@ -774,23 +776,28 @@ __device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, con
     __syncwarp();
 }
 
-// Marks the last elements of those of the lane's segments, which end at `ends`, that end behind `from` and up to `to`.
+// Marks the last element of each of the lane's segments, which end at `ends`, that lies from `from` up to `to`. Elements before
+// `from` in its vector end with the mark BATCH + 1.
 __device__ __forceinline__ void mark(tile_memory &mem, const u32 (&ends)[EACH], u32 from, u32 to)
 {
     const u32 lane = threadIdx.x % 32;
-    unsigned char *const marks = (unsigned char *)mem.marks - from / VEC * VEC;
-    if (from % VEC > 0 && lane == 0) marks[from - 1] = BATCH + 1;
+    const u32 start = from / VEC * VEC;
+    unsigned char *const marks = (unsigned char *)mem.marks;
+    if (from > start && lane == 0) marks[from - start - 1] = BATCH + 1;
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
         const u32 last = ends[j] - 1;
-        if (last - from < to - from) marks[last] = 32 * j + lane + 1;
+        if (last - from < to - from) marks[last - start] = 32 * j + lane + 1;
     }
     __syncwarp();
 }
 
 constexpr u32 END = BATCH;  // no segment of the share
+constexpr u32 PLACES = 1u << 30;  // elements that a warp's segments have fewer of, for places in 32 bits
 
-// The first one from `from` on that is long for a warp, or END.
+static_assert(OWN < PLACES, "");
+
+// The first segment from number `from` on that is long for a warp, or END.
 __device__ __noinline__ u32 next_long(const tile_memory &mem, u32 from)
 {
     const u32 lane = threadIdx.x % 32;
@@ -835,15 +842,15 @@ __device__ __noinline__ void reduce_each(const element *input, segments s, u64 b
     }
 }
 
-// Those from base on that mem knows.
+// The long ones of a warp's segments from base on, whose places mem.at has.
 __device__ __noinline__ void reduce_longs(const tile_memory &mem, const element *input, segments s, u64 base, float *output)
 {
 #pragma unroll 1
     for (u32 r = next_long(mem, 0); r < END; r = next_long(mem, r + 1)) reduce_long(input, s, base + r, output);
 }
 
-// A warp's segments from base on, in a table of neighbours. Nothing is done where offsets are seen to decrease, or where
-// places would have more than 32 bits; whether it is.
+// A warp's segments from base on, in a table of neighbours. Returns false, and has written nothing, where offsets decrease,
+// or where the segments span PLACES elements or more.
 __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
                                              float *output)
 {
@@ -853,40 +860,41 @@ __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *in
     const raw_offset begin = load_offset(s, s.begin, 0), behind = load_offset(s, s.begin, s.count);
     i64 next[EACH + 1];
     load_offsets(s, base, n, next);
-    // Places count from the vector on in which the first one begins.
+    // Places count from the vector that has the first element.
     const i64 first = __shfl_sync(ALL, next[0], 0);
-    const u64 begins = (u64)(input + first), origin = begins / LOAD_BYTES * LOAD_BYTES;
-    const u32 skew = (u32)(begins - origin) / (u32)sizeof(element);
+    const u64 address = (u64)(input + first), origin = address / LOAD_BYTES * LOAD_BYTES;
+    const u32 skew = (u32)(address - origin) / (u32)sizeof(element);
     const i64 least = value_of(s, begin), most = value_of(s, behind);
-    bool falls = next[0] < least || next[EACH] > most || (u64)next[EACH] - (u64)first >= 1u << 30, is_long = false;
+    bool falls = next[0] < least || next[EACH] > most;
+    u64 far = (u64)next[EACH] - (u64)first;
     u32 ends[EACH];
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
+        far |= (u64)next[j] - (u64)first;
         ends[j] = (u32)(next[j] - first) + skew;
         mem.at[j * 32 + lane] = ends[j];
     }
-    if (lane == 0) {
-        mem.at[END] = (u32)(next[EACH] - first) + skew;
-        mem.open = 0.0f;
-    }
+    falls |= far >= PLACES;
+    if (lane == 0) mem.at[END] = (u32)(next[EACH] - first) + skew;
     __syncwarp();
+    bool is_long = false;
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
-        const u32 begins = ends[j];
+        const u32 begin = ends[j];
         ends[j] = mem.at[j * 32 + lane + 1];
-        const int count = (int)(ends[j] - begins);
+        const int count = (int)(ends[j] - begin);
         falls |= count < 0;
         is_long |= count > (int)OWN;
-        // No place of a tile.
+        // An empty segment has no last element, and 0 - 1 is no place of a tile.
         if (count == 0) ends[j] = 0;
     }
     if (__any_sync(ALL, falls)) return false;
     is_long = __any_sync(ALL, is_long);
-    extent x = {origin, 0, 1u << 31, false};
+    extent x = {origin, 0, 2 * PLACES, false};
     if (first - least < (i64)skew) x.low = skew - (u32)(first - least);
-    if (most - first < 1u << 30) x.high = (u32)(most - first) + skew;
+    if (most - first < PLACES) x.high = (u32)(most - first) + skew;
     x.is_edge = x.low > 0 || (mem.at[END] + VEC - 1) / VEC * VEC > x.high;
-    // Pieces between long ones, and what is left of one.
+    // Tiles cover what lies between two long segments; `from` is where the next one begins.
     u32 stop = is_long ? next_long(mem, 0) : END;
     u32 from = mem.at[0], end = mem.at[stop];
     tile_loads t;
@@ -896,22 +904,21 @@ __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *in
     };
 #pragma unroll 1
     while (true) {
+        if (lane == 0) mem.open = 0.0f;
         if (from < end) ask(t, x, from, end_of());
 #pragma unroll 1
         while (from < end) {
-            const u32 begins = from, to = end_of();
+            const u32 begin = from, to = end_of();
             stage(mem, t, x);
             from = to;
             if (from < end) ask(t, x, from, end_of());
-            mark(mem, ends, begins, to);
-            reduce_tile(mem, ((to + VEC - 1) / VEC - begins / VEC + 31) / 32 | 1);
+            mark(mem, ends, begin, to);
+            reduce_tile(mem, ((to + VEC - 1) / VEC - begin / VEC + 31) / 32 | 1);
         }
         if (stop == END) break;
         from = mem.at[stop + 1];
         stop = next_long(mem, stop + 1);
         end = mem.at[stop];
-        if (lane == 0) mem.open = 0.0f;
-        __syncwarp();
     }
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
