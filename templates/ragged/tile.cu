@@ -25,6 +25,33 @@ struct tile_memory {
     @{mark_c} marks[32 * FLAT * MARK_WORDS];  // a byte of an element: a segment's last one has its number + 1
 };
 
+// A lane's loads of a tile.
+struct tile_loads {
+    u64 address;  // of its first vector
+    bool is_outside;  // whole loads would bring elements outside the table
+    vector v[FLAT];
+};
+
+// Stores the tile and clears its marks. The table's elements are those from the address `low` up to `high`.
+__device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, u64 low, u64 high)
+{
+    const u32 lane = threadIdx.x % 32;
+//@ if vec > 1 then
+    if (t.is_outside) {
+#pragma unroll 1
+        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = load_within(t.address + i * 32 * LOAD_BYTES, low, high);
+    } else {
+//@ end
+#pragma unroll
+        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
+//@ if vec > 1 then
+    }
+//@ end
+#pragma unroll
+    for (u32 i = 0; i < FLAT * MARK_WORDS; i++) mem.marks[i * 32 + lane] = 0;
+    __syncwarp();
+}
+
 // Sums of the segments that end in the tile, by shares of `wide` vectors. The first lanes have the last shares: values
 // are handed down.
 __device__ __forceinline__ void reduce_tile(tile_memory &mem, u32 wide@{indexed and ", u64 from" or ""}@{given.parameter})

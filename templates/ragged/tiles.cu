@@ -2,48 +2,24 @@
 //@ -- at a time, whatever the lengths. So nothing depends on lengths.
 //@ local place = "i64"
 //@ include "ragged/tile.cu"
-// A warp's loads of a tile, from the element at `from` on.
-struct tile_loads {
-    u64 place;  // of the first vector
-    u32 skew;  // elements of it that stand before `from`
-    bool is_outside;  // whole loads would bring more than the table's elements
-    vector v[FLAT];
+struct packed_loads : tile_loads {
+    u32 skew;  // elements of the tile's first vector that stand before the warp's
 };
 
-__device__ __forceinline__ void ask(tile_loads &t, const element *input, i64 from, i64 behind, u64 low, u64 high@{given.parameter})
+// Starts the loads of a tile, from the element at `from` on; where whole loads would bring others than the table's, stage() loads.
+__device__ __forceinline__ void ask(packed_loads &t, const element *input, i64 from, i64 behind, u64 low, u64 high@{given.parameter})
 {
-    const u64 begin = (u64)(input + from), lane = threadIdx.x % 32;
-    t.place = begin / LOAD_BYTES * LOAD_BYTES;
-    t.skew = (u32)(begin - t.place) / (u32)sizeof(element);
-    const u64 all = (u64)(input + behind), most = t.place + TILE * sizeof(element), stop = all < most ? all : most;
-    t.is_outside = t.place < low || stop + (0 - stop) % LOAD_BYTES > high;
+    const u64 begin = (u64)(input + from), lane = threadIdx.x % 32, first = begin / LOAD_BYTES * LOAD_BYTES;
+    t.address = first + lane * LOAD_BYTES;
+    t.skew = (u32)(begin - first) / (u32)sizeof(element);
+    const u64 all = (u64)(input + behind), most = first + TILE * sizeof(element), stop = all < most ? all : most;
+    t.is_outside = first < low || stop + (0 - stop) % LOAD_BYTES > high;
     if (t.is_outside) return;
 #pragma unroll
     for (u32 i = 0; i < FLAT; i++) {
-        const u64 place = t.place + (i * 32 + lane) * LOAD_BYTES;
-        if (place < stop) t.v[i] = load_vector(place@{given.argument});
+        const u64 address = t.address + i * 32 * LOAD_BYTES;
+        if (address < stop) t.v[i] = load_vector(address@{given.argument});
     }
-}
-
-// Has the tile in shared memory, with no marks.
-__device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, u64 low, u64 high)
-{
-    const u32 lane = threadIdx.x % 32;
-    __syncwarp();
-//@ if vec > 1 then
-    if (t.is_outside) {
-#pragma unroll 1
-        for (u32 i = lane; i < 32 * FLAT; i += 32) mem.tile[i].v = load_within(t.place + i * LOAD_BYTES, low, high);
-    } else {
-//@ end
-#pragma unroll
-        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
-//@ if vec > 1 then
-    }
-//@ end
-#pragma unroll
-    for (u32 i = 0; i < FLAT * MARK_WORDS; i++) mem.marks[i * 32 + lane] = 0;
-    __syncwarp();
 }
 
 // Marks the last elements of the segments that end up to `to`, from number `done` on, which is the first that ends
@@ -175,7 +151,7 @@ __device__ __forceinline__ bool reduce_packed(packed &mem, const segments &s, ed
     const u32 lane = threadIdx.x % 32;
     const u64 low = (u64)(input + mem.dealt.origin);
     const u64 high = low + (mem.dealt.total - s.count * COST) * sizeof(element);
-    tile_loads t;
+    packed_loads t;
     bool is_asked = false;
     i64 next[EACH + 1];
     if (c.first < c.end) load_offsets(s, c.first, c.end - c.first, next);

@@ -119,7 +119,7 @@ __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *in
 #pragma unroll 1
         while (from < end) {
             const u32 begin = from, to = end_of();
-            stage(mem, t, x);
+            stage(mem, t, x.origin + x.low * (u64)sizeof(element), x.origin + x.high * (u64)sizeof(element));
             from = to;
             if (from < end) ask(t, x, from, end_of()@{given.argument});
             mark(mem, ends, begin, to);

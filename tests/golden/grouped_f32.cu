@@ -359,8 +359,7 @@ __device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
     return found;
 }
 
-// What the search compares on its way to a bunch, in four steps: a lane knows a place of each. The last step of all, which
-// tells the bunch's segments apart, is none of these.
+// The offsets that four steps of the search compare before it comes to a bunch: a lane has one of each step.
 struct way {
     raw_offset offset[4];
     bool is_there[4], is_before[4];

@@ -428,8 +428,7 @@ __device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
     return found;
 }
 
-// What the search compares on its way to a bunch, in four steps: a lane knows a place of each. The last step of all, which
-// tells the bunch's segments apart, is none of these.
+// The offsets that four steps of the search compare before it comes to a bunch: a lane has one of each step.
 struct way {
     raw_offset offset[4];
     bool is_there[4], is_before[4];
@@ -664,6 +663,29 @@ struct tile_memory {
     u32 marks[32 * FLAT * MARK_WORDS];  // a byte of an element: a segment's last one has its number + 1
 };
 
+// A lane's loads of a tile.
+struct tile_loads {
+    u64 address;  // of its first vector
+    bool is_outside;  // whole loads would bring elements outside the table
+    vector v[FLAT];
+};
+
+// Stores the tile and clears its marks. The table's elements are those from the address `low` up to `high`.
+__device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, u64 low, u64 high)
+{
+    const u32 lane = threadIdx.x % 32;
+    if (t.is_outside) {
+#pragma unroll 1
+        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = load_within(t.address + i * 32 * LOAD_BYTES, low, high);
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
+    }
+#pragma unroll
+    for (u32 i = 0; i < FLAT * MARK_WORDS; i++) mem.marks[i * 32 + lane] = 0;
+    __syncwarp();
+}
+
 // Sums of the segments that end in the tile, by shares of `wide` vectors. The first lanes have the last shares: values
 // are handed down.
 __device__ __forceinline__ void reduce_tile(tile_memory &mem, u32 wide)
@@ -735,12 +757,6 @@ __device__ __forceinline__ void reduce_tile(tile_memory &mem, u32 wide)
     if (lane == 0) mem.open = a;
     __syncwarp();
 }
-// A lane's loads of a tile.
-struct tile_loads {
-    u64 address;  // of the first vector
-    vector v[FLAT];
-};
-
 // Places count elements from the address `origin`, where a vector begins. The table has those from low up to high.
 struct extent {
     u64 origin;
@@ -753,27 +769,11 @@ __device__ __forceinline__ void ask(tile_loads &t, const extent &x, u32 from, u3
 {
     const u32 lane = threadIdx.x % 32, first = from / VEC, many = (to + VEC - 1) / VEC - first;
     t.address = x.origin + (u64)(first + lane) * LOAD_BYTES;
-    if (x.is_edge) return;
+    t.is_outside = VEC > 1 && x.is_edge;
+    if (t.is_outside) return;
 #pragma unroll
     for (u32 i = 0; i < FLAT; i++)
         if (lane + 32 * i < many) t.v[i] = load_vector(t.address + 32 * i * LOAD_BYTES);
-}
-
-// Stores the tile and clears its marks.
-__device__ __forceinline__ void stage(tile_memory &mem, const tile_loads &t, const extent &x)
-{
-    const u32 lane = threadIdx.x % 32;
-    if (x.is_edge) {
-#pragma unroll 1
-        for (u32 i = 0; i < FLAT; i++)
-            mem.tile[i * 32 + lane].v = load_within(t.address + 32 * i * LOAD_BYTES, x.origin + x.low * (u64)sizeof(element), x.origin + x.high * (u64)sizeof(element));
-    } else {
-#pragma unroll
-        for (u32 i = 0; i < FLAT; i++) mem.tile[i * 32 + lane].v = t.v[i];
-    }
-#pragma unroll
-    for (u32 i = 0; i < FLAT * MARK_WORDS; i++) mem.marks[i * 32 + lane] = 0;
-    __syncwarp();
 }
 
 // Marks the last element of each of the lane's segments, which end at `ends`, that lies from `from` up to `to`. Elements before
@@ -791,7 +791,6 @@ __device__ __forceinline__ void mark(tile_memory &mem, const u32 (&ends)[EACH], 
     }
     __syncwarp();
 }
-
 constexpr u32 END = BATCH;  // no segment of the share
 constexpr u32 PLACES = 1u << 30;  // elements that a warp's segments have fewer of, for places in 32 bits
 
@@ -909,7 +908,7 @@ __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *in
 #pragma unroll 1
         while (from < end) {
             const u32 begin = from, to = end_of();
-            stage(mem, t, x);
+            stage(mem, t, x.origin + x.low * (u64)sizeof(element), x.origin + x.high * (u64)sizeof(element));
             from = to;
             if (from < end) ask(t, x, from, end_of());
             mark(mem, ends, begin, to);
