@@ -117,6 +117,13 @@ function family.default(p, d)
     return c
 end
 
+-- Independent loads in flight of a thread that helps with giants, and whether twice as many leave it half of its registers.
+function family.help_loads(c, dtype)
+    local registers = 65536 // (c.block * c.resident)
+    local loads = registers >= 64 and math.max(c.unroll, 4) or c.unroll
+    return loads, 2 * loads * c.vec * dtype.bytes <= 4 * registers // 2
+end
+
 -- Blocks that help with giants.
 function family.helpers(c, p, d)
     return family.has_giants(p) and d.sm_count * math.max(1, 512 // c.block) or 0

@@ -49,6 +49,7 @@ static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
 //@ include "ragged/tables.cu"
 //@ include "ragged/offsets.cu"
 //@ local fewest, apart = lanes, lanes < 32
+//@ local help_loads, two_tiles = require("grouped/family").help_loads(_ENV, dtype)
 //@ include "ragged/elements.cu"
 //@ -- More than an average block and three average segments together.
 //@ local long, times, looks = "4 * (BLOCK * UNROLL * VEC) < OWN ? OWN : 4 * (BLOCK * UNROLL * VEC)", "(SHARE + 3)", 1

@@ -1,5 +1,5 @@
 //@ -- A thread's share of elements that lie side by side: of a run, which `fewest` threads take at least.
-//@ -- `apart`: there are runs that are APART.
+//@ -- `apart`: there are runs that are APART. `two_tiles`: some are taken by TWO_TILES.
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
@@ -33,12 +33,16 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
     {
         return tile + (rank + i * wide) * (u32)LOAD_BYTES;
     }
+    __device__ __forceinline__ void load_whole(SIZE tile, vector (&v)[N]@{given.parameter}) const
+    {
+#pragma unroll
+        for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
+    }
     // All loads of a tile before the first use; those from stop on are left out.
     __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
         if (!APART && tile + tile_bytes() <= stop) {
-#pragma unroll
-            for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
+            load_whole(tile, v@{given.argument});
             return;
         }
 #pragma unroll
@@ -48,8 +52,8 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
 };
 
 // Takes a run of `count` elements@{indexed and ", the first of which has the index `origin`" or ""}, whose first tile v has: this lane's share.
-// Calls `then` as soon as v is free.
-template <u32 UNROLL, class SIZE, bool APART, class THEN>
+// Calls `then` as soon as v is free.@{two_tiles and " TWO_TILES: the next tile is on its way while one is taken." or ""}
+template <u32 UNROLL, @{two_tiles and "bool TWO_TILES = false, " or ""}class SIZE, bool APART, class THEN>
 __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APART> r, vector (&v)[UNROLL],
                                                      SIZE count@{indexed and ", u64 origin" or ""}, THEN then@{given.parameter})
 {
@@ -85,7 +89,25 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
     }
 //@ end
 
+//@ if two_tiles then
+    if (TWO_TILES) {
+        vector next[UNROLL];
+        const auto take_whole = [&](const vector (&v)[UNROLL]) {
+//@     local whole = true
+//@     include "lib/take_tile.cu"
+            tile += TILE_BYTES;
+        };
+#pragma unroll 1
+        while (tile + 3 * TILE_BYTES <= stop) {
+            r.load_whole(tile + TILE_BYTES, next@{given.argument});
+            take_whole(v);
+            r.load_whole(tile + TILE_BYTES, v@{given.argument});
+            take_whole(next);
+        }
+    }
+//@ end
     while (tile < stop) {
+//@ local whole = false
 //@ if apart then
         if (APART) {
 //@     local many, vectors = "UNROLL", "v"
@@ -123,13 +145,13 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
 }
 
 // The same of a run that nothing is loaded of yet.
-template <u32 UNROLL, class SIZE>
+template <u32 UNROLL, @{two_tiles and "bool TWO_TILES = false, " or ""}class SIZE>
 __device__ __forceinline__ accumulator reduce_run(const element *input, SIZE count@{indexed and ", u64 origin" or ""},
                                                   u32 rank, u32 wide@{given.parameter})
 {
     const run<UNROLL, SIZE> r(input, count, rank, wide);
     vector v[UNROLL];
     r.load_tile(0, v@{given.argument});
-    return reduce_loaded<UNROLL>(r, v, count@{indexed and ", origin" or ""}, [] {}@{given.argument});
+    return reduce_loaded<UNROLL@{two_tiles and ", TWO_TILES" or ""}>(r, v, count@{indexed and ", origin" or ""}, [] {}@{given.argument});
 }
 

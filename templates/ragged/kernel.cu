@@ -82,7 +82,7 @@ static_assert((CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0, "")
 //@ include "ragged/prefix.cu"
 //@ include "ragged/offsets.cu"
 //@ include "ragged/search.cu"
-//@ local fewest, apart = 8, false
+//@ local fewest, apart, two_tiles = 8, false, false
 //@ include "ragged/elements.cu"
 //@ include "ragged/listed.cu"
 //@ include "ragged/short.cu"

@@ -42,6 +42,7 @@ static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0, "");
 //@ include "ragged/tables.cu"
 //@ include "ragged/offsets.cu"
 //@ local fewest, apart = 1, false
+//@ local help_loads, two_tiles = require("grouped/family").help_loads(_ENV, dtype)
 //@ include "ragged/elements.cu"
 //@ local full = true
 //@ include "ragged/batch.cu"

@@ -24,7 +24,7 @@ __device__ __noinline__ u32 next_long(const tile_memory &mem, u32 from)
 __device__ __noinline__ void reduce_long(const element *input, segments s, u64 i, @{result.c} *output@{given.parameter})
 {
     const segment large = segment_of(s, i);
-    if (is_giant(s, i, large.count)) return;
+    if (is_giant(s, i, large.offset, large.count)) return;
     const accumulator share = reduce_run<UNROLL>(elements_of(s, input, i, large), large.count@{indexed and ", 0" or ""}, threadIdx.x % 32, 32@{given.argument});
     const accumulator a = reduce_warp(share@{given.argument});
     if (threadIdx.x % 32 == 0) finish(output, i, a, large.count@{given.argument});

@@ -191,12 +191,16 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
     {
         return tile + (rank + i * wide) * (u32)LOAD_BYTES;
     }
+    __device__ __forceinline__ void load_whole(SIZE tile, vector (&v)[N]) const
+    {
+#pragma unroll
+        for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i));
+    }
     // All loads of a tile before the first use; those from stop on are left out.
     __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]) const
     {
         if (!APART && tile + tile_bytes() <= stop) {
-#pragma unroll
-            for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i));
+            load_whole(tile, v);
             return;
         }
 #pragma unroll
@@ -267,8 +271,9 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, SIZE cou
 // and the table alone, so that nobody waits. A giant that crosses an end of a range has parts in scratch, and whoever
 // leaves the last one combines all, in their order.
 //
-// Helpers are functions that are called, lest those with segments of their own keep registers for them, or worse, store
-// some to memory for each thread.
+// What helpers do is in functions that are called, lest those with segments of their own keep registers for it, or worse,
+// store some to memory for each thread. A block goes through this code once, and waits until each line of it has been
+// fetched: a few hundred instructions less are a microsecond.
 constexpr u32 RANGES_MAX = 16384;  // that scratch has room for
 static_assert(sizeof(accumulator) == 4, "");
 
@@ -279,7 +284,8 @@ constexpr u32 HELP_LOADS = 8;  // independent loads in flight of a thread that h
 constexpr u32 LARGE = 16;
 constexpr u64 WARP_SHARE = 4 * 32 * HELP_LOADS * VEC;
 constexpr u32 LOOKS = 1;  // that a thread takes at once
-constexpr u32 BUNCH = 32;  // segments from one place of the search's last step but one to the next
+constexpr u32 PARTS = sizeof(accumulator) <= 8 ? 8 : 2;  // of a giant, that a lane takes at once
+constexpr u32 BUNCH = 32;  // segments that one look may be at
 constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
 
 // Blocks that take segments of their own, and those in front of them, which help with giants.
@@ -306,12 +312,6 @@ __device__ __forceinline__ int first_shift(u64 count)
     return (63 - __clzll(count | 1)) / 5 * 5;
 }
 
-// Elements of all, and of a range; no ranges where `each` is 0.
-struct ranges {
-    i64 from;  // the offset of the first one
-    u64 total, each, owners;
-};
-
 // Whether segment i ends where the next one begins, by the addresses of the tables.
 __device__ __forceinline__ bool are_neighbours(const segments &s)
 {
@@ -319,23 +319,30 @@ __device__ __forceinline__ bool are_neighbours(const segments &s)
     return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
 }
 
-__device__ __forceinline__ ranges ranges_of(const segments &s)
+// Whether blocks help with the giants of that table. There is a lane for each step of a search among so many segments.
+__device__ __forceinline__ bool are_shared(const segments &s)
 {
-    const duties d = duties_of(s.count);
-    const u32 many = d.helpers < RANGES_MAX ? d.helpers : RANGES_MAX;
-    if (many == 0 || !are_neighbours(s)) return ranges{0, 0, 0, 0};
-    const raw_offset begin = load_offset(s, s.begin, 0), end = load_offset(s, s.begin, s.count);
-    const i64 low = value_of(s, begin), high = value_of(s, end);
-    const u64 between = high > low ? (u64)high - (u64)low : 0, total = between >> 48 ? 0 : between;
-    const u64 each = (total + many - 1) / many;
-    return ranges{low, total, (each + 32 * VEC - 1) / (32 * VEC) * (32 * VEC), d.owners};
+    return duties_of(s.count).helpers > 0 && are_neighbours(s) && s.count >> 32 == 0;
+}
+
+// What lies between the first and the last offset; nothing is shared where that is no element.
+struct span {
+    i64 from;
+    u64 elements;
+};
+
+__device__ __forceinline__ span span_of(const segments &s, const raw_offset &first, const raw_offset &last)
+{
+    const i64 low = value_of(s, first), high = value_of(s, last);
+    const u64 between = high > low ? (u64)high - (u64)low : 0;
+    return span{low, between >> 48 ? 0 : between};
 }
 
 // Whether a segment of `count` elements is too long.
-__device__ __forceinline__ bool is_long(const ranges &r, u64 count)
+__device__ __forceinline__ bool is_long(const segments &s, const span &all, u64 count)
 {
-    if (r.each == 0 || count <= LONG) return false;
-    return count > LONGEST || (double)count * (double)(SHARE * r.owners) > (double)r.total * (SHARE + 3);
+    if (all.elements == 0 || count <= LONG) return false;
+    return count > LONGEST || (double)count * (double)(SHARE * duties_of(s.count).owners) > (double)all.elements * (SHARE + 3);
 }
 
 // Elements from segment i up to segment `end`, or to the last one.
@@ -345,7 +352,8 @@ __device__ __forceinline__ u64 elements_between(const segments &s, u64 i, u64 en
     return high > low ? (u64)high - (u64)low : 0;
 }
 
-// The last segment that begins at or before that offset, by a search: 32 parts at a time. All lanes of a warp.
+// The last segment that begins at or before that offset, by a binary search. Its next five steps look at some of 31 places,
+// which are asked for at once. All lanes of a warp.
 __device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
 {
     const u32 lane = threadIdx.x % 32;
@@ -353,78 +361,35 @@ __device__ __forceinline__ u64 holder_of(const segments &s, i64 target)
 #pragma unroll 1
     for (int shift = first_shift(s.count); shift >= 0; shift -= 5) {
         const u64 at = found + ((u64)(lane + 1) << shift);
-        const bool passes = lane < 31 && at < s.count && offset_at(s, s.begin, at) <= target;
-        found += (u64)(__ffs(~__ballot_sync(ALL, passes)) - 1) << shift;
+        const u32 passed = __ballot_sync(ALL, lane < 31 && at < s.count && offset_at(s, s.begin, at) <= target);
+        u32 part = 0;
+#pragma unroll
+        for (u32 step = 16; step > 0; step /= 2)
+            if (passed >> (part + step - 1) & 1) part += step;
+        found += (u64)part << shift;
     }
     return found;
 }
 
-// The offsets that four steps of the search compare before it comes to a bunch: a lane has one of each step.
-struct way {
-    raw_offset offset[4];
-    bool is_there[4], is_before[4];
-};
-
-// The steps that tell parts of 1 << first segments apart, and of 32, 32^2 and 32^3 times as many.
-__device__ __forceinline__ way load_way(const segments &s, u64 bunch, int first)
+// Whether segment i is a giant: helpers take it, and its owner does not. It is one only if the search leads to it from
+// each of its elements, as it does where offsets do not decrease. Then it leads to one before from those before them,
+// and to one behind from those behind. So all whose ranges have some find it, and no two giants overlap. All lanes of a
+// warp: a lane looks at a step of the search.
+__device__ __noinline__ bool is_giant(segments s, u64 i, u64 offset, u64 count)
 {
-    const u32 lane = threadIdx.x % 32;
-    way w;
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        const int shift = first + 5 * k;
-        const u64 node = bunch >> (shift - 5), at = (node / 32 * 32 + lane + 1) << shift;
-        const u32 part = (u32)node % 32;
-        w.is_before[k] = lane < part;
-        w.is_there[k] = s.count >> shift && lane < 31 && lane <= part && at < s.count;
-        if (w.is_there[k]) w.offset[k] = load_offset(s, s.begin, at);
-    }
-    return w;
-}
-
-// Whether these steps lead to the bunch from all offsets from low up to high, as far as the lane knows.
-__device__ __forceinline__ bool leads(const segments &s, const way &w, i64 low, i64 high)
-{
+    if (count <= LONG || !are_shared(s)) return false;
+    const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
+    const i64 low = (i64)offset, high = low + (i64)count;
+    const u32 step = threadIdx.x % 32;
+    const u64 place = (i >> step | 1) << step;
     bool is_right = true;
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        if (w.is_there[k]) is_right &= w.is_before[k] ? value_of(s, w.offset[k]) <= low : value_of(s, w.offset[k]) >= high;
-    return is_right;
-}
-
-// The giants among a bunch's segments from `first` to `last`, a bit each: helpers take these, and their owners do not. The
-// search leads to a giant from each of its elements, as it does to all segments where offsets do not decrease: then it
-// leads to one before from those before them, and to one behind from those behind. So all whose ranges have some find
-// it, and no two giants overlap. All lanes of a warp.
-__device__ __forceinline__ u32 giants_of(const segments &s, const ranges &r, u64 bunch, u64 first, u64 last)
-{
-    const u32 lane = threadIdx.x % 32;
-    const u64 its = bunch * BUNCH + lane, place = its < s.count ? its : s.count;
-    // All that is looked at is asked for at once.
-    const raw_offset begin = load_offset(s, s.begin, place), end = load_offset(s, s.begin, place < s.count ? place + 1 : place);
-    const way w = load_way(s, bunch, 5);
-    const i64 low = value_of(s, begin), high = value_of(s, end);
-    const u64 count = high > low ? (u64)high - (u64)low : 0;
-    u32 giants = 0;
-#pragma unroll 1
-    for (u32 left = __ballot_sync(ALL, its >= first && its <= last && is_long(r, count)); left; left &= left - 1) {
-        const u32 one = __ffs(left) - 1;
-        const i64 from = __shfl_sync(ALL, low, one), to = __shfl_sync(ALL, high, one);
-        bool is_right = from >= r.from && (u64)to - (u64)r.from <= r.total && leads(s, w, from, to);
-        if (lane > 0 && lane <= one) is_right &= low <= from;
-#pragma unroll 1
-        for (int shift = 25; shift < 64 && s.count >> shift; shift += 20) is_right &= leads(s, load_way(s, bunch, shift), from, to);
-        if (__all_sync(ALL, is_right)) giants |= 1u << one;
+    if (place < s.count) {
+        const i64 its = offset_at(s, s.begin, place);
+        is_right = i >> step & 1 ? its <= low : its >= high;
     }
-    return giants;
-}
-
-// Whether segment i, of `count` elements, is one. All lanes of a warp.
-__device__ __noinline__ bool is_giant(segments s, u64 i, u64 count)
-{
-    if (count <= LONG) return false;
-    const ranges r = ranges_of(s);
-    return is_long(r, count) && giants_of(s, r, i / BUNCH, i, i);
+    const span all = span_of(s, first, last);
+    is_right &= is_long(s, all, count) && low >= all.from && (u64)high - (u64)all.from <= all.elements;
+    return __all_sync(ALL, is_right);
 }
 
 // A helper's share of a giant: of segment `number`, of `whole` elements, those at `from`, which begin with that of index
@@ -435,15 +400,30 @@ struct share {
     u32 first, last;
 };
 
-__device__ __forceinline__ share share_of(const element *input, const segments &s, const ranges &r, u64 i)
+// What a helper knows.
+struct help_memory {
+    span all;
+    u64 each;  // elements of a range
+    u64 ends[2];  // the segments in which its range begins and ends
+    share now[WARPS], large[LARGE];
+    accumulator sum[LARGE];  // of large shares
+    u32 found, many, left[WARPS];
+    unsigned short candidates[LOOKS * BLOCK];  // looks that may have met giants
+};
+
+// A range's share of segment i; no elements where that is no giant.
+__device__ __forceinline__ share share_of(const element *input, const segments &s, const help_memory &mem, u64 i)
 {
     const segment one = segment_of(s, i);
-    const u64 begin = one.offset - (u64)r.from, end = begin + one.count;
-    const u64 from = blockIdx.x * r.each, to = from + r.each;
+    const u64 begin = one.offset - (u64)mem.all.from, end = begin + one.count;
+    const u64 from = blockIdx.x * mem.each, to = from + mem.each;
     const u64 low = begin > from ? begin : from, high = end < to ? end : to;
-    const u64 count = high > low ? high - low : 0;
-    return share{elements_of(s, input, i, one) + (low - begin), i, one.count, count, low - begin, (u32)(begin / r.each),
-                 (u32)((end - 1) / r.each)};
+    share its = {elements_of(s, input, i, one) + (low - begin), i, one.count, 0, low - begin, blockIdx.x, blockIdx.x};
+    if (high <= low || !is_giant(s, i, one.offset, one.count)) return its;
+    its.count = high - low;
+    if (begin < from) its.first = (u32)(begin / mem.each);
+    if (end > to) its.last = (u32)((end - 1) / mem.each);
+    return its;
 }
 
 // Of a range: in one slot what it has of the giant that comes from the one before, in the other what it has of the
@@ -453,7 +433,13 @@ __device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool b
     return (accumulator *)((char *)scratch + 524544) + 2 * range + begins;
 }
 
-// One thread leaves a share of a giant. Whether all others have been left.
+// What a thread has of a share that as many as `wide` take.
+__device__ __noinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide)
+{
+    return reduce_run<HELP_LOADS>(its.from, its.count, rank, wide);
+}
+
+// One thread leaves what a share was combined to. Whether all others of that giant have been left.
 __device__ __forceinline__ bool leave_part(const share &its, accumulator a, void *scratch)
 {
     u32 *const counter = (u32 *)((char *)scratch + 256 + (u64)its.first * 32);
@@ -464,53 +450,100 @@ __device__ __forceinline__ bool leave_part(const share &its, accumulator a, void
     return complete;
 }
 
-// A share of a giant, by a warp or by the block, and where that was the last one, the result.
-template <bool BY_WARP>
-__device__ __forceinline__ void reduce_share(const share &its, void *scratch, float *output)
+// A warp whose lane 0 has what a share was combined to: leaves that, and writes the result of a giant that is complete
+// so. Nobody else waits for it.
+__device__ __noinline__ void leave_share(const share &its, accumulator a, void *scratch, float *output)
 {
-    const u32 rank = BY_WARP ? threadIdx.x % 32 : threadIdx.x, wide = BY_WARP ? 32 : BLOCK;
-    accumulator a = reduce_run<HELP_LOADS>(its.from, its.count, rank, wide);
-    a = BY_WARP ? reduce_warp(a) : reduce_block(a);
-    bool complete = false;
-    if (rank == 0) {
-        const bool alone = its.first == its.last;
-        complete = !alone && leave_part(its, a, scratch);
-        if (alone) finish(output, its.number, a, its.whole);
+    const u32 lane = threadIdx.x % 32;
+    if (its.first != its.last) {
+        if (!__any_sync(ALL, lane == 0 && leave_part(its, a, scratch))) return;
+        __syncwarp();
+        a = 0.0f;
+#pragma unroll 1
+        for (u32 first = its.first; first <= its.last; first += 32 * PARTS) {
+            accumulator parts[PARTS];
+#pragma unroll
+            for (u32 k = 0; k < PARTS; k++) {
+                const u32 range = first + 32 * k + lane;
+                const accumulator *part = part_of(scratch, range, range == its.first);
+                parts[k] = 0.0f;
+                if (range <= its.last) parts[k] = __ldcg(part);
+            }
+#pragma unroll
+            for (u32 k = 0; k < PARTS; k++) a = combine(a, parts[k]);
+        }
+        a = reduce_warp(a);
     }
-    if (BY_WARP ? !__any_sync(ALL, complete) : !__syncthreads_or(complete)) return;
-    __syncwarp();
-    a = 0.0f;
-    for (u32 range = its.first + rank; range <= its.last; range += wide) {
-        const accumulator *part = part_of(scratch, range, range == its.first);
-        a = combine(a, __ldcg(part));
-    }
-    a = BY_WARP ? reduce_warp(a) : reduce_block(a);
-    if (rank == 0) finish(output, its.number, a, its.whole);
+    if (lane == 0) finish(output, its.number, a, its.whole);
 }
-
-// What a helper knows.
-struct help_memory {
-    ranges r;
-    u64 ends[2];  // the segments in which its range begins and ends
-    share now[WARPS], large[LARGE];
-    u32 found, many, left[WARPS];
-    unsigned short candidates[LOOKS * BLOCK];  // looks that may have met giants
-};
 
 // All threads of a block that helps: where it looks. Whether there is anything.
 __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
 {
-    const u32 warp = threadIdx.x / 32;
-    const ranges r = ranges_of(s);
-    const u64 from = blockIdx.x * r.each, to = from + r.each < r.total ? from + r.each : r.total;
-    if (r.each == 0 || blockIdx.x >= RANGES_MAX || from >= r.total) return false;
+    if (!are_shared(s) || blockIdx.x >= RANGES_MAX) return false;
+    const u32 warp = threadIdx.x / 32, helpers = duties_of(s.count).helpers;
+    const u32 many = helpers < RANGES_MAX ? helpers : RANGES_MAX;
+    const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
+    const span all = span_of(s, first, last);
+    const u64 least = (all.elements + many - 1) / many, each = (least + 32 * VEC - 1) / (32 * VEC) * (32 * VEC);
+    const u64 from = blockIdx.x * each, to = from + each < all.elements ? from + each : all.elements;
+    if (from >= all.elements) return false;
     if (warp < 2) {
-        const u64 i = holder_of(s, r.from + (i64)(warp == 0 ? from : to - 1));
+        const u64 i = holder_of(s, all.from + (i64)(warp == 0 ? from : to - 1));
         if (threadIdx.x % 32 == 0) mem.ends[warp] = i;
     }
-    if (threadIdx.x == 0) mem.r = r;
+    if (threadIdx.x == 0) {
+        mem.all = all;
+        mem.each = each;
+    }
     __syncthreads();
     return true;
+}
+
+// All threads of a block that helps: looks at segments from `base` on, and none behind `last`, for what may be giants.
+__device__ __forceinline__ void look(help_memory &mem, const segments &s, u64 base, u32 wide, u64 last)
+{
+    u64 elements[LOOKS] = {};
+#pragma unroll
+    for (u32 k = 0; k < LOOKS; k++) {
+        const u64 i = base + wide * (k * BLOCK + threadIdx.x);
+        if (i <= last) elements[k] = elements_between(s, i, i + wide);
+    }
+#pragma unroll
+    for (u32 k = 0; k < LOOKS; k++)
+        if (is_long(s, mem.all, elements[k]))
+            mem.candidates[atomicAdd(&mem.found, 1)] = (unsigned short)(k * BLOCK + threadIdx.x);
+}
+
+// A warp of a block that helps: takes the shares of giants among `wide` segments from `first` on, but large ones, which it
+// leaves to the block.
+__device__ __forceinline__ void take_shares(help_memory &mem, const element *input, const segments &s, u64 first, u32 wide, u64 last,
+                                            void *scratch, float *output)
+{
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    {
+        const u64 its = first + lane;
+        const bool is_there = its < first + wide && its <= last;
+        const u32 longs = __ballot_sync(ALL, is_there && is_long(s, mem.all, elements_between(s, its, its + 1)));
+        __syncwarp();
+        if (lane == 0) mem.left[warp] = longs;
+        __syncwarp();
+    }
+#pragma unroll 1
+    while (mem.left[warp]) {
+        const share part = share_of(input, s, mem, first + __ffs(mem.left[warp]) - 1);
+        const bool is_large = part.count > mem.each / LARGE && part.count > WARP_SHARE;
+        __syncwarp();
+        if (lane == 0) {
+            mem.left[warp] &= mem.left[warp] - 1;
+            mem.now[warp] = part;
+            if (is_large) mem.large[atomicAdd(&mem.many, 1)] = part;
+        }
+        __syncwarp();
+        if (is_large || part.count == 0) continue;
+        const accumulator a = reduce_share(mem.now[warp], lane, 32);
+        leave_share(mem.now[warp], reduce_warp(a), scratch, output);
+    }
 }
 
 // All threads of a block that helps: its shares of the giants in its range.
@@ -518,57 +551,29 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
 {
     if (!begin_help(mem, s)) return;
     const u32 warp = threadIdx.x / 32;
-    const u64 first_one = mem.ends[0], last_one = mem.ends[1], n = last_one - first_one;
+    const u64 first = mem.ends[0], last = mem.ends[1], n = last - first;
     // A look is at one segment, or, where there are many short ones, at a bunch of them. The search leads to a giant by
     // the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
-    const u32 wide = n > 4 * BLOCK && mem.r.each / (LONG / (2 * BUNCH)) <= n ? BUNCH : 1;
+    const u32 wide = n > 4 * BLOCK && mem.each / (LONG / (2 * BUNCH)) <= n ? BUNCH : 1;
 #pragma unroll 1
-    for (u64 base = first_one / wide * wide; base <= last_one; base += wide * (LOOKS * BLOCK)) {
+    for (u64 base = first / wide * wide; base <= last; base += wide * (LOOKS * BLOCK)) {
         if (threadIdx.x == 0) mem.found = mem.many = 0;
         __syncthreads();
-        {
-            u64 elements[LOOKS] = {};
-#pragma unroll
-            for (u32 k = 0; k < LOOKS; k++) {
-                const u64 i = base + wide * (k * BLOCK + threadIdx.x);
-                if (i <= last_one) elements[k] = elements_between(s, i, i + wide);
-            }
-#pragma unroll
-            for (u32 k = 0; k < LOOKS; k++)
-                if (is_long(mem.r, elements[k]))
-                    mem.candidates[atomicAdd(&mem.found, 1)] = (unsigned short)(k * BLOCK + threadIdx.x);
-        }
+        look(mem, s, base, wide, last);
         __syncthreads();
-        // A warp takes the shares of those that it finds, but large ones, which all take together.
 #pragma unroll 1
-        for (u32 k = warp; k < mem.found; k += WARPS) {
-            const u64 first = base + wide * mem.candidates[k], bunch = first / BUNCH, last = first + wide - 1;
-            {
-                const u32 giants = giants_of(s, mem.r, bunch, first, last < last_one ? last : last_one);
-                __syncwarp();
-                if (threadIdx.x % 32 == 0) mem.left[warp] = giants;
-                __syncwarp();
-            }
-#pragma unroll 1
-            while (mem.left[warp]) {
-                const share part = share_of(input, s, mem.r, bunch * BUNCH + __ffs(mem.left[warp]) - 1);
-                const bool is_large = part.count > mem.r.each / LARGE && part.count > WARP_SHARE;
-                __syncwarp();
-                if (threadIdx.x % 32 == 0) {
-                    mem.left[warp] &= mem.left[warp] - 1;
-                    mem.now[warp] = part;
-                    if (is_large) mem.large[atomicAdd(&mem.many, 1)] = part;
-                }
-                __syncwarp();
-                if (!is_large && part.count > 0) reduce_share<true>(mem.now[warp], scratch, output);
-            }
-        }
+        for (u32 k = warp; k < mem.found; k += WARPS)
+            take_shares(mem, input, s, base + wide * mem.candidates[k], wide, last, scratch, output);
         __syncthreads();
 #pragma unroll 1
         for (u32 k = 0; k < mem.many; k++) {
-            reduce_share<false>(mem.large[k], scratch, output);
+            accumulator a = reduce_share(mem.large[k], threadIdx.x, BLOCK);
+            a = reduce_block(a);
+            if (threadIdx.x == 0) mem.sum[k] = a;
             __syncthreads();
         }
+#pragma unroll 1
+        for (u32 k = warp; k < mem.many; k += WARPS) leave_share(mem.large[k], mem.sum[k], scratch, output);
         __syncthreads();
     }
 }
@@ -621,7 +626,7 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
             const u64 i = base + number;
             if (i >= s.count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
-            if (is_giant(s, i, one.count)) continue;
+            if (is_giant(s, i, one.offset, one.count)) continue;
             accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count, thread, BLOCK);
             a = reduce_block(a);
             if (thread == 0) finish(output, i, a, one.count);

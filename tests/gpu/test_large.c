@@ -5,6 +5,7 @@
 #include "exact.h"
 #include "gpu/stream.h"
 #include "model/scalar.h"
+#include "redtune/list.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
 
@@ -81,33 +82,43 @@ static void check_planted(const large *self, uint64_t count) {
     }
 }
 
+/* With room for that many bytes of results. */
+static void open_large(large *self, const redtune_problem *problem, size_t bytes) {
+    const uint64_t count = problem->count;
+    const size_t element = redtune_dtype_bytes(problem->dtype);
+    CHECK_OK(rdt_test_data_create(problem, count, &self->data, &err), err);
+    CHECK_OK(exact_open(self->data, &self->exact, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, count * element, &self->input, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &self->output, &err), err);
+    CHECK_OK(rdt_buffer_write(gpu.driver, self->input.address, self->data->elements,
+                              self->data->period * element, gpu.stream, &err),
+             err);
+    CHECK_OK(rdt_buffer_repeat(gpu.driver, self->input.address, self->data->period * element,
+                               count * element, gpu.stream, &err),
+             err);
+}
+
+static void close_large(large *self) {
+    rdt_buffer_destroy(&self->output);
+    rdt_buffer_destroy(&self->input);
+    exact_close(self->exact);
+    rdt_test_data_destroy(self->data);
+}
+
 static void check_large(redtune *rt, redtune_op op, redtune_dtype dtype) {
     const uint64_t count = large_count;
-    size_t element = redtune_dtype_bytes(dtype);
     large self = {.rt = rt};
     redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, count};
     redtune_value got;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    CHECK_OK(rdt_test_data_create(&problem, count, &self.data, &err), err);
-    CHECK_OK(exact_open(self.data, &self.exact, &err), err);
-    CHECK_OK(rdt_buffer_create(gpu.driver, count * element, &self.input, &err), err);
-    CHECK_OK(rdt_buffer_create(gpu.driver, 16, &self.output, &err), err);
-    CHECK_OK(rdt_buffer_write(gpu.driver, self.input.address, self.data->elements,
-                              self.data->period * element, gpu.stream, &err),
-             err);
-    CHECK_OK(rdt_buffer_repeat(gpu.driver, self.input.address, self.data->period * element,
-                               count * element, gpu.stream, &err),
-             err);
+    open_large(&self, &problem, sizeof(redtune_value));
     for (uint64_t offset = 0; offset < 2; offset++) {
         redtune_value wanted = exact_value(self.exact, offset, count - offset);
         CHECK_OK(run(&self, offset, count - offset, &got), err);
         check_equal(&self, count - offset, &got, &wanted, offset ? "unaligned" : "aligned");
     }
     if (rdt_test_data_hides(&problem)) check_planted(&self, count);
-    rdt_buffer_destroy(&self.output);
-    rdt_buffer_destroy(&self.input);
-    exact_close(self.exact);
-    rdt_test_data_destroy(self.data);
+    close_large(&self);
 }
 
 static void counts_beyond_32_bits_are_right(void) {
@@ -125,6 +136,83 @@ static void counts_beyond_32_bits_are_right(void) {
         for (size_t j = 0; j < sizeof dtypes / sizeof *dtypes; j++)
             check_large(rt, ops[i], dtypes[j]);
     redtune_close(rt);
+}
+
+/* ---- large segments -------------------------------------------------------------------------- */
+
+enum { SEGMENTS = 300, LARGEST = 100 };
+
+/* Short segments, and among them one of more elements than 32 bits count. */
+static void set_offsets(uint64_t *offset) {
+    offset[0] = 3;
+    for (uint64_t i = 0; i < SEGMENTS; i++)
+        offset[i + 1] = offset[i] + (i == LARGEST ? (UINT64_C(1) << 32) + 77 : i * 7 % 50);
+}
+
+static void check_segments(const large *self, const char *config, uint64_t greatest,
+                           const uint64_t *offset) {
+    redtune_problem problem = self->data->problem;
+    redtune_plan *plan = NULL;
+    const size_t bytes = redtune_dtype_bytes(problem.result);
+    static unsigned char got[SEGMENTS * sizeof(uint64_t)];
+    const CUdeviceptr offsets = self->output.address + sizeof got;
+    problem.outer = SEGMENTS;
+    problem.count = (offset[SEGMENTS] - offset[0]) / SEGMENTS;
+    problem.greatest = greatest;
+    problem.segmented = REDTUNE_SEGMENTED_EACH;
+    problem.config = config;
+    const redtune_segments segments = {.d_in = pointer(self->input.address),
+                                       .count = SEGMENTS,
+                                       .d_begin = pointer(offsets),
+                                       .offset_bytes = 8,
+                                       .d_out = {pointer(self->output.address)}};
+    CHECK_OK(redtune_plan_create(self->rt, &problem, &plan, &err), err);
+    CHECK_OK(redtune_plan_run_segments(plan, &segments, gpu.stream, &err), err);
+    CHECK_OK(rdt_buffer_read(gpu.driver, got, self->output.address, SEGMENTS * bytes, gpu.stream,
+                             &err),
+             err);
+    for (uint64_t i = 0; i < SEGMENTS; i++) {
+        redtune_value value = {0};
+        const uint64_t count = offset[i + 1] - offset[i];
+        const redtune_value wanted = exact_value(self->exact, offset[i], count);
+        memcpy(&value, got + i * bytes, bytes);
+        check_equal(self, count, &value, &wanted, config);
+    }
+    redtune_plan_destroy(plan);
+}
+
+static void segments_beyond_32_bits_are_right(void) {
+    static const char *const configs[] = {
+        "tiled:block=128,vec=16,unroll=4,resident=8",
+        "grouped:block=128,lanes=8,vec=16,unroll=4,resident=8",
+        "ragged:block=128,vec=16,unroll=2,resident=8,unit=tiles",
+        "ragged:block=128,vec=16,unroll=2,resident=8,unit=segments",
+    };
+    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMIN};
+    const uint64_t room = UINT64_C(8) << 30;
+    uint64_t offset[SEGMENTS + 1];
+    if (!gpu.context) SKIP("there is no GPU");
+    if (device_is_simulated(&gpu) || gpu.context->facts.memory_bytes < room)
+        SKIP("it takes a GPU with 8 GiB");
+    set_offsets(offset);
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        large self = {0};
+        redtune_problem problem = {ops[k], REDTUNE_I8, REDTUNE_DTYPE_NONE, offset[SEGMENTS]};
+        CHECK_OK(open_usual(&self.rt), err);
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        open_large(&self, &problem, (SEGMENTS * 2 + 1) * sizeof(uint64_t));
+        CHECK_OK(rdt_buffer_write(gpu.driver,
+                                  self.output.address + SEGMENTS * sizeof(uint64_t), offset,
+                                  sizeof offset, gpu.stream, &err),
+                 err);
+        for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+            check_segments(&self, configs[i], 0, offset);
+            /* One that nobody helps with. */
+            check_segments(&self, configs[i], problem.count / SEGMENTS, offset);
+        }
+        close_large(&self);
+        redtune_close(self.rt);
+    }
 }
 
 /* ---- the same bits --------------------------------------------------------------------------- */
@@ -253,6 +341,7 @@ static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(counts_beyond_32_bits_are_right),
+        FACT(segments_beyond_32_bits_are_right),
         FACT(runs_of_one_plan_give_the_same_bits),
         FACT(every_kernel_of_a_float_sum_gives_the_same_bits),
     };
