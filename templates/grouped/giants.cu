@@ -8,8 +8,8 @@
 // leaves the last one combines all, in their order.
 //
 // What helpers do is in functions that are called, lest those with segments of their own keep registers for it, or worse,
-// store some to memory for each thread. A block goes through this code once, and waits until each line of it has been
-// fetched: a few hundred instructions less are a microsecond.
+// store some to memory for each thread. A block goes through this code once, so it waits for much of it to be fetched: less
+// code is worth as much as fewer looks at the table.
 //@ local accumulators = math.min(scratch.all_words_bytes // scratch.words_bytes, scratch.all_slots_bytes // (2 * acc.bytes))
 constexpr u32 RANGES_MAX = @{accumulators};  // that scratch has room for
 static_assert(sizeof(accumulator) == @{acc.bytes}, "");

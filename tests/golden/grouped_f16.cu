@@ -304,8 +304,8 @@ __device__ __forceinline__ accumulator reduce_run(const element *input, SIZE cou
 // leaves the last one combines all, in their order.
 //
 // What helpers do is in functions that are called, lest those with segments of their own keep registers for it, or worse,
-// store some to memory for each thread. A block goes through this code once, and waits until each line of it has been
-// fetched: a few hundred instructions less are a microsecond.
+// store some to memory for each thread. A block goes through this code once, so it waits for much of it to be fetched: less
+// code is worth as much as fewer looks at the table.
 constexpr u32 RANGES_MAX = 16384;  // that scratch has room for
 static_assert(sizeof(accumulator) == 4, "");
 

@@ -185,8 +185,8 @@ static void segments_beyond_32_bits_are_right(void) {
     static const char *const configs[] = {
         "tiled:block=128,vec=16,unroll=4,resident=8",
         "grouped:block=128,lanes=8,vec=16,unroll=4,resident=8",
-        "ragged:block=128,vec=16,unroll=2,resident=8,unit=tiles",
-        "ragged:block=128,vec=16,unroll=2,resident=8,unit=segments",
+        "ragged:block=128,vec=16,unroll=2,resident=4,unit=tiles",
+        "ragged:block=128,vec=16,unroll=2,resident=4,unit=segments",
     };
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMIN};
     const uint64_t room = UINT64_C(8) << 30;
