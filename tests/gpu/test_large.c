@@ -168,9 +168,9 @@ static void check_segments(const large *self, const char *config, uint64_t great
                                        .d_out = {pointer(self->output.address)}};
     CHECK_OK(redtune_plan_create(self->rt, &problem, &plan, &err), err);
     CHECK_OK(redtune_plan_run_segments(plan, &segments, gpu.stream, &err), err);
-    CHECK_OK(rdt_buffer_read(gpu.driver, got, self->output.address, SEGMENTS * bytes, gpu.stream,
-                             &err),
-             err);
+    CHECK_OK(
+        rdt_buffer_read(gpu.driver, got, self->output.address, SEGMENTS * bytes, gpu.stream, &err),
+        err);
     for (uint64_t i = 0; i < SEGMENTS; i++) {
         redtune_value value = {0};
         const uint64_t count = offset[i + 1] - offset[i];
@@ -201,9 +201,8 @@ static void segments_beyond_32_bits_are_right(void) {
         CHECK_OK(open_usual(&self.rt), err);
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         open_large(&self, &problem, (SEGMENTS * 2 + 1) * sizeof(uint64_t));
-        CHECK_OK(rdt_buffer_write(gpu.driver,
-                                  self.output.address + SEGMENTS * sizeof(uint64_t), offset,
-                                  sizeof offset, gpu.stream, &err),
+        CHECK_OK(rdt_buffer_write(gpu.driver, self.output.address + SEGMENTS * sizeof(uint64_t),
+                                  offset, sizeof offset, gpu.stream, &err),
                  err);
         for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
             check_segments(&self, configs[i], 0, offset);
