@@ -66,7 +66,6 @@ __device__ __forceinline__ accumulator reduce_tile(u64 tile, u64 stop@{given.par
 //@     include "lib/begin_parts.cu"
     const accumulator edge = @{op.identity};
     {
-//@     local whole = false
 //@     include "lib/take_tile.cu"
     }
 //@     include "lib/combine_parts.cu"
@@ -119,7 +118,6 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@ end
 
     while (tile < stop) {
-//@     local whole = false
 //@     include "lib/take_tile.cu"
         tile += (u64)gridDim.x * TILE_BYTES;
         load_tile(v, tile, stop@{given.argument});

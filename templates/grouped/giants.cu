@@ -56,7 +56,8 @@ __device__ __forceinline__ bool are_neighbours(const segments &s)
     return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
 }
 
-// Whether blocks help with the giants of that table. There is a lane for each step of a search among so many segments.
+// Whether blocks help with the giants of that table: not where it has 2^32 segments or more, since a search takes more steps
+// among these than a warp has lanes.
 __device__ __forceinline__ bool are_shared(const segments &s)
 {
     return duties_of(s.count).helpers > 0 && are_neighbours(s) && s.count >> 32 == 0;

@@ -1,4 +1,4 @@
-//@ -- Within a loop over tiles: takes up the vectors v of the tile. Unless it is `whole`, those from stop on are not there.
+//@ -- Within a loop over tiles: takes up the vectors v of the tile. Those from stop on are not there.
 //@ local target, behind = "part", indexed and ", load + i" or ""
 //@ if op.narrow then
 //@     target = "sum"
@@ -6,10 +6,6 @@
 #pragma unroll
         for (u32 j = 0; j < LANES; j++) sum[j] = @{op.narrow.zero};
 //@ end
-//@ if whole then
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) take(@{target}, v[i]@{behind}@{given.argument});
-//@ else
         if (tile + TILE_BYTES <= stop) {
 #pragma unroll
             for (u32 i = 0; i < UNROLL; i++) take(@{target}, v[i]@{behind}@{given.argument});
@@ -18,7 +14,6 @@
             for (u32 i = 0; i < UNROLL; i++)
                 if (place_of(tile, i) < stop) take(@{target}, v[i]@{behind}@{given.argument});
         }
-//@ end
 //@ if op.narrow then
 #pragma unroll
         for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")}@{given.argument});

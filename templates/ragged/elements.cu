@@ -93,8 +93,13 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
     if (TWO_TILES) {
         vector next[UNROLL];
         const auto take_whole = [&](const vector (&v)[UNROLL]) {
-//@     local whole = true
-//@     include "lib/take_tile.cu"
+//@     local many, vectors = "UNROLL", "v"
+            const auto bytes_of = [](SIZE, SIZE) { return 0; };
+            const auto is_there = [](u32, u32) { return true; };
+//@     include "lib/take_some.cu"
+//@     if indexed then
+            load += UNROLL;
+//@     end
             tile += TILE_BYTES;
         };
 #pragma unroll 1
@@ -107,7 +112,6 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
     }
 //@ end
     while (tile < stop) {
-//@ local whole = false
 //@ if apart then
         if (APART) {
 //@     local many, vectors = "UNROLL", "v"

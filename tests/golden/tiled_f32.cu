@@ -230,8 +230,15 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
     if (TWO_TILES) {
         vector next[UNROLL];
         const auto take_whole = [&](const vector (&v)[UNROLL]) {
+            const auto bytes_of = [](SIZE, SIZE) { return 0; };
+            const auto is_there = [](u32, u32) { return true; };
+        {
+            const u32 left = bytes_of(tile, stop);
 #pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
+            for (u32 i = 0; i < UNROLL; i++)
+                if (is_there(i, left))
+                    take(part, v[i]);
+        }
             tile += TILE_BYTES;
         };
 #pragma unroll 1
@@ -403,7 +410,8 @@ __device__ __forceinline__ bool are_neighbours(const segments &s)
     return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
 }
 
-// Whether blocks help with the giants of that table. There is a lane for each step of a search among so many segments.
+// Whether blocks help with the giants of that table: not where it has 2^32 segments or more, since a search takes more steps
+// among these than a warp has lanes.
 __device__ __forceinline__ bool are_shared(const segments &s)
 {
     return duties_of(s.count).helpers > 0 && are_neighbours(s) && s.count >> 32 == 0;
