@@ -622,14 +622,12 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
 __device__ __forceinline__ void load_segments(const segments &s, const element *input, u64 base, segment (&one)[EACH],
                                               const element *(&from)[EACH])
 {
-    raw_offset begin[EACH] = {}, end[EACH];
-    u64 array[EACH] = {};
     const auto number_of = [&](u32 k) { return base + k * GROUPS + threadIdx.x / GROUP; };
     const auto place_of = [&](u32 k) { return number_of(k) < s.count ? number_of(k) : base; };
     const auto set = [&](u32 k, i64 low, i64 high) {
         one[k] = segment{(u64)low, number_of(k) < s.count && high > low ? (u64)(high - low) : 0, false};
     };
-    // The table of most, by few instructions: a thread has hardly more to do for such segments.
+    // The table of most, by few instructions: a thread has hardly more to do for short segments.
     if (s.wide && !s.end && !s.arrays) {
         i64 low[EACH], high[EACH];
 #pragma unroll
@@ -645,16 +643,20 @@ __device__ __forceinline__ void load_segments(const segments &s, const element *
         }
         return;
     }
+    // No branch stands between the loads: it would wait for those before it.
+    u64 array[EACH] = {};
+    raw_offset begin[EACH], end[EACH];
+    const u64 ends = s.end ? s.end : s.begin + (4 << s.wide);
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {
-        const u64 i = place_of(k);
-        if (s.begin) begin[k] = load_offset(s, s.begin, i);
-        end[k] = s.end ? load_offset(s, s.end, i) : load_offset(s, s.begin, i + 1);
-        if (s.arrays) array[k] = ((const u64 *)s.arrays)[i];
+        if (s.arrays) array[k] = ((const u64 *)s.arrays)[place_of(k)];
+        begin[k] = load_offset(s, s.begin ? s.begin : ends, place_of(k));
+        end[k] = load_offset(s, ends, place_of(k));
     }
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {
-        const i64 low = value_of(s, begin[k]);
+        i64 low = value_of(s, begin[k]);
+        if (!s.begin) low = 0;
         from[k] = s.arrays ? (const element *)array[k] + (s.end ? low : 0) : input + low;
         set(k, low, value_of(s, end[k]));
     }
