@@ -376,7 +376,9 @@ constexpr u32 LARGE = 16;
 constexpr u64 WARP_SHARE = 4 * 32 * HELP_LOADS * VEC;
 constexpr u32 LOOKS = 4;  // that a thread takes at once
 constexpr u32 PARTS = sizeof(accumulator) <= 8 ? 8 : 2;  // of a giant, that a lane takes at once
-constexpr u32 BUNCH = 32;  // segments that one look may be at
+constexpr u32 BUNCH = 32;  // segments of a look, where there are many
+constexpr u32 TABLE_LOOKS = BLOCK < 256 ? 256 / BLOCK : 1;  // of a thread at a small table
+constexpr u32 WINDOW_LOOKS = BLOCK < 512 ? 512 / BLOCK : 1;  // of a thread at the segments about a place
 constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
 
 // Blocks that take segments of their own, and those in front of them, which help with giants.
@@ -569,10 +571,61 @@ __device__ __noinline__ void leave_share(const share &its, accumulator a, void *
     if (lane == 0) finish(output, its.number, a, its.whole);
 }
 
-// All threads of a block that helps: where it looks. Whether there is anything.
+// A thread's share of LOOKS * BLOCK looks at the segments from `begin` up to `end`: whether some are long. A look is at
+// `wide` segments, a power of two: the search leads to a giant by the first and the last offset of such a bunch, so that no
+// bunch is shorter than a giant in it.
+template <u32 LOOKS>
+__device__ __forceinline__ bool has_long(const segments &s, const span &all, u64 begin, u64 end, u64 wide)
+{
+    raw_offset low[LOOKS], high[LOOKS];
+#pragma unroll
+    for (u32 k = 0; k < LOOKS; k++) {
+        const u64 i = begin + wide * (k * BLOCK + threadIdx.x);
+        low[k] = load_offset(s, s.begin, i < end ? i : end);
+        high[k] = load_offset(s, s.begin, i + wide < end ? i + wide : end);
+    }
+    bool has = false;
+#pragma unroll
+    for (u32 k = 0; k < LOOKS; k++) {
+        const i64 from = value_of(s, low[k]), to = value_of(s, high[k]);
+        has |= to > from && is_long(s, all, (u64)to - (u64)from);
+    }
+    return has;
+}
+
+// All threads of a block that helps: whether a small table has no giant. They look at the whole table, and wait for nothing
+// before that.
+__device__ __forceinline__ bool are_all_short(const segments &s)
+{
+    constexpr u32 MANY = BLOCK * TABLE_LOOKS;
+    if (s.count > 8 * MANY) return false;
+    const u32 wide = 1 << (32 - __clz(((u32)s.count - 1) / MANY));
+    return !__syncthreads_or(has_long<TABLE_LOOKS>(s, span{0, 1}, 0, s.count, wide));
+}
+
+// All threads of a block that helps: whether the segments of its range are not long and about where they would be if all were
+// of one length. They look at those about the `middle` of the range, and whether the search leads there: where lengths
+// are alike nothing is searched. The first warp has the range's first element as `target`, the second one its last.
+__device__ __forceinline__ bool are_short(const segments &s, const span &all, u64 middle, i64 target)
+{
+    constexpr u32 WINDOW = BLOCK * WINDOW_LOOKS;
+    if (s.count > WINDOW / 4 * (u64)duties_of(s.count).helpers) return false;
+    const u64 guess = (u64)((double)middle / (double)all.elements * (double)s.count);
+    const u64 begin = guess > WINDOW / 2 ? guess - WINDOW / 2 : 0;
+    const u64 end = begin + WINDOW < s.count ? begin + WINDOW : s.count;
+    // A search leads to `bound` or behind it if what its steps find on the way to `bound`, a lane each, is no less as a number.
+    const u32 warp = threadIdx.x / 32, step = threadIdx.x % 32;
+    const u64 bound = warp == 0 ? begin : end, place = (bound >> step | 1) << step;
+    const raw_offset its = load_offset(s, s.begin, place < s.count ? place : 0);
+    const bool has = has_long<WINDOW_LOOKS>(s, all, begin, end, 1);
+    const u32 found = __ballot_sync(ALL, place < s.count && value_of(s, its) <= target);
+    return __syncthreads_and(!has && (warp == 0 ? found >= begin : warp > 1 || found < end));
+}
+
+// All threads of a block that helps: where it looks. Whether there may be anything.
 __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
 {
-    if (!are_shared(s) || blockIdx.x >= RANGES_MAX) return false;
+    if (!are_shared(s) || blockIdx.x >= RANGES_MAX || are_all_short(s)) return false;
     const u32 warp = threadIdx.x / 32, helpers = duties_of(s.count).helpers;
     const u32 many = helpers < RANGES_MAX ? helpers : RANGES_MAX;
     const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
@@ -580,8 +633,10 @@ __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
     const u64 least = (all.elements + many - 1) / many, each = (least + 32 * VEC - 1) / (32 * VEC) * (32 * VEC);
     const u64 from = blockIdx.x * each, to = from + each < all.elements ? from + each : all.elements;
     if (from >= all.elements) return false;
+    const i64 target = all.from + (i64)(warp == 0 ? from : to - 1);
+    if (are_short(s, all, (from + to) / 2, target)) return false;
     if (warp < 2) {
-        const u64 i = holder_of(s, all.from + (i64)(warp == 0 ? from : to - 1));
+        const u64 i = holder_of(s, target);
         if (threadIdx.x % 32 == 0) mem.ends[warp] = i;
     }
     if (threadIdx.x == 0) {
@@ -615,7 +670,7 @@ __device__ __forceinline__ void take_shares(help_memory &mem, const element *inp
     const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     {
         const u64 its = first + lane;
-        const bool is_there = its < first + wide && its <= last;
+        const bool is_there = lane < wide && its <= last;
         const u32 longs = __ballot_sync(ALL, is_there && is_long(s, mem.all, elements_between(s, its, its + 1)));
         __syncwarp();
         if (lane == 0) mem.left[warp] = longs;
@@ -644,8 +699,7 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
     if (!begin_help(mem, s)) return;
     const u32 warp = threadIdx.x / 32;
     const u64 first = mem.ends[0], last = mem.ends[1], n = last - first;
-    // A look is at one segment, or, where there are many short ones, at a bunch of them. The search leads to a giant by
-    // the first and the last offset of its bunch, so that no bunch is shorter than a giant in it.
+    // A look is at one segment, or, where there are many short ones, at a bunch of them.
     const u32 wide = n > 4 * BLOCK && mem.each / (LONG / (2 * BUNCH)) <= n ? BUNCH : 1;
 #pragma unroll 1
     for (u64 base = first / wide * wide; base <= last; base += wide * (LOOKS * BLOCK)) {

@@ -131,6 +131,44 @@ static void check_giants(int turns) {
     }
 }
 
+/* A giant that a binary search finds from each of its elements, among offsets that rise slowly but
+ * for the places of the search behind it: what others look at there may seem to have no giant. */
+static void set_hidden(uint64_t count, uint64_t giant) {
+    now.kind = FALLING;
+    now.form = OFFSETS;
+    now.wide = draw(2);
+    now.count = count;
+    now.elements = ELEMENTS_MAX;
+    for (uint64_t i = 0; i <= count; i++)
+        now.begin[i] =
+            i <= giant ? i : giant + (ELEMENTS_MAX - giant) * (i - giant) / (count - giant);
+    for (uint64_t step = 1; step < count; step *= 2) {
+        const uint64_t place = (giant / step | 1) * step;
+        if (place > giant && place < count) now.begin[place] = ELEMENTS_MAX;
+    }
+    for (uint64_t i = 0; i < count; i++) now.end[i] = now.begin[i + 1];
+}
+
+static void hidden_giants_are_right(void) {
+    enum { EACH = 40 };
+    static const kernel one = {"grouped", "block=64,lanes=8,vec=1,unroll=1,resident=16"};
+    if (!gpu.context) SKIP("there is no GPU");
+    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
+    rdt_test_data *data = NULL;
+    subject self;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    const rdt_point point = find_point(&problem, one.family, one.config);
+    CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
+    for (uint64_t count = 300; count < SEGMENTS_MAX; count += 300)
+        for (int i = 0; i < EACH && !check_state.failed; i++) {
+            set_hidden(count, draw(count / 2));
+            check_tables(&self, data);
+        }
+    subject_close(&self);
+    rdt_test_data_destroy(data);
+}
+
 static void giants_are_right(void) {
     enum { SIMULATED = 24, TURNS = 200 };
     if (!gpu.context) SKIP("there is no GPU");
@@ -171,10 +209,8 @@ static void every_config_is_right(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(long_segments_are_right),
-        FACT(giants_are_right),
-        FACT(few_giants_are_right),
-        FACT(every_config_is_right),
+        FACT(long_segments_are_right), FACT(giants_are_right),      FACT(hidden_giants_are_right),
+        FACT(few_giants_are_right),    FACT(every_config_is_right),
     };
     return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
 }
