@@ -90,13 +90,15 @@ local defaults = {
     { bytes = 767, block = 128, lanes = 8, load = 16, unroll = 2, resident = 16 },
     { bytes = 3071, block = 128, lanes = 8, load = 16, unroll = 8, resident = 8 },
     { bytes = 6143, block = 256, lanes = 16, load = 16, unroll = 4, resident = 6 },
-    { bytes = 49151, block = 128, lanes = 128, load = 16, unroll = 4, resident = 12 },
+    { bytes = 12287, block = 128, lanes = 128, load = 16, unroll = 4, resident = 12 },
     { bytes = math.huge, block = 128, lanes = 128, load = 16, unroll = 8, resident = 8 },
 }
 
 function family.default(p, d)
     local bytes = p.count * p.dtype.bytes
     local row = limits.row_of(defaults, bytes)
+    -- An average of unknown lengths may be one of longer segments and empty ones.
+    if row.lanes == 128 and family.has_giants(p) then row = defaults[#defaults] end
     -- Elements of one byte: more than half of a short segment would stand before its first wide load and behind its last.
     local load = p.dtype.bytes == 1 and bytes < 192 and math.min(8, row.load) or row.load
     local c = { block = row.block, lanes = row.lanes, segments = row.segments or 1, vec = math.max(1, load // p.dtype.bytes),
@@ -109,7 +111,6 @@ function family.default(p, d)
     if c.lanes > 4 then c.segments = 1 end
     -- Neighbours are in the same lines, which L1 has when the next load wants them.
     c.load = c.lanes < 4 and "plain" or "no_allocate"
-    if c.lanes == 128 and p.outer < 16 * d.sm_count then c.unroll, c.resident = 8, 8 end
     -- A thread of an op with large accumulators needs registers for these, too.
     if limits.accumulator_bytes(p, d) > 8 then
         c.segments, c.unroll, c.resident = 1, math.min(c.unroll, 4), math.min(c.resident, 4)
