@@ -9,7 +9,7 @@
  * Sizes: 5434 arrays, of which every other one has 1536 to 4536 elements, as norms and biases, and
  * the others 64 to 664 rows of 1536, both drawn evenly by the generator below: 1.54 G elements, as
  * in a model of 1.5 B parameters. --sizes prints them, one a line, as redtune --list and
- * lists_torch.py read them. Times are the median of 5 rounds of 12 calls one after the other on one
+ * lists_torch.py read them. Times are the median of 5 rounds of 48 calls one after the other on one
  * stream. Exits with 1 where the norm is wrong: all elements are 1. */
 #include "calls.cuh"
 #include <cmath>

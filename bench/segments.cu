@@ -5,7 +5,7 @@
  *         -Lbuild/release -lredtune
  *     segments [CONFIG]
  *
- * Prints a row per table: microseconds of a call, the median of 5 times 12 calls one after the
+ * Prints a row per table: microseconds of a call, the median of 5 times 48 calls one after the
  * other on one stream. Inputs below 160 MB have copies, so that no call finds its own in L2. "all"
  * is the time of reading elements and offsets and of writing results at the rate of "read", "said"
  * that of a problem that says what the median and greatest lengths are.
