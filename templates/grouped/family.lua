@@ -37,14 +37,16 @@ function family.has_giants(p)
 end
 
 -- The default of tables of many segments, unless the problem says that their lengths differ widely. Where it says
--- nothing, the default is "ragged" for large inputs of short segments and for segments of more than 128 KiB. It is also
--- "ragged" for one-byte elements from 384 bytes on. A tune finds out about others. A problem of one segment does not
--- say how many there are, and one of no elements not how long they are.
-function family.yields(p)
+-- nothing, the default is "ragged" for large inputs of short segments and for segments of more than 256 KiB, or 128 KiB
+-- where large accumulators leave a thread fewer loads. It is also "ragged" for one-byte elements from 384 bytes on. A tune
+-- finds out about others. A problem of one segment does not say how many there are, and one of no elements not how long
+-- they are.
+function family.yields(p, d)
     local bytes = p.count * p.dtype.bytes
     if p.outer > 1 and p.outer < 256 or bytes == 0 and p.greatest == 0 then return true end
     if p.dtype.bytes == 1 and bytes >= 384 then return true end
-    if p.greatest == 0 then return bytes > 1 << 17 or ragged.takes_any_lengths(p) end
+    local most = limits.accumulator_bytes(p, d) > 8 and 1 << 17 or 1 << 18
+    if p.greatest == 0 then return bytes > most or ragged.takes_any_lengths(p) end
     return family.has_giants(p)
 end
 
@@ -85,20 +87,21 @@ end
 local defaults = {
     { bytes = 47, block = 128, lanes = 1, segments = 2, load = 4, unroll = 4, resident = 16 },
     { bytes = 95, block = 128, lanes = 1, segments = 2, load = 16, unroll = 4, resident = 8 },
-    { bytes = 191, block = 128, lanes = 2, load = 16, unroll = 2, resident = 16 },
+    { bytes = 159, block = 128, lanes = 2, load = 16, unroll = 2, resident = 16 },
     { bytes = 383, block = 128, lanes = 4, load = 16, unroll = 2, resident = 16 },
     { bytes = 767, block = 128, lanes = 8, load = 16, unroll = 2, resident = 16 },
     { bytes = 3071, block = 128, lanes = 8, load = 16, unroll = 8, resident = 8 },
     { bytes = 6143, block = 256, lanes = 16, load = 16, unroll = 4, resident = 6 },
     { bytes = 12287, block = 128, lanes = 128, load = 16, unroll = 4, resident = 12 },
-    { bytes = math.huge, block = 128, lanes = 128, load = 16, unroll = 8, resident = 8 },
+    { bytes = 49151, block = 128, lanes = 128, load = 16, unroll = 8, resident = 8 },
+    { bytes = math.huge, block = 256, lanes = 256, load = 16, unroll = 8, resident = 4 },
 }
 
 function family.default(p, d)
     local bytes = p.count * p.dtype.bytes
     local row = limits.row_of(defaults, bytes)
-    -- An average of unknown lengths may be one of longer segments and empty ones.
-    if row.lanes == 128 and family.has_giants(p) then row = defaults[#defaults] end
+    -- An average of unknown lengths may be one of longer segments and empty ones, or of short ones and giants.
+    if row.lanes >= 128 and family.has_giants(p) and bytes <= 1 << 17 then row = defaults[#defaults - 1] end
     -- Elements of one byte: more than half of a short segment would stand before its first wide load and behind its last.
     local load = p.dtype.bytes == 1 and bytes < 192 and math.min(8, row.load) or row.load
     local c = { block = row.block, lanes = row.lanes, segments = row.segments or 1, vec = math.max(1, load // p.dtype.bytes),
@@ -109,6 +112,9 @@ function family.default(p, d)
         c.lanes = 2 * c.lanes
     end
     if c.lanes > 4 then c.segments = 1 end
+    -- Where all blocks start at once, half as many take less time to.
+    local start_at_once = p.outer > 0 and p.outer < 16 * d.sm_count
+    if row.lanes == 128 and row.unroll == 8 and start_at_once then c.block, c.resident = 256, 4 end
     -- Neighbours are in the same lines, which L1 has when the next load wants them.
     c.load = c.lanes < 4 and "plain" or "no_allocate"
     -- A thread of an op with large accumulators needs registers for these, too.
