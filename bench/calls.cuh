@@ -43,8 +43,8 @@ struct call_times {
     double gpu_us, host_us;
 };
 
-// The median of 5 rounds of 48 calls one after the other, after 3: of fewer, the host's time for the
-// first one would count. A call is given its number in the round.
+// The median of 5 rounds of 48 calls one after the other, after 3. With fewer calls the time
+// until the first one is on the GPU would count. A call is given its number in the round.
 template <class Call> call_times time_calls(Call call) {
     constexpr int ROUNDS = 5, CALLS = 48;
     cudaEvent_t begin, end;

@@ -84,6 +84,7 @@ function family.useful(c, p, d)
 end
 
 -- Each is for segments of at most `bytes` bytes on average, by loads of at most `load` bytes: what was fastest on an H200.
+local long = { bytes = 49151, block = 128, lanes = 128, load = 16, unroll = 8, resident = 8 }
 local defaults = {
     { bytes = 47, block = 128, lanes = 1, segments = 2, load = 4, unroll = 4, resident = 16 },
     { bytes = 95, block = 128, lanes = 1, segments = 2, load = 16, unroll = 4, resident = 8 },
@@ -93,15 +94,15 @@ local defaults = {
     { bytes = 3071, block = 128, lanes = 8, load = 16, unroll = 8, resident = 8 },
     { bytes = 6143, block = 256, lanes = 16, load = 16, unroll = 4, resident = 6 },
     { bytes = 12287, block = 128, lanes = 128, load = 16, unroll = 4, resident = 12 },
-    { bytes = 49151, block = 128, lanes = 128, load = 16, unroll = 8, resident = 8 },
+    long,
     { bytes = math.huge, block = 256, lanes = 256, load = 16, unroll = 8, resident = 4 },
 }
 
 function family.default(p, d)
     local bytes = p.count * p.dtype.bytes
     local row = limits.row_of(defaults, bytes)
-    -- An average of unknown lengths may be one of longer segments and empty ones, or of short ones and giants.
-    if row.lanes >= 128 and family.has_giants(p) and bytes <= 1 << 17 then row = defaults[#defaults - 1] end
+    -- Where lengths may differ widely, an average may be one of longer segments and empty ones, or of short ones and giants.
+    if row.lanes >= 128 and family.has_giants(p) and bytes <= 1 << 17 then row = long end
     -- Elements of one byte: more than half of a short segment would stand before its first wide load and behind its last.
     local load = p.dtype.bytes == 1 and bytes < 192 and math.min(8, row.load) or row.load
     local c = { block = row.block, lanes = row.lanes, segments = row.segments or 1, vec = math.max(1, load // p.dtype.bytes),
@@ -112,9 +113,8 @@ function family.default(p, d)
         c.lanes = 2 * c.lanes
     end
     if c.lanes > 4 then c.segments = 1 end
-    -- Where all blocks start at once, half as many take less time to.
-    local start_at_once = p.outer > 0 and p.outer < 16 * d.sm_count
-    if row.lanes == 128 and row.unroll == 8 and start_at_once then c.block, c.resident = 256, 4 end
+    -- Few segments: a launch of half as many blocks takes less time.
+    if row == long and p.outer > 1 and p.outer < 16 * d.sm_count then c.block, c.resident = 256, 4 end
     -- Neighbours are in the same lines, which L1 has when the next load wants them.
     c.load = c.lanes < 4 and "plain" or "no_allocate"
     -- A thread of an op with large accumulators needs registers for these, too.

@@ -217,49 +217,52 @@ __device__ __noinline__ void leave_share(const share &its, accumulator a, void *
     if (lane == 0) finish(output, its.number, a, its.whole@{given.argument});
 }
 
-// A thread's share of LOOKS * BLOCK looks at the segments from `begin` up to `end`: whether some are long. A look is at
+// A thread's share of PER_THREAD * BLOCK looks at the segments from `begin` up to `end`: whether some are long. A look is at
 // `wide` segments, a power of two: the search leads to a giant by the first and the last offset of such a bunch, so that no
 // bunch is shorter than a giant in it.
-template <u32 LOOKS>
+template <u32 PER_THREAD>
 __device__ __forceinline__ bool has_long(const segments &s, const span &all, u64 begin, u64 end, u64 wide)
 {
-    raw_offset low[LOOKS], high[LOOKS];
+    raw_offset low[PER_THREAD], high[PER_THREAD];
 #pragma unroll
-    for (u32 k = 0; k < LOOKS; k++) {
+    for (u32 k = 0; k < PER_THREAD; k++) {
         const u64 i = begin + wide * (k * BLOCK + threadIdx.x);
         low[k] = load_offset(s, s.begin, i < end ? i : end);
         high[k] = load_offset(s, s.begin, i + wide < end ? i + wide : end);
     }
     bool has = false;
 #pragma unroll
-    for (u32 k = 0; k < LOOKS; k++) {
+    for (u32 k = 0; k < PER_THREAD; k++) {
         const i64 from = value_of(s, low[k]), to = value_of(s, high[k]);
         has |= to > from && is_long(s, all, (u64)to - (u64)from);
     }
     return has;
 }
 
-// All threads of a block that helps: whether a small table has no giant. They look at the whole table, and wait for nothing
-// before that.
-__device__ __forceinline__ bool are_all_short(const segments &s)
+// All threads of a block that helps: whether a look at a small table shows that it has no giant. Nothing is waited for before
+// that, so all are taken to be one element: any of more than LONG is long then.
+__device__ __forceinline__ bool table_has_none(const segments &s)
 {
     constexpr u32 MANY = BLOCK * TABLE_LOOKS;
+    constexpr span LEAST = {0, 1};
     if (s.count > 8 * MANY) return false;
     const u32 wide = 1 << (32 - __clz(((u32)s.count - 1) / MANY));
-    return !__syncthreads_or(has_long<TABLE_LOOKS>(s, span{0, 1}, 0, s.count, wide));
+    return !__syncthreads_or(has_long<TABLE_LOOKS>(s, LEAST, 0, s.count, wide));
 }
 
-// All threads of a block that helps: whether the segments of its range are not long and about where they would be if all were
-// of one length. They look at those about the `middle` of the range, and whether the search leads there: where lengths
-// are alike nothing is searched. The first warp has the range's first element as `target`, the second one its last.
-__device__ __forceinline__ bool are_short(const segments &s, const span &all, u64 middle, i64 target)
+// All threads of a block that helps: whether a look at the segments about where its range would be, if all were of one
+// length, shows that the range has nothing of a giant. It does if none of these is long, and the search leads to them both
+// from the range's first element, the first warp's `target`, and from its last one, the second warp's: then it leads to
+// them from each element between, and so to every giant there. Not where ranges have too many segments for that.
+__device__ __forceinline__ bool range_has_none(const segments &s, const span &all, u64 middle, i64 target)
 {
     constexpr u32 WINDOW = BLOCK * WINDOW_LOOKS;
     if (s.count > WINDOW / 4 * (u64)duties_of(s.count).helpers) return false;
     const u64 guess = (u64)((double)middle / (double)all.elements * (double)s.count);
     const u64 begin = guess > WINDOW / 2 ? guess - WINDOW / 2 : 0;
     const u64 end = begin + WINDOW < s.count ? begin + WINDOW : s.count;
-    // A search leads to `bound` or behind it if what its steps find on the way to `bound`, a lane each, is no less as a number.
+    // A search leads to `bound` or behind it if and only if what its steps find on the way to `bound`, a lane each, is no less
+    // as a number.
     const u32 warp = threadIdx.x / 32, step = threadIdx.x % 32;
     const u64 bound = warp == 0 ? begin : end, place = (bound >> step | 1) << step;
     const raw_offset its = load_offset(s, s.begin, place < s.count ? place : 0);
@@ -271,7 +274,7 @@ __device__ __forceinline__ bool are_short(const segments &s, const span &all, u6
 // All threads of a block that helps: where it looks. Whether there may be anything.
 __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
 {
-    if (!are_shared(s) || blockIdx.x >= RANGES_MAX || are_all_short(s)) return false;
+    if (!are_shared(s) || blockIdx.x >= RANGES_MAX || table_has_none(s)) return false;
     const u32 warp = threadIdx.x / 32, helpers = duties_of(s.count).helpers;
     const u32 many = helpers < RANGES_MAX ? helpers : RANGES_MAX;
     const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
@@ -280,7 +283,7 @@ __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
     const u64 from = blockIdx.x * each, to = from + each < all.elements ? from + each : all.elements;
     if (from >= all.elements) return false;
     const i64 target = all.from + (i64)(warp == 0 ? from : to - 1);
-    if (are_short(s, all, (from + to) / 2, target)) return false;
+    if (range_has_none(s, all, (from + to) / 2, target)) return false;
     if (warp < 2) {
         const u64 i = holder_of(s, target);
         if (threadIdx.x % 32 == 0) mem.ends[warp] = i;

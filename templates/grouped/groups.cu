@@ -9,7 +9,7 @@ __device__ __forceinline__ void load_segments(const segments &s, const element *
     const auto set = [&](u32 k, i64 low, i64 high) {
         one[k] = segment{(u64)low, number_of(k) < s.count && high > low ? (u64)(high - low) : 0, false};
     };
-    // The table of most, by few instructions: a thread has hardly more to do for short segments.
+    // The table of most, by few instructions.
     if (s.wide && !s.end && !s.arrays) {
         i64 low[EACH], high[EACH];
 #pragma unroll
@@ -25,7 +25,7 @@ __device__ __forceinline__ void load_segments(const segments &s, const element *
         }
         return;
     }
-    // No branch stands between the loads: it would wait for those before it.
+    // No jump stands between the loads: the compiler has it wait for those before it.
     u64 array[EACH] = {};
     raw_offset begin[EACH], end[EACH];
     const u64 ends = s.end ? s.end : s.begin + (4 << s.wide);

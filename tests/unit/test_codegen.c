@@ -195,7 +195,11 @@ static void segments_have_the_default_of_their_lengths(void) {
                  {REDTUNE_F32, 1 << 20, 4, 0, 0, "grouped", "lanes=1,segments=2,vec=1"},
                  {REDTUNE_F32, 1 << 24, 4, 0, 4, "grouped", "lanes=1,segments=2,vec=1"},
                  {REDTUNE_F32, 300, 4, 4, 4, "grouped", "lanes=4,"},
-                 {REDTUNE_F32, 0, 4096, 0, 0, "grouped", "lanes=128"}, /* of any number */
+                 {REDTUNE_F32, 0, 4096, 0, 0, "grouped", "block=128,lanes=128"}, /* of any number */
+                 {REDTUNE_F32, 1024, 4096, 0, 0, "grouped", "block=256,lanes=128"},
+                 {REDTUNE_F32, 4096, 1 << 14, 0, 0, "grouped", "block=128,lanes=128"},
+                 {REDTUNE_F32, 4096, 1 << 14, 0, 1 << 14, "grouped", "block=256,lanes=256"},
+                 {REDTUNE_F32, 1024, 1 << 16, 0, 0, "grouped", "block=256,lanes=256"},
                  {REDTUNE_F32, 0, 100, 0, 0, "tiled", ""},
                  {REDTUNE_F32, 0, 4, 0, 0, "ragged", "unit=segments"},
                  {REDTUNE_F32, 0, 1 << 20, 0, 0, "ragged", "unit=segments"},
