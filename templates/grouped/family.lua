@@ -83,8 +83,9 @@ function family.useful(c, p, d)
     return bytes <= 8 * tile or c.lanes >= 256
 end
 
--- Each is for segments of at most `bytes` bytes on average, by loads of at most `load` bytes: what was fastest on an H200.
 local long = { bytes = 49151, block = 128, lanes = 128, load = 16, unroll = 8, resident = 8 }
+
+-- Each is for segments of at most `bytes` bytes on average, by loads of at most `load` bytes: what was fastest on an H200.
 local defaults = {
     { bytes = 47, block = 128, lanes = 1, segments = 2, load = 4, unroll = 4, resident = 16 },
     { bytes = 95, block = 128, lanes = 1, segments = 2, load = 16, unroll = 4, resident = 8 },
