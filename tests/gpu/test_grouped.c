@@ -20,26 +20,31 @@ typedef struct kernel {
     const char *family, *config;
 } kernel;
 
-static void check_long(redtune_problem problem, kernel one) {
-    enum { TURNS = 4 };
+/* A kernel, with the tables that set(0), set(1), ... leave in `now`. */
+static void check_turns(redtune_problem problem, kernel one, int turns, void (*set)(int turn)) {
     rdt_test_data *data = NULL;
     subject self;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     const rdt_point point = find_point(&problem, one.family, one.config);
     CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
     CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
-    for (int i = 0; i < TURNS && !check_state.failed; i++) {
-        if (i)
-            set_long(1 + draw(40), 1 + draw(ELEMENTS_MAX), ENDS + (form)draw(LIST - ENDS));
-        else
-            set_equal(1 + draw(3), 4000, false);
+    for (int i = 0; i < turns && !check_state.failed; i++) {
+        set(i);
         check_tables(&self, data);
     }
     subject_close(&self);
     rdt_test_data_destroy(data);
 }
 
+static void set_long_turn(int turn) {
+    if (turn)
+        set_long(1 + draw(40), 1 + draw(ELEMENTS_MAX), ENDS + (form)draw(LIST - ENDS));
+    else
+        set_equal(1 + draw(3), 4000, false);
+}
+
 static void long_segments_are_right(void) {
+    enum { TURNS = 4 };
     static const kernel kernels[] = {{"grouped", "block=128,lanes=8,unroll=1"},
                                      {"grouped", "block=128,lanes=32,unroll=2"},
                                      {"grouped", "block=128,lanes=128"},
@@ -55,8 +60,8 @@ static void long_segments_are_right(void) {
     if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         for (size_t k = 0; k < sizeof classes / sizeof *classes && !check_state.failed; k++)
-            check_long(segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false),
-                       kernels[i]);
+            check_turns(segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false),
+                        kernels[i], TURNS, set_long_turn);
 }
 
 /* Lengths at which a segment begins to be long for a group or a block, to take one more piece of
@@ -95,6 +100,8 @@ static void set_giants(bool falls) {
     for (uint64_t i = 0; i < now.count; i++) now.end[i] = now.begin[i + 1];
 }
 
+static void set_giants_turn(int turn) { set_giants(turn % 3 == 2); }
+
 static void check_giants(int turns) {
     static const kernel kernels[] = {
         {"grouped", "block=64,lanes=8,vec=4,unroll=1,resident=16"},
@@ -113,21 +120,9 @@ static void check_giants(int turns) {
          k++) {
         if (!subject_is_of_part(k)) continue;
         draw_from(k);
-        redtune_problem problem = segments_of(classes[k / KERNELS].op, classes[k / KERNELS].dtype,
-                                              REDTUNE_DTYPE_NONE, false);
-        rdt_test_data *data = NULL;
-        subject self;
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        const rdt_point point =
-            find_point(&problem, kernels[k % KERNELS].family, kernels[k % KERNELS].config);
-        CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
-        CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
-        for (int i = 0; i < turns && !check_state.failed; i++) {
-            set_giants(i % 3 == 2);
-            check_tables(&self, data);
-        }
-        subject_close(&self);
-        rdt_test_data_destroy(data);
+        check_turns(segments_of(classes[k / KERNELS].op, classes[k / KERNELS].dtype,
+                                REDTUNE_DTYPE_NONE, false),
+                    kernels[k % KERNELS], turns, set_giants_turn);
     }
 }
 
@@ -149,24 +144,17 @@ static void set_hidden(uint64_t count, uint64_t giant) {
     for (uint64_t i = 0; i < count; i++) now.end[i] = now.begin[i + 1];
 }
 
+static void set_hidden_turn(int turn) {
+    const uint64_t count = 300 * (1 + (uint64_t)turn % 9);
+    set_hidden(count, draw(count / 2));
+}
+
 static void hidden_giants_are_right(void) {
-    enum { EACH = 40 };
+    enum { TURNS = 360 };
     static const kernel one = {"grouped", "block=64,lanes=8,vec=1,unroll=1,resident=16"};
     if (!gpu.context) SKIP("there is no GPU");
-    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
-    rdt_test_data *data = NULL;
-    subject self;
-    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    const rdt_point point = find_point(&problem, one.family, one.config);
-    CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
-    CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
-    for (uint64_t count = 300; count < SEGMENTS_MAX; count += 300)
-        for (int i = 0; i < EACH && !check_state.failed; i++) {
-            set_hidden(count, draw(count / 2));
-            check_tables(&self, data);
-        }
-    subject_close(&self);
-    rdt_test_data_destroy(data);
+    check_turns(segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false), one, TURNS,
+                set_hidden_turn);
 }
 
 static void giants_are_right(void) {
