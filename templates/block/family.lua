@@ -4,6 +4,8 @@
 -- In the functions below, c is a config (parameters with labels hold their label), p a problem
 -- (op, dtype, count, bytes) and d a device (sm_count, threads_per_block, threads_per_sm, ...).
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "block",
@@ -11,18 +13,16 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
-    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load" },
-    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
-    { name = "load", labels = { "no_allocate", "plain", "streaming" },
-      doc = "the path of a load: past L1, through it, or marked as used once" },
+    params.block,
+    params.vec,
+    params.unroll,
+    params.streaming_load,
     { name = "tail", labels = { "shuffle", "shared" },
       doc = "how a block combines its threads: warp shuffles, or shared memory down to one warp" },
     { name = "finish", labels = { "single", "poll", "ticket", "two_pass", "cluster" },
       doc = "how blocks are combined: there is one only, by the first, the last, a second launch, "
           .. "or by the first of a thread block cluster" },
-    { name = "per_sm", values = { 1, 2, 4, 8, 16, 32, 64 }, launch = true,
-      doc = "blocks per multiprocessor at most" },
+    params.with(params.many_per_sm, { doc = params.dealt_per_sm.doc }),
 }
 
 -- A family may have yields(p, d), too: whether the defaults of other families go before its own.
@@ -30,9 +30,11 @@ function family.serves(p)
     return p.layout == "whole"
 end
 
-local function tile(c)
-    return c.block * c.vec * c.unroll
-end
+local shape = shapes.of {
+    results = function() return 1 end,
+    tile = function(c) return c.block * c.vec * c.unroll end,
+}
+local tile, tiles, input_bytes = shape.tile, shape.tiles, shapes.input_bytes
 
 -- Blocks of a grid whatever the count; nil: as many as there are tiles.
 local function blocks_always(c)
@@ -42,14 +44,6 @@ end
 -- What there is scratch for.
 local function blocks_max(c, p, d)
     return math.min(d.blocks_max, limits.room(c, p, d))
-end
-
-local function input_bytes(p)
-    return p.count * limits.element_bytes(p)
-end
-
-local function tiles(c, p)
-    return (p.count + tile(c) - 1) // tile(c)
 end
 
 -- Whether a config is right for a class of problems, whatever their extents, and this device; if not,
@@ -79,7 +73,7 @@ function family.useful(c, p, d)
     local bytes = c.vec * p.dtype.bytes
     if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end
     -- One multiprocessor of all takes what is far more than it holds.
-    if c.finish == "single" then return input_bytes(p) <= 256 * 1024 end
+    if c.finish == "single" then return shapes.fits_one_block(p) end
     -- So do few; and what is less, one takes as soon.
     if c.finish == "cluster" then
         return input_bytes(p) > 16 * 1024 and input_bytes(p) <= 256 * 1024
@@ -150,14 +144,12 @@ end
 
 -- How the kernel is launched.
 function family.launch(c, p, d)
-    return {
-        threads = c.block,
+    return shapes.launch(c, p, d, {
         tile = tile(c),
         blocks_max = blocks_always(c) or math.min(c.per_sm * d.sm_count, blocks_max(c, p, d)),
         cluster = c.finish == "cluster" and limits.cluster_blocks or nil,
         final_threads = c.finish == "two_pass" and c.block or 0,
-        overlap = limits.overlap(p, d),
-    }
+    })
 end
 
 return family

@@ -5,6 +5,8 @@
 -- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
 -- elements each on average.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 local ragged = require "ragged/family"
 
 local family = {
@@ -13,14 +15,13 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
+    params.middle_block,
     { name = "lanes", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512 }, doc = "threads per segment" },
     { name = "segments", values = { 1, 2, 4 }, doc = "segments that a group takes at once" },
-    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load" },
-    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
-    { name = "resident", values = { 2, 4, 6, 8, 12, 16 },
-      doc = "blocks that a multiprocessor has registers for, at least" },
-    limits.load,
+    params.vec,
+    params.unroll,
+    params.with(params.resident, { values = { 2, 4, 6, 8, 12, 16 } }),
+    params.load,
 }
 
 local function tile_bytes(c, p)
@@ -42,7 +43,7 @@ end
 -- finds out about others. A problem of one segment does not say how many there are, and one of no elements not how long
 -- they are.
 function family.yields(p, d)
-    local bytes = p.count * p.dtype.bytes
+    local bytes = shapes.result_bytes(p)
     if p.outer > 1 and p.outer < 256 or bytes == 0 and p.greatest == 0 then return true end
     if p.dtype.bytes == 1 and bytes >= 384 then return true end
     local most = limits.accumulator_bytes(p, d) > 8 and 1 << 17 or 1 << 18
@@ -50,25 +51,18 @@ function family.yields(p, d)
     return family.has_giants(p)
 end
 
-function family.allowed(c, p, d)
-    if c.lanes > c.block then
-        return false, "lanes=%d, and block=%d: a segment's threads are of one block", c.lanes, c.block
-    end
-    if c.segments > 1 and c.lanes > 32 then
-        return false, "segments=%d and lanes=%d: groups of more than a warp take one at a time", c.segments, c.lanes
-    end
-    if c.block * c.resident > 2048 then
-        return false, "block=%d and resident=%d leave a thread fewer than 32 registers", c.block, c.resident
-    end
-    return limits.allowed(c, p, d)
+local function takes_one_by_several_warps(c)
+    if c.segments == 1 or c.lanes <= 32 then return true end
+    return false, "segments=%d and lanes=%d: groups of more than a warp take one at a time", c.segments, c.lanes
 end
 
-function family.distinct(c, p, d)
-    return c.vec <= math.max(1, p.count)
-end
+family.allowed = limits.all(limits.has_lanes("segment"), takes_one_by_several_warps, limits.has_registers(32),
+                            limits.allowed)
+
+family.distinct = shapes.has_narrow_loads
 
 function family.useful(c, p, d)
-    local bytes, tile = p.count * p.dtype.bytes, tile_bytes(c, p)
+    local bytes, tile = shapes.result_bytes(p), tile_bytes(c, p)
     local load = c.vec * p.dtype.bytes
     -- Short segments are seldom aligned: of narrow loads fewer elements have to be taken one by one.
     local may_be_narrow = load >= 4 and bytes < 96 or load >= 8 and p.dtype.bytes == 1 and bytes < 192
@@ -100,7 +94,7 @@ local defaults = {
 }
 
 function family.default(p, d)
-    local bytes = p.count * p.dtype.bytes
+    local bytes = shapes.result_bytes(p)
     local row = limits.row_of(defaults, bytes)
     -- Where lengths may differ widely, an average may be one of longer segments and empty ones, or of short ones and giants.
     if row.lanes >= 128 and family.has_giants(p) and bytes <= 1 << 17 then row = long end
@@ -138,15 +132,12 @@ function family.helpers(c, p, d)
 end
 
 function family.launch(c, p, d)
-    return {
-        threads = c.block,
+    return shapes.launch(c, p, d, {
         results = c.block // c.lanes * c.segments,
         tile = math.max(1, tile_bytes(c, p) // p.dtype.bytes),
         blocks_max = 1 + family.helpers(c, p, d),
-        final_threads = 0,
         segments = true,
-        overlap = limits.overlap(p, d),
-    }
+    })
 end
 
 return family

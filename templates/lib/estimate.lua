@@ -11,6 +11,7 @@
 --
 -- As in block/family.lua, c is a config, p a problem and d a device. Times are in ns.
 local limits = require "lib/limits"
+local bytes_of = require("lib/shape").input_bytes
 
 local estimate = {}
 
@@ -48,10 +49,6 @@ local function resident(c, d, registers)
     local at_most = REGISTERS // c.block
     registers = math.min(255, at_most, (registers + 7) // 8 * 8)
     return math.max(1, math.min(d.threads_per_sm // c.block, REGISTERS // (c.block * registers)))
-end
-
-local function bytes_of(p)
-    return 1.0 * p.count * p.inner * p.outer * limits.element_bytes(p)
 end
 
 -- Whether the first round's values are in L2 when it begins.
@@ -179,7 +176,7 @@ function estimate.improve(family, c, p, d, steps)
     if least < CALL + bytes_of(p) / rate_of(d) / d.sm_count then return c end
     local other = copy(family, c)
     local function try()
-        local finishes = steps.finishes and finishes_of(other, p, d, family.sets(other, p)) or { c }
+        local finishes = steps.finishes and finishes_of(other, p, d, family.shape.sets(other, p)) or { c }
         for _, as in ipairs(finishes) do
             other.finish, other.per_sm = as.finish, as.per_sm
             local time = family.time(other, p, d)

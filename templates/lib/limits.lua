@@ -1,16 +1,8 @@
--- Limits: what the rules of the families share. As in block/family.lua, c is a config, p a problem
--- and d a device.
+-- Limits: what a device has room for, and what of it a config takes. As in block/family.lua, c is a config, p a
+-- problem and d a device.
 local operands = require "lib/operands"
 
 local limits = {}
-
--- The loads of a thread, and the blocks where several share what they make (lib/splits.cu).
-limits.load = { name = "load", labels = { "no_allocate", "plain" },
-    doc = "the path of a load: past L1, or through it" }
-limits.finish = { name = "finish", labels = { "single", "poll", "ticket" },
-    doc = "how blocks that share results are combined: there are none, by the last, by any" }
-limits.per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
-    doc = "blocks per multiprocessor at most, if they share results" }
 
 -- Blocks of a cluster: as many as every GPU that has clusters runs side by side.
 limits.cluster_blocks = 8
@@ -23,7 +15,7 @@ function limits.row_of(rows, bytes)
 end
 
 -- Whether the kernel waits for the one before it, as the templates say, so that it may be launched
--- earlier. An indexed op of a whole array of 4 MiB lost 0.3 us by it (docs/benchmarks.md).
+-- earlier. An indexed op of a whole array of 4 MiB lost 0.3 us by it (docs/notebook/ideas.md).
 local LOSES_ABOVE, LOSES_UP_TO = 1 << 20, 8 << 20
 
 function limits.overlap(p, d)
@@ -54,8 +46,13 @@ end
 
 -- What blocks that share what they make keep in shared memory beside their values: the flag of
 -- lib/splits.cu, and what aligns it.
-function limits.shared_bytes_to_finish(c)
+local function shared_bytes_to_finish(c)
     return c.finish == "ticket" and 16 or 0
+end
+
+-- Bytes of shared memory of a block that combines so many accumulators there.
+function limits.shared_bytes_of(c, p, d, values)
+    return values * limits.accumulator_bytes(p, d) + shared_bytes_to_finish(c)
 end
 
 -- The bytes of the slot that a launch leaves its accumulator in, if it is asked to.
@@ -114,15 +111,60 @@ function limits.is_short(p, d)
     return made_of(p, d).acc.halves <= 8
 end
 
--- Whether the device can run such loads and blocks; if not, why not.
+-- A rule that holds where all of these do, asked in their order: it refuses as the first of them that does.
+function limits.all(rule, next_rule, ...)
+    if not next_rule then return rule end
+    local others = limits.all(next_rule, ...)
+    return function(c, p, d)
+        local yes, text, v1, v2, v3, v4, v5 = rule(c, p, d)
+        if not yes then return false, text, v1, v2, v3, v4, v5 end
+        return others(c, p, d)
+    end
+end
+
+-- Rules: as the rule `allowed` of a family, which says why not.
+
+function limits.has_threads(c, p, d)
+    if c.block <= d.threads_per_block then return true end
+    return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
+end
+
+-- Blocks that share no result are as many as there are sets of these.
+function limits.has_per_sm(c, p)
+    if c.finish ~= "single" or c.per_sm == 1 then return true end
+    return false, "finish=single has one block%s: add per_sm=1", p.layout == "whole" and "" or " for each result"
+end
+
+-- That threads have so many registers.
+function limits.has_registers(least)
+    local most = 65536 // least
+    return function(c)
+        if c.block * c.resident <= most then return true end
+        return false, "block=%d and resident=%d leave a thread fewer than %d registers", c.block, c.resident, least
+    end
+end
+
+-- That the threads of a group are of one block; whose: what a group takes.
+function limits.has_lanes(whose)
+    return function(c)
+        if c.lanes <= c.block then return true end
+        return false, "lanes=%d, and block=%d: a %s's threads are of one block", c.lanes, c.block, whose
+    end
+end
+
+-- That a block has that much shared memory; `text` has the parameters that it follows from, whose values are behind it.
+function limits.has_shared(d, bytes, text, v1, v2, v3)
+    if bytes <= d.shared_bytes_per_block then return true end
+    return false, text .. " take %d bytes of shared memory, of %d", v1, v2, v3, bytes, d.shared_bytes_per_block
+end
+
+-- Whether the device can run such loads and blocks.
 function limits.allowed(c, p, d)
     if c.vec * p.dtype.bytes > 16 then
         return false, "vec=%d of %s is %d bytes, and a load takes 16 at most",
             c.vec, p.dtype.name, c.vec * p.dtype.bytes
     end
-    if c.block > d.threads_per_block then
-        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
-    end
+    if c.block > d.threads_per_block then return limits.has_threads(c, p, d) end
     if part_bytes(p, d) > 0 and shared_bytes(c, p, d) > d.shared_bytes_per_block then
         return false, "block=%d takes %d bytes of shared memory for the sums of its threads, and a "
             .. "block has %d", c.block, shared_bytes(c, p, d), d.shared_bytes_per_block
@@ -133,11 +175,7 @@ function limits.allowed(c, p, d)
         end
         return limits.has_cluster(c, p, d)
     end
-    if c.finish == "single" and c.per_sm ~= 1 then
-        return false, "finish=single has one block%s: add per_sm=1",
-            p.layout == "whole" and "" or " for each result"
-    end
-    return true
+    return limits.has_per_sm(c, p)
 end
 
 -- How many values scratch has room for.
@@ -149,86 +187,6 @@ end
 -- Bytes of an element of each input.
 function limits.element_bytes(p)
     return (p.op.inputs or 1) * p.dtype.bytes
-end
-
--- How many blocks a launch with splits has at most; each leaves `values` values in scratch.
-local function blocks_max(c, p, d, values)
-    if c.finish == "single" then return 1 end
-    local room = limits.room(c, p, d) // values
-    return math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room))
-end
-
--- Blocks that wait for others at most: half of the multiprocessors, so that there is room for
--- those they wait for in whatever order blocks start.
-local function waiting_max(c, d)
-    return c.finish == "poll" and math.max(1, d.sm_count // 2) or nil
-end
-
-local function divide_up(a, b)
-    return (a + b - 1) // b
-end
-
--- How many blocks share a set of results, of `sets` sets of `tiles` tiles each: rdt_launch_splits.
--- A block leaves `values` values.
-function limits.splits(c, p, d, sets, tiles, values)
-    if c.finish == "single" or sets > (waiting_max(c, d) or sets) or tiles < 2 then return 1 end
-    local most = blocks_max(c, p, d, values) // math.max(1, sets)
-    if most < 2 then return 1 end
-    local rounds = divide_up(tiles, most)
-    return rounds > 2 and most or divide_up(tiles, rounds)
-end
-
--- Whether blocks share sets of results in a way of their own; splits(c) says how many do.
-function limits.distinct(c, splits)
-    if c.finish == "single" then return true end
-    local n = splits(c)
-    if n < 2 or c.per_sm == 1 then return n > 1 end
-    local per_sm = c.per_sm
-    c.per_sm = per_sm // 2
-    local fewer = splits(c)
-    c.per_sm = per_sm
-    return n > fewer
-end
-
--- Whether a config may be the fastest for `sets` sets of results, by how blocks share them.
-function limits.useful(c, p, d, sets)
-    if c.finish == "single" then
-        -- Few multiprocessors of all have to do, and much.
-        local bytes = p.count * p.dtype.bytes
-        return 8 * sets >= d.sm_count or sets * bytes <= 64 * 1024
-            or p.layout == "rows" and bytes <= 128 * 1024
-    end
-    if sets >= 8 * d.sm_count then return false end -- enough blocks as it is
-    -- A ticket costs two round trips to memory more than words.
-    if c.finish == "ticket" and sets <= d.sm_count // 2 then return false end
-    return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
-end
-
--- The config, with a finish and per_sm added, for a default that has `sets` sets of results, of
--- `tiles` tiles each: enough threads that the loads in flight fill the memory's pipeline. What is
--- short is split only where multiprocessors would have nothing to do.
-function limits.finished(c, d, sets, tiles, splits)
-    c.finish = sets <= d.sm_count // 2 and "poll" or "ticket"
-    c.per_sm = math.min(16, math.max(1, 1024 // c.block))
-    local enough = tiles >= 32 and 4 * d.sm_count or 3 * d.sm_count // 2
-    if sets < enough and splits(c) > 1 then return c end
-    c.finish, c.per_sm = "single", 1
-    return c
-end
-
--- The launch of blocks that make `results` results at a time, of `tile` elements each, and leave
--- `results` values.
-function limits.launch(c, p, d, results, tile)
-    return {
-        threads = c.block,
-        results = results,
-        columns = p.layout == "columns",
-        tile = tile,
-        blocks_max = blocks_max(c, p, d, results),
-        waiting_max = waiting_max(c, d),
-        final_threads = 0,
-        overlap = limits.overlap(p, d),
-    }
 end
 
 return limits

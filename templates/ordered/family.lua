@@ -7,6 +7,8 @@
 -- The functions below are those of block/family.lua. A problem of rows has p.outer of them, of
 -- p.count elements each.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "ordered",
@@ -15,21 +17,18 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
+    params.block,
     { name = "lanes", values = { 32, 64, 128, 256 },
       doc = "threads that share a chunk of 4 KiB: a group" },
-    { name = "chunks", values = { 1, 2, 4, 8 },
-      doc = "chunks that a group takes one after the other, at least" },
-    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    params.with(params.chunks, { doc = "chunks that a group takes one after the other, at least" }),
+    params.unroll,
     { name = "resident", values = { 512, 1024, 1536, 2048 },
       doc = "threads that a multiprocessor has registers for, at least" },
-    { name = "load", labels = { "no_allocate", "plain", "streaming" },
-      doc = "the path of a load: past L1, through it, or marked as used once" },
+    params.streaming_load,
     { name = "rows", values = { 1, 2, 4, 8 }, doc = "rows that a block makes one after the other" },
     { name = "finish", labels = { "single", "poll", "ticket" },
       doc = "how blocks are combined: there is one only, by the last of all, by the last to come" },
-    { name = "per_sm", values = { 1, 2, 4, 8, 16, 32, 64 }, launch = true,
-      doc = "blocks per multiprocessor at most, if they share results" },
+    params.many_per_sm,
 }
 
 local CHUNK_BYTES <const>, CHUNK_LOADS <const>, BLOCKS <const> = 4096, 256, 16
@@ -40,26 +39,12 @@ function family.serves(p)
         or p.layout == "rows" and 2 * p.count * p.dtype.bytes >= CHUNK_BYTES
 end
 
--- The elements of a node, where no more chunks are needed for each.
-local function node(c, p)
-    return c.block // c.lanes * c.chunks * (CHUNK_BYTES // p.dtype.bytes)
-end
-
-local function nodes(c, p)
-    return (p.count + node(c, p) - 1) // node(c, p)
-end
-
-local function sets(c, p)
-    return (p.outer + c.rows - 1) // c.rows
-end
-
-local function splits(c, p, d)
-    return limits.splits(c, p, d, sets(c, p), nodes(c, p), 1)
-end
-
-local function input_bytes(p)
-    return p.count * p.outer * limits.element_bytes(p)
-end
+-- A tile is a node, of the elements that it has where no more chunks are needed for each.
+local shape = shapes.of {
+    results = function(c) return c.rows end,
+    tile = function(c, p) return c.block // c.lanes * c.chunks * (CHUNK_BYTES // p.dtype.bytes) end,
+}
+local node, nodes, sets, input_bytes = shape.tile, shape.tiles, shape.sets, shapes.input_bytes
 
 -- Two sets of the values of threads that share chunks, and of groups and warps.
 local function shared_bytes(c, p, d)
@@ -71,10 +56,7 @@ local function has_room(c, p, d)
     return shared_bytes(c, p, d) <= d.shared_bytes_per_block
 end
 
-function family.allowed(c, p, d)
-    if c.block > d.threads_per_block then
-        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
-    end
+local function fits(c, p, d)
     if c.resident > d.threads_per_sm then
         return false, "resident=%d, and the device has %d threads per multiprocessor", c.resident,
             d.threads_per_sm
@@ -96,12 +78,10 @@ function family.allowed(c, p, d)
     if c.rows > 1 and (p.layout == "whole" or c.finish ~= "single") then
         return false, "rows=%d, and blocks make one result only: add rows=1", c.rows
     end
-    if c.finish == "single" and c.per_sm ~= 1 then
-        return false, "finish=single has one block%s: add per_sm=1",
-            p.layout == "whole" and "" or " for each result"
-    end
     return true
 end
+
+family.allowed = limits.all(limits.has_threads, fits, limits.has_per_sm)
 
 function family.distinct(c, p, d)
     -- No chunks for half of the groups, or of those that each takes.
@@ -110,7 +90,7 @@ function family.distinct(c, p, d)
     if c.resident % c.block > 0 or c.resident > BLOCKS * c.block then return false end
     if p.layout == "rows" then
         if c.finish == "single" then return c.chunks == 1 and (c.rows == 1 or c.rows < 2 * p.outer) end
-        return limits.distinct(c, function(at) return splits(at, p, d) end)
+        return shape.distinct(c, p, d)
     end
     if c.finish == "single" then return true end
     local wanted = nodes(c, p)
@@ -134,7 +114,7 @@ local function is_useful_for_rows(c, p, d)
     if c.block < 256 and 32 * p.count > c.block * 16 * node({ block = 32, lanes = 32, chunks = 1 }, p) then
         return false
     end
-    return c.load ~= "streaming" and limits.useful(c, p, d, sets(c, p))
+    return c.load ~= "streaming" and shape.useful(c, p, d)
 end
 
 function family.useful(c, p, d)
@@ -148,7 +128,7 @@ function family.useful(c, p, d)
         return false
     end
     if p.layout == "rows" then return is_useful_for_rows(c, p, d) end
-    if c.finish == "single" then return input_bytes(p) <= 256 * 1024 end
+    if c.finish == "single" then return shapes.fits_one_block(p) end
     -- One multiprocessor of all has few loads in flight, or blocks come and go.
     if nodes(c, p) > 64 * d.sm_count and c.block * c.unroll < 1024 then return false end
     return c.per_sm * c.block <= 16 * d.threads_per_sm
@@ -184,7 +164,7 @@ local function default_of_rows(p, d)
     local c = { block = 32, lanes = 32, chunks = 1, unroll = p.dtype.bytes < 4 and 8 or 4, rows = 1,
                 load = "no_allocate" }
     while c.block < 512 and 4 * node(c, p) <= p.count do c.block = 2 * c.block end
-    limits.finished(c, d, sets(c, p), nodes(c, p), function(at) return splits(at, p, d) end)
+    shape.finished(c, p, d)
     while c.finish == "single" and c.rows < 4 and c.block < 128 and sets(c, p) >= 64 * d.sm_count do
         c.rows = 2 * c.rows
     end
@@ -207,14 +187,11 @@ function family.default(p, d)
 end
 
 function family.launch(c, p, d)
-    if p.layout == "rows" then return limits.launch(c, p, d, c.rows, node(c, p)) end
-    return {
-        threads = c.block,
+    if p.layout == "rows" then return shape.launch(c, p, d) end
+    return shapes.launch(c, p, d, {
         tile = node(c, p),
         blocks_max = c.finish == "single" and 1 or math.min(c.per_sm * d.sm_count, d.blocks_max),
-        final_threads = 0,
-        overlap = limits.overlap(p, d),
-    }
+    })
 end
 
 return family

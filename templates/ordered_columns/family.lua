@@ -6,6 +6,8 @@
 -- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
 -- of p.count elements each, p.step apart.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "ordered_columns",
@@ -14,14 +16,13 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
-    { name = "width", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256 },
-      doc = "threads side by side, over neighbouring columns" },
-    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "columns per thread, and per load" },
-    { name = "unroll", values = { 2, 4, 8, 16 }, doc = "independent loads in flight per thread" },
-    limits.load,
-    limits.finish,
-    limits.per_sm,
+    params.block,
+    params.width,
+    params.columns_vec,
+    params.with(params.unroll, { values = { 2, 4, 8, 16 } }),
+    params.load,
+    params.finish,
+    params.per_sm,
 }
 
 local CHUNK_VECTORS <const> = 256
@@ -31,33 +32,12 @@ local function vector(p)
     return 16 // p.dtype.bytes
 end
 
--- Columns that a block takes at a time.
-local function strip(c)
-    return c.width * c.vec
-end
-
--- Elements of a column that a block takes at a time.
-local function depth(c)
-    return c.block // c.width * c.unroll
-end
-
-local function sets(c, p)
-    return p.outer * ((p.inner + strip(c) - 1) // strip(c))
-end
-
-local function tiles(c, p)
-    return (p.count + depth(c) - 1) // depth(c)
-end
-
-local function splits(c, p, d)
-    return limits.splits(c, p, d, sets(c, p), tiles(c, p), strip(c))
-end
+local shape = shapes.of_columns()
+local strip, depth, sets, tiles = shape.strip, shape.tile, shape.sets, shape.tiles
 
 -- Two sets of what a block's threads combine in shared memory.
 local function shared_bytes(c, p, d)
-    if c.width == c.block then return 0 end
-    local rows = c.width < 32 and c.block // 32 or c.block // c.width
-    return 2 * math.max(rows * strip(c), c.block) * limits.accumulator_bytes(p, d)
+    return 2 * shape.shared_values(c) * limits.accumulator_bytes(p, d)
 end
 
 -- The bytes of a thread's accumulators of all its columns, of which it has one set per level of its tree: beyond
@@ -66,9 +46,8 @@ local ACCUMULATORS_BYTES <const> = 128
 
 -- Loads of more columns are not aligned in each row: one element each takes their place.
 local function aligned_vec(p, d)
-    local steps = p.inner | (p.count > 1 and p.step or 0) | (p.outer > 1 and p.outer_step or 0)
-    local vec = 16 // p.dtype.bytes
-    while steps % vec > 0 or vec * limits.accumulator_bytes(p, d) > ACCUMULATORS_BYTES do vec = vec // 2 end
+    local vec = shapes.aligned_vec(p, p.inner)
+    while vec * limits.accumulator_bytes(p, d) > ACCUMULATORS_BYTES do vec = vec // 2 end
     return vec
 end
 
@@ -78,10 +57,7 @@ end
 
 -- Whether threads are shared out as the kernel needs; if not, why not.
 local function is_dealt(c, p)
-    if c.width > c.block then
-        return false, "width=%d, and block=%d: threads side by side are of one block", c.width,
-            c.block
-    end
+    if c.width > c.block then return shapes.has_width(c) end
     if c.unroll < vector(p) then
         return false, "unroll=%d, and a thread loads the %d elements of a vector at once", c.unroll,
             vector(p)
@@ -97,48 +73,31 @@ local function is_dealt(c, p)
     return true
 end
 
-function family.allowed(c, p, d)
-    if not is_dealt(c, p) then return is_dealt(c, p) end
-    if c.finish ~= "single" and c.width == c.block then
-        return false, "finish=%s has several threads along the axis: add width=%d", c.finish,
-            c.block // 2
-    end
-    if c.vec * limits.accumulator_bytes(p, d) > ACCUMULATORS_BYTES then
-        return false, "vec=%d has accumulators of %d bytes, of %d", c.vec, c.vec * limits.accumulator_bytes(p, d),
-            ACCUMULATORS_BYTES
-    end
-    local bytes = shared_bytes(c, p, d)
-    if bytes > d.shared_bytes_per_block then
-        return false, "block=%d, width=%d, vec=%d take %d bytes of shared memory, of %d", c.block,
-            c.width, c.vec, bytes, d.shared_bytes_per_block
-    end
-    return limits.allowed(c, p, d)
+local function has_accumulators(c, p, d)
+    local bytes = c.vec * limits.accumulator_bytes(p, d)
+    if bytes <= ACCUMULATORS_BYTES then return true end
+    return false, "vec=%d has accumulators of %d bytes, of %d", c.vec, bytes, ACCUMULATORS_BYTES
 end
 
+family.allowed = limits.all(is_dealt, shapes.has_depth_if_shared, has_accumulators,
+                            shapes.has_shared_columns(shared_bytes), limits.allowed)
+
 function family.distinct(c, p, d)
-    if c.vec > p.inner then return false end -- a load has more columns than there are
-    if c.width > 1 and strip(c) >= 2 * p.inner then return false end -- no further column
-    if c.unroll > vector(p) and depth(c) >= 2 * p.count then return false end -- no further load
-    -- No further thread along the axis. A warp may have more than there are vectors for.
-    if c.block > math.max(32, c.width) and c.block // c.width * vector(p) >= 2 * p.count then
-        return false
-    end
-    return limits.distinct(c, function(at) return splits(at, p, d) end)
+    return shape.fills_strip(c, p, vector(p)) and shape.distinct(c, p, d)
 end
 
 function family.useful(c, p, d)
     -- The loads of threads side by side fill no sector of 32 bytes, and do not take all columns.
     local bytes = p.dtype.bytes
-    if strip(c) * bytes < math.min(32, p.inner * bytes) then return false end
+    if not shapes.fills_sector(strip(c) * bytes, p.inner * bytes) then return false end
     if c.vec ~= aligned_vec(p, d) then return false end
     -- More side by side than long columns gain by, or few threads where there is much to do.
     if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 then return false end
-    if c.block < 128 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
+    if not shape.has_many_threads(c, p) then return false end
     -- More loads than registers.
     if c.vec * limits.element_bytes(p) * c.unroll > 256 then return false end
     -- Lines that another load needs, too, may be worth a place in L1.
-    if c.load == "plain" and c.vec * bytes >= 16 then return false end
-    return limits.useful(c, p, d, sets(c, p))
+    return shapes.gains_by_l1(c, p) and shape.useful(c, p, d)
 end
 
 -- Threads of a multiprocessor that have registers, as the kernel's launch bounds and compilers have it.
@@ -157,18 +116,14 @@ function family.default(p, d)
         block = 256, width = 1, vec = aligned_vec(p, d), unroll = math.max(8, vector(p)),
         load = "no_allocate",
     }
-    while strip(c) * bytes < 128 and strip(c) < p.inner do c.width = 2 * c.width end
-    -- Twice that where there are strips enough.
-    if strip(c) < p.inner and sets(c, p) >= 3 * d.sm_count then c.width = 2 * c.width end
+    shape.widen(c, p, d)
     -- Short columns: more of them with as many loads in flight.
-    while c.unroll > vector(p) and depth(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
+    shape.fit_unroll(c, p, vector(p))
     while c.width < c.block and c.block // c.width * vector(p) >= 2 * p.count
         and sets(c, p) >= 4 * d.sm_count do
         c.width = 2 * c.width
     end
-    while c.block > math.max(32, c.width) and c.block // c.width * vector(p) >= 2 * p.count do
-        c.block = c.block // 2
-    end
+    shape.fit_block(c, p, vector(p))
     -- Wider strips, where there are so few of these that their last blocks may wait for the others.
     if sets(c, p) > d.sm_count // 2 and sets(c, p) <= d.sm_count and tiles(c, p) >= 16 then
         c.width = 2 * c.width
@@ -180,7 +135,7 @@ function family.default(p, d)
             c.width = c.width // 2
         end
     end
-    limits.finished(c, d, sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
+    shape.finished(c, p, d)
     local chunk, most = CHUNK_VECTORS * vector(p), resident(c, p, d)
     if sets(c, p) >= 3 * d.sm_count // 2 then
         c.finish, c.per_sm = "single", 1
@@ -189,7 +144,7 @@ function family.default(p, d)
         c.per_sm = math.min(c.per_sm, math.max(1, most // c.block))
         -- Half as many blocks, and larger ones, where each would have a chunk at most of a long column; of
         -- f32 only where as many values as that are slow to combine.
-        local n = splits(c, p, d)
+        local n = shape.splits(c, p, d)
         if c.per_sm > 1 and p.count >= 32 * chunk and n * chunk >= p.count and (most < 1024 or n > 128) then
             c.block, c.per_sm = 2 * c.block, c.per_sm // 2
             if not family.allowed(c, p, d) then c.block = c.block // 2 end
@@ -202,8 +157,6 @@ function family.default(p, d)
     return c
 end
 
-function family.launch(c, p, d)
-    return limits.launch(c, p, d, strip(c), depth(c))
-end
+family.launch = shape.launch
 
 return family

@@ -5,6 +5,8 @@
 -- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
 -- elements each.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "ordered_rows",
@@ -13,60 +15,47 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
-    { name = "lanes", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024 },
-      doc = "threads per row" },
-    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    params.block,
+    params.row_lanes,
+    params.unroll,
     { name = "rows", values = { 1, 2, 4, 8 },
       doc = "rows that a group takes at once, if its loads in flight bring a row" },
-    { name = "load", labels = { "no_allocate", "plain" },
-      doc = "the path of a load: past L1, or through it" },
+    params.load,
 }
 
 local LOAD_BYTES <const>, CHUNK_BYTES <const> = 16, 4096
 
-local function row_bytes(p)
-    return p.count * p.dtype.bytes
-end
-
--- Rows that a block takes at a time.
-local function rows(c)
-    return c.block // c.lanes * c.rows
-end
+local shape = shapes.of {
+    results = function(c) return c.block // c.lanes * c.rows end,
+    tile = function(c, p) return c.lanes * c.unroll * LOAD_BYTES // p.dtype.bytes end,
+}
+local rows = shape.results
 
 -- Whether the loads in flight of a row's threads, lanes of a warp, bring all of it.
 local function is_one_step(c, p)
-    return c.lanes <= 32 and c.lanes * c.unroll * LOAD_BYTES >= row_bytes(p)
+    return c.lanes <= 32 and c.lanes * c.unroll * LOAD_BYTES >= shapes.result_bytes(p)
 end
 
 function family.serves(p)
     return p.layout == "rows" and not p.op.indexed
 end
 
-function family.allowed(c, p, d)
-    if c.block > d.threads_per_block then
-        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
-    end
-    if c.lanes > c.block then
-        return false, "lanes=%d, and block=%d: a row's threads are of one block", c.lanes, c.block
-    end
-    return true
-end
+family.allowed = limits.all(limits.has_threads, limits.has_lanes("row"))
 
 function family.distinct(c, p)
     -- Threads with loads of their own: a warp more for each chunk at most.
-    if c.lanes > 1 and c.lanes <= 32 and c.lanes * LOAD_BYTES >= 2 * row_bytes(p) then return false end
-    if c.lanes > 32 and (c.lanes // 32) * CHUNK_BYTES >= 2 * row_bytes(p) then return false end
+    if c.lanes > 1 and c.lanes <= 32 and c.lanes * LOAD_BYTES >= 2 * shapes.result_bytes(p) then return false end
+    if c.lanes > 32 and (c.lanes // 32) * CHUNK_BYTES >= 2 * shapes.result_bytes(p) then return false end
     -- No further row.
-    if c.rows > 1 and (not is_one_step(c, p) or rows(c) >= 2 * p.outer) then return false end
+    if c.rows > 1 and not (is_one_step(c, p) and shape.fills_set(c, p)) then return false end
     -- Loads that a thread has at a time.
-    local own = c.lanes < 32 and row_bytes(p) or math.min(row_bytes(p), CHUNK_BYTES)
+    local own = c.lanes < 32 and shapes.result_bytes(p) or math.min(shapes.result_bytes(p), CHUNK_BYTES)
     return c.unroll == 1 or c.unroll * math.min(c.lanes, 32) * LOAD_BYTES < 2 * own
 end
 
 function family.useful(c, p, d)
     -- A row of a thread lies apart from its neighbours', and of many loads it is a long way.
-    if c.lanes < 32 and row_bytes(p) > 16 * c.lanes * LOAD_BYTES then return false end
+    if c.lanes < 32 and shapes.result_bytes(p) > 16 * c.lanes * LOAD_BYTES then return false end
     -- More loads than registers.
     if c.rows * c.unroll > 8 then return false end
     -- All multiprocessors have blocks, if there are rows.
@@ -88,7 +77,7 @@ local function default_of_short(p, d)
 end
 
 function family.default(p, d)
-    local bytes, lanes = row_bytes(p), 32
+    local bytes, lanes = shapes.result_bytes(p), 32
     if 2 * bytes <= CHUNK_BYTES then return default_of_short(p, d) end
     while lanes < 512 and 2 * lanes // 32 * CHUNK_BYTES <= bytes do lanes = 2 * lanes end
     local block = math.max(lanes, 128)
@@ -96,15 +85,6 @@ function family.default(p, d)
     return { block = block, lanes = lanes, unroll = 8, rows = 1, load = "no_allocate" }
 end
 
-function family.launch(c, p, d)
-    return {
-        threads = c.block,
-        results = rows(c),
-        tile = c.lanes * c.unroll * LOAD_BYTES // p.dtype.bytes,
-        blocks_max = 1,
-        final_threads = 0,
-        overlap = limits.overlap(p, d),
-    }
-end
+family.launch = shape.launch
 
 return family

@@ -5,6 +5,8 @@
 -- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
 -- elements each on average.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "ordered_segments",
@@ -13,15 +15,12 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
-    { name = "chunks", values = { 1, 2, 4, 8 },
-      doc = "chunks of 4 KiB in a node of a long segment, at least" },
-    { name = "unroll", values = { 2, 4, 8 }, doc = "independent loads in flight per thread" },
-    { name = "resident", values = { 1, 2, 3, 4 },
-      doc = "blocks that a multiprocessor has registers for, at least" },
-    limits.load,
-    { name = "per_sm", values = { 1, 2, 3, 4, 8, 16 }, launch = true,
-      doc = "blocks per multiprocessor at most" },
+    params.middle_block,
+    params.chunks,
+    params.with(params.unroll, { values = { 2, 4, 8 } }),
+    params.resident,
+    params.load,
+    params.dealt_per_sm,
 }
 
 local CHUNK_BYTES <const> = 4096
@@ -30,24 +29,15 @@ function family.serves(p)
     return p.layout == "ragged" and not p.op.indexed
 end
 
-function family.allowed(c, p, d)
-    if c.block > d.threads_per_block then
-        return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
-    end
-    if c.block * c.resident > 1024 then
-        return false, "block=%d and resident=%d leave a thread fewer than 64 registers", c.block,
-            c.resident
-    end
-    return true
-end
+family.allowed = limits.all(limits.has_threads, limits.has_registers(64))
 
 -- Nodes are what long segments are shared out by.
 function family.distinct(c, p)
-    return c.chunks == 1 or c.chunks * CHUNK_BYTES <= p.count * p.dtype.bytes
+    return c.chunks == 1 or c.chunks * CHUNK_BYTES <= shapes.result_bytes(p)
 end
 
 function family.useful(c, p, d)
-    return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
+    return shapes.fills_multiprocessor(c, d)
 end
 
 -- Warps that meet nobody want blocks of their own.
@@ -58,15 +48,11 @@ function family.default()
 end
 
 function family.launch(c, p, d)
-    return {
-        threads = c.block,
+    return shapes.launch(c, p, d, {
         tile = c.block * 8 * 16 // p.dtype.bytes,
         blocks_max = math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max)),
-        final_threads = 0,
-        segments = true,
-        scattered = true,
-        overlap = limits.overlap(p, d),
-    }
+        segments = true, scattered = true,
+    })
 end
 
 return family

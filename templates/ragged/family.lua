@@ -5,6 +5,8 @@
 -- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
 -- elements each on average.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "ragged",
@@ -12,18 +14,16 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
-    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load of a long segment" },
-    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    params.middle_block,
+    params.with(params.vec, { doc = "elements per load of a long segment" }),
+    params.unroll,
     { name = "cost", values = { 16, 32, 64, 128, 256 },
       doc = "bytes that a segment counts for, beside its elements" },
-    { name = "resident", values = { 1, 2, 3, 4 },
-      doc = "blocks that a multiprocessor has registers for, at least" },
-    limits.load,
+    params.resident,
+    params.load,
     { name = "unit", labels = { "segments", "tiles" },
       doc = "what a warp takes at a time where one table gives segments: those of like lengths, or a tile of elements" },
-    { name = "per_sm", values = { 1, 2, 3, 4, 8, 16 }, launch = true,
-      doc = "blocks per multiprocessor at most" },
+    params.dealt_per_sm,
 }
 
 -- Bytes of the table of work in front of the slots (kernel.cu).
@@ -52,28 +52,23 @@ function family.has_room(c, p, d)
         c.block, c.vec, c.unroll, bytes, d.shared_bytes_per_block
 end
 
-function family.allowed(c, p, d)
-    if c.unit == "tiles" then
-        if p.layout == "list" then return false, "unit=tiles is for segments with a result each" end
-        local room = table.pack(family.has_room(c, p, d))
-        if not room[1] then return table.unpack(room) end
-    end
-    if c.block * c.resident > 1024 then
-        return false, "block=%d and resident=%d leave a thread fewer than 64 registers", c.block,
-            c.resident
-    end
-    return limits.allowed(c, p, d)
+local function has_unit(c, p, d)
+    if c.unit ~= "tiles" then return true end
+    if p.layout == "list" then return false, "unit=tiles is for segments with a result each" end
+    return family.has_room(c, p, d)
 end
+
+family.allowed = limits.all(has_unit, limits.has_registers(64), limits.allowed)
 
 function family.distinct(c, p, d)
     if c.unit == "tiles" and c.unroll == 8 then return false end -- tiles are those of unroll=4
-    return c.vec <= math.max(1, p.count)
+    return shapes.has_narrow_loads(c, p)
 end
 
 function family.useful(c, p, d)
     -- Narrow loads, or fewer threads than hide the memory's latency.
     if c.vec * p.dtype.bytes < 16 and 2 * c.vec <= p.count then return false end
-    return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
+    return shapes.fills_multiprocessor(c, d)
 end
 
 -- Whether the input is large; one segment stands for any number.
@@ -85,14 +80,14 @@ end
 -- took 1.0 to 1.4 times as long as by "grouped", and those of a million lengths by Zipf, or with one giant, 0.3 and 0.5
 -- times. Narrow elements and small inputs took twice as long.
 function family.takes_any_lengths(p)
-    local bytes = p.count * p.dtype.bytes
+    local bytes = shapes.result_bytes(p)
     return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes > 0 and bytes < 1024 and family.is_large(p)
 end
 
 -- Whether lengths are said to differ so that tiles are faster than kinds of segments. Tiny ones are not,
 -- and long ones of about one length go by number. On an H200 sums of f32 had these limits.
 local function differ(p)
-    local bytes = p.count * p.dtype.bytes
+    local bytes = shapes.result_bytes(p)
     if p.greatest == 0 then return bytes >= 24 and family.takes_any_lengths(p) end
     return p.layout == "ragged" and p.count > 4 and p.greatest > (bytes >= 2048 and 2 or 1.125) * p.count
 end
@@ -111,7 +106,7 @@ function family.default(p, d)
     local tiles = differ(p) and default_of_tiles(p, d)
     if tiles then return tiles end
     local list = p.layout == "list"
-    local long = list or p.count * p.dtype.bytes >= 1024
+    local long = list or shapes.result_bytes(p) >= 1024
     return {
         block = list and 256 or 128, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4,
         cost = 128, resident = list and 2 or 4, load = "no_allocate", unit = "segments", per_sm = list and 2 or 4,
@@ -124,17 +119,13 @@ function family.launch(c, p, d)
     local function blocks(per_sm)
         return math.max(1, math.min(per_sm * d.sm_count, d.blocks_max, room))
     end
-    return {
-        threads = c.block,
+    return shapes.launch(c, p, d, {
         tile = c.block * c.vec * c.unroll,
         blocks_max = blocks(c.per_sm),
         scattered_blocks = p.layout == "ragged"
             and blocks(math.max(c.per_sm, family.scattered_resident(c))) or nil,
-        final_threads = 0,
-        segments = true,
-        scattered = p.layout == "ragged",
-        overlap = limits.overlap(p, d),
-    }
+        segments = true, scattered = p.layout == "ragged",
+    })
 end
 
 return family

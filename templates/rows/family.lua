@@ -6,6 +6,8 @@
 -- elements each.
 local estimate = require "lib/estimate"
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "rows",
@@ -13,63 +15,42 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 32, 64, 128, 256, 512, 1024 }, doc = "threads per block" },
-    { name = "lanes", values = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024 },
-      doc = "threads per row" },
+    params.block,
+    params.row_lanes,
     { name = "rows", values = { 1, 2, 4 }, doc = "rows that the same threads take at once" },
-    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load" },
-    { name = "unroll", values = { 1, 2, 4, 8 },
-      doc = "independent loads in flight per thread and row" },
-    limits.load,
-    limits.finish,
-    limits.per_sm,
+    params.vec,
+    params.with(params.unroll, { doc = "independent loads in flight per thread and row" }),
+    params.load,
+    params.finish,
+    params.per_sm,
 }
 
--- Elements of a row that its group takes at a time.
-local function tile(c)
-    return c.lanes * c.vec * c.unroll
-end
-
--- Rows that a block takes at a time.
-local function rows(c)
-    return c.block // c.lanes * c.rows
-end
-
--- How many sets of results blocks make.
-function family.sets(c, p)
-    return (p.outer + rows(c) - 1) // rows(c)
-end
-
-local function tiles(c, p)
-    return (p.count + tile(c) - 1) // tile(c)
-end
-
-local function splits(c, p, d)
-    return limits.splits(c, p, d, family.sets(c, p), tiles(c, p), 1)
-end
+family.shape = shapes.of {
+    results = function(c) return c.block // c.lanes * c.rows end,
+    tile = function(c) return c.lanes * c.vec * c.unroll end,
+}
+local shape = family.shape
+local rows, tile, sets, tiles = shape.results, shape.tile, shape.sets, shape.tiles
 
 function family.serves(p)
     return p.layout == "rows"
 end
 
-function family.allowed(c, p, d)
-    if c.lanes > c.block then
-        return false, "lanes=%d, and block=%d: a row's threads are of one block", c.lanes, c.block
-    end
-    if c.finish ~= "single" and rows(c) > 1 then
-        return false, "finish=%s takes one row of a block: add lanes=%d,rows=1", c.finish, c.block
-    end
-    return limits.allowed(c, p, d)
+local function takes_one_if_shared(c)
+    if c.finish == "single" or rows(c) == 1 then return true end
+    return false, "finish=%s takes one row of a block: add lanes=%d,rows=1", c.finish, c.block
 end
+
+family.allowed = limits.all(limits.has_lanes("row"), takes_one_if_shared, limits.allowed)
 
 function family.distinct(c, p, d)
     if c.vec > math.max(1, p.count) then return false end -- a load has more elements than a row
-    if c.unroll > 1 and tile(c) >= 2 * p.count then return false end -- no further load
+    if not shape.fills_tile(c, p, 1) then return false end
     if c.lanes > 1 and c.lanes * c.vec >= 2 * p.count then return false end -- no further lane loads
     -- No further row. A warp may have more lanes than there are rows for.
-    if c.rows > 1 and rows(c) >= 2 * p.outer then return false end
-    if c.block > math.max(32, c.lanes) and rows(c) >= 2 * p.outer then return false end
-    return limits.distinct(c, function(at) return splits(at, p, d) end)
+    local is_least = c.rows == 1 and c.block <= math.max(32, c.lanes)
+    if not (is_least or shape.fills_set(c, p)) then return false end
+    return shape.distinct(c, p, d)
 end
 
 function family.useful(c, p, d)
@@ -84,10 +65,10 @@ function family.useful(c, p, d)
     -- Rows that are long enough to keep loads in flight, or more loads than registers.
     if c.rows > 1 and (p.count > tile(c) or c.rows * c.unroll > 8) then return false end
     -- Lines that another load needs, too, may be worth a place in L1.
-    if c.load == "plain" and c.vec * bytes >= 16 then return false end
+    if not shapes.gains_by_l1(c, p) then return false end
     -- Loops of few loads, gone through again and again.
     if p.count > 64 * tile(c) and c.lanes < 256 then return false end
-    return limits.useful(c, p, d, family.sets(c, p))
+    return shape.useful(c, p, d)
 end
 
 -- A row's ends that are no whole loads; a tile of which there is a part only; further rows of the same
@@ -100,7 +81,7 @@ local WORK_ENDS, WORK = 45, 10
 
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
-    local bytes, splits, tiles = p.dtype.bytes, splits(c, p, d), tiles(c, p)
+    local bytes, splits, tiles = p.dtype.bytes, shape.splits(c, p, d), tiles(c, p)
     local ends = ((p.outer > 1 and p.outer_step or 0) | p.count) % c.vec > 0
     local merges = c.unroll > 1 and c.rows == 1 and c.finish == "single"
     local left, over = p.count % tile(c), merges and c.unroll // 2 or 0
@@ -114,7 +95,7 @@ function family.time(c, p, d)
     local most = math.max(1, (p.count + side - 1) // side / splits)
     local meet = c.lanes > 32 and BARRIER or 0
     return estimate.time(c, p, d, {
-        sets = family.sets(c, p), tiles = tiles, splits = splits, room = 1,
+        sets = sets(c, p), tiles = tiles, splits = splits, room = 1,
         loads = c.rows * math.min(c.unroll, most),
         side = p.count * bytes <= 32 and 32 or math.min(c.lanes, 32) * c.vec * bytes,
         row = p.count * bytes, step = 0,
@@ -163,14 +144,14 @@ local blocks = {
 -- A block for each row is faster than several that meet, where a few of its rounds of loads are
 -- enough, or enough multiprocessors have a row.
 local function is_alone(p, d)
-    local bytes = p.count * p.dtype.bytes
+    local bytes = shapes.result_bytes(p)
     return bytes <= 72 * KiB or bytes <= 128 * KiB and 12 * p.outer >= d.sm_count
         or 4 * p.outer >= d.sm_count
 end
 
 -- Makes c the default for few rows.
 local function few(c, p, d)
-    local alone, row = is_alone(p, d), limits.row_of(blocks, p.count * p.dtype.bytes)
+    local alone, row = is_alone(p, d), limits.row_of(blocks, shapes.result_bytes(p))
     c.block, c.rows, c.unroll = row.lanes, 1, row.unroll
     if not alone then c.block, c.unroll = 512, 4 end
     c.block = limits.block_most(c, p, d)
@@ -179,15 +160,14 @@ local function few(c, p, d)
         c.finish, c.per_sm = "single", 1
         return c
     end
-    return limits.finished(c, d, family.sets(c, p), tiles(c, p),
-                           function(at) return splits(at, p, d) end)
+    return shape.finished(c, p, d)
 end
 
 -- Rows that do not begin at multiples of a load take whole loads of a tile alone without conditions:
 -- fewer loads in flight, as many as a row has, or shorter steps for more rows.
 local function fit_unaligned(c, p)
     c.rows = 1
-    if p.count * p.dtype.bytes <= 288 then
+    if shapes.result_bytes(p) <= 288 then
         c.lanes, c.unroll = math.min(c.lanes, 4), 1
         return
     end
@@ -207,7 +187,7 @@ local function usual(p, d)
     while c.lanes > 64 and p.count * bytes <= 64 * KiB and not is_full(c, p) do
         c.lanes = c.lanes // 2
     end
-    while c.unroll > 1 and tile(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
+    shape.fit_unroll(c, p, 1)
     if p.outer > d.sm_count and p.outer_step * bytes % 16 > 0 and p.count * bytes > 128 then
         fit_unaligned(c, p)
     end
@@ -215,7 +195,7 @@ local function usual(p, d)
     c.block = limits.block_most(c, p, d)
     c.lanes = math.min(c.lanes, c.block)
     -- Few rows: those that make no multiprocessor wait.
-    while c.rows > 1 and family.sets(c, p) < 4 * d.sm_count do c.rows = c.rows // 2 end
+    while c.rows > 1 and sets(c, p) < 4 * d.sm_count do c.rows = c.rows // 2 end
     if p.outer <= d.sm_count and p.count * bytes > 4 * KiB then return few(c, p, d) end
     c.finish, c.per_sm = "single", 1
     return c
@@ -240,8 +220,6 @@ function family.default(p, d)
     return p.outer * p.count * bytes <= FEW_BYTES and estimate.improve(family, c, p, d, FEW) or c
 end
 
-function family.launch(c, p, d)
-    return limits.launch(c, p, d, rows(c), tile(c))
-end
+family.launch = shape.launch
 
 return family

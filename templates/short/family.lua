@@ -5,6 +5,8 @@
 -- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
 -- elements each.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "short",
@@ -12,23 +14,24 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 64, 128, 256, 512 }, doc = "threads per block" },
+    params.middle_block,
     { name = "row", values = { 1, 2, 4, 8, 16 },
       doc = "elements of a row; of others, a thread loads a row element by element" },
-    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load" },
-    { name = "unroll", values = { 1, 2, 4, 8 }, doc = "independent loads in flight per thread" },
+    params.vec,
+    params.unroll,
     { name = "load", labels = { "no_allocate", "plain", "evict_first" },
       doc = "the path of a load: past L1, through it, or past it with a hint for L2 not to keep it" },
 }
 
--- Rows that a block takes at a time.
-local function rows(c)
-    return c.block * c.unroll * (c.vec // c.row)
-end
+local shape = shapes.of {
+    results = function(c) return c.block * c.unroll * (c.vec // c.row) end,
+    tile = function(c) return c.row end,
+}
+local rows = shape.results
 
 function family.serves(p)
     return p.layout == "rows" and p.outer_step == p.count and p.count & p.count - 1 == 0
-        and p.count > 0 and p.count * p.dtype.bytes <= 16 and p.accuracy ~= "exact"
+        and p.count > 0 and shapes.result_bytes(p) <= 16 and p.accuracy ~= "exact"
 end
 
 function family.allowed(c, p, d)
@@ -41,8 +44,7 @@ end
 function family.distinct(c, p, d)
     if c.row ~= p.count then return false end -- a row is loaded element by element
     if c.load == "evict_first" and d.major < 8 then return false end -- no hints
-    if c.unroll > 1 and rows(c) >= 2 * p.outer then return false end -- no further row
-    return c.block == 64 or rows(c) < 2 * p.outer -- no further thread
+    return c.unroll == 1 and c.block == 64 or shape.fills_set(c, p)
 end
 
 function family.useful(c, p, d)
@@ -64,22 +66,13 @@ function family.default(p, d)
     -- Few rows: a thread's second load costs less than more threads do.
     if p.outer <= 64 * d.sm_count then c.block, c.unroll = 128, 2 end
     if p.outer <= 16 * d.sm_count then c.block = 64 end
-    local bytes = p.count * p.dtype.bytes
+    local bytes = shapes.result_bytes(p)
     if d.major >= 8 and not p.op.indexed and 2 * p.result.bytes <= bytes and p.outer * bytes > HINT_BYTES then
         c.load = "evict_first"
     end
     return c
 end
 
-function family.launch(c, p, d)
-    return {
-        threads = c.block,
-        results = rows(c),
-        tile = c.row,
-        blocks_max = 1,
-        final_threads = 0,
-        overlap = limits.overlap(p, d),
-    }
-end
+family.launch = shape.launch
 
 return family

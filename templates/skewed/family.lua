@@ -10,6 +10,8 @@
 -- of p.count elements each, p.step apart.
 local estimate = require "lib/estimate"
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "skewed",
@@ -17,54 +19,29 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 128, 256, 512, 1024 }, doc = "threads per block" },
-    { name = "width", values = { 8, 16, 32, 64, 128 },
-      doc = "threads side by side, over neighbouring columns" },
-    { name = "vec", values = { 2, 4, 8, 16 }, doc = "columns per thread, and per load" },
+    params.with(params.block, { values = { 128, 256, 512, 1024 } }),
+    params.with(params.width, { values = { 8, 16, 32, 64, 128 } }),
+    params.with(params.columns_vec, { values = { 2, 4, 8, 16 } }),
     { name = "unroll", values = { 1, 2, 4, 8, 16 },
       doc = "independent loads of a strip in flight per thread" },
     { name = "strips", values = { 1, 2, 4 },
       doc = "strips whose loads a block has in flight at once, of columns that one tile holds" },
-    limits.load,
-    limits.finish,
-    limits.per_sm,
+    params.load,
+    params.finish,
+    params.per_sm,
 }
 
--- Columns that loads bring of a row of a strip; a block makes the results of all but vec of them.
-local function room(c)
-    return c.width * c.vec
-end
-
+-- Columns that a block makes of a strip: of those that loads bring of a row, all but vec.
 local function strip(c)
-    return room(c) - c.vec
+    return c.width * c.vec - c.vec
 end
 
--- Columns of the strips that a block takes at a time.
-local function set(c)
-    return strip(c) * c.strips
-end
-
--- Elements of a column that a block takes at a time.
-local function depth(c)
-    return c.block // c.width * c.unroll
-end
-
--- How many sets of results blocks make.
-function family.sets(c, p)
-    return p.outer * ((p.inner + set(c) - 1) // set(c))
-end
-
-local function tiles(c, p)
-    return (p.count + depth(c) - 1) // depth(c)
-end
-
-local function splits(c, p, d)
-    return limits.splits(c, p, d, family.sets(c, p), tiles(c, p), room(c))
-end
+family.shape = shapes.of_columns(function(c) return strip(c) * c.strips end)
+local shape = family.shape
+local room, set, depth, sets, tiles = shape.strip, shape.results, shape.tile, shape.sets, shape.tiles
 
 local function shared_bytes(c, p, d)
-    return c.strips * c.block * c.vec * limits.accumulator_bytes(p, d)
-        + limits.shared_bytes_to_finish(c)
+    return limits.shared_bytes_of(c, p, d, c.strips * c.block * c.vec)
 end
 
 -- Rows that are aligned alike need no skew, and few columns are not worth a strip. Of a few strips of
@@ -79,31 +56,32 @@ function family.serves(p)
         and p.inner * bytes >= 256
 end
 
-function family.allowed(c, p, d)
-    if c.block // c.width < c.vec then
-        return false, "block=%d, width=%d are %d rows of threads, and vec=%d takes as many",
-            c.block, c.width, c.block // c.width, c.vec
-    end
-    local bytes = shared_bytes(c, p, d)
-    if bytes > d.shared_bytes_per_block then
-        return false, "block=%d, vec=%d, strips=%d take %d bytes of shared memory, of %d", c.block,
-            c.vec, c.strips, bytes, d.shared_bytes_per_block
-    end
-    if c.strips > 1 and c.finish ~= "single" then
-        return false, "strips=%d, and finish=%s: blocks share strips one by one", c.strips, c.finish
-    end
-    return limits.allowed(c, p, d)
+local function has_skews(c)
+    if c.block // c.width >= c.vec then return true end
+    return false, "block=%d, width=%d are %d rows of threads, and vec=%d takes as many",
+        c.block, c.width, c.block // c.width, c.vec
 end
+
+local function has_shared(c, p, d)
+    return limits.has_shared(d, shared_bytes(c, p, d), "block=%d, vec=%d, strips=%d", c.block, c.vec, c.strips)
+end
+
+local function has_one_strip_if_shared(c)
+    if c.strips == 1 or c.finish == "single" then return true end
+    return false, "strips=%d, and finish=%s: blocks share strips one by one", c.strips, c.finish
+end
+
+family.allowed = limits.all(has_skews, has_shared, has_one_strip_if_shared, limits.allowed)
 
 function family.distinct(c, p, d)
     if strip(c) >= 2 * p.inner and c.width > 8 then return false end -- no further column
     -- Of longer columns a block takes one strip after the other.
     if c.strips > 1 and (tiles(c, p) > 1 or set(c) >= 2 * p.inner) then return false end
-    if c.unroll > 1 and depth(c) >= 2 * p.count then return false end -- no further load
+    if not shape.fills_tile(c, p, 1) then return false end
     -- No further thread along the axis. There are as many as a load has columns.
     local deep = c.block // c.width
     if c.block > 128 and deep > c.vec and deep >= 2 * p.count then return false end
-    return limits.distinct(c, function(at) return splits(at, p, d) end)
+    return shape.distinct(c, p, d)
 end
 
 -- The widest load whose values have room.
@@ -123,7 +101,7 @@ function family.useful(c, p, d)
     if c.vec * bytes < 8 then return false end
     if c.strips > 1 and c.strips * c.unroll * c.vec > 64 then return false end -- more than registers hold
     if c.block < 256 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
-    return limits.useful(c, p, d, family.sets(c, p))
+    return shape.useful(c, p, d)
 end
 
 -- What a block of several rows a thread takes besides, where its first loads are in L2 already.
@@ -133,17 +111,16 @@ local SMALL, SMALL_BYTES = 800, 1 << 23
 -- columns it has, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
     local words, deep = c.vec * limits.element_bytes(p) * c.unroll // 4, c.block // c.width
-    local splits = splits(c, p, d)
+    local splits = shape.splits(c, p, d)
     local wide = limits.accumulator_bytes(p, d)
     local meet = estimate.meet(c.strips * c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)
-    local bytes = p.count * p.inner * p.outer * limits.element_bytes(p)
     return estimate.time(c, p, d, {
-        sets = family.sets(c, p), tiles = tiles(c, p), splits = splits, room = room(c),
+        sets = sets(c, p), tiles = tiles(c, p), splits = splits, room = room(c),
         loads = c.strips * math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
         side = room(c) * p.dtype.bytes, row = p.inner * p.dtype.bytes,
         step = p.step * p.dtype.bytes, apart = p.step ~= p.inner or p.inner < c.vec,
         registers = 40 + c.strips * words * (6 + c.vec) // 8,
-        begin = p.count > 16 and bytes <= SMALL_BYTES and SMALL or 0,
+        begin = p.count > 16 and shapes.input_bytes(p) <= SMALL_BYTES and SMALL or 0,
         meet = meet, busy = meet, wide = wide > 4,
     })
 end
@@ -163,28 +140,20 @@ function family.default(p, d)
                                              strips = 1, finish = "single", per_sm = 1 }, p, d) do
         c.vec = c.vec // 2
     end
-    while c.unroll > 1 and depth(c) >= 2 * p.count do c.unroll = c.unroll // 2 end
-    -- Small inputs: fewer loads for each of more blocks.
-    local least = 2 * d.sm_count
-    while c.unroll > 4 and p.count > depth(c) and family.sets(c, p) * (p.count // depth(c)) < least do
-        c.unroll = c.unroll // 2
-    end
+    shape.fit_unroll(c, p, 1)
+    shape.spread(c, p, d)
     -- Few loads of each strip, and many strips.
     while c.strips < 4 and c.unroll * c.strips < 4 and tiles(c, p) == 1
-        and family.sets(c, p) >= 8 * d.sm_count do
+        and sets(c, p) >= 8 * d.sm_count do
         c.strips = 2 * c.strips
     end
     while c.strips > 1 and shared_bytes(c, p, d) > d.shared_bytes_per_block do
         c.strips = c.strips // 2
     end
-    limits.finished(c, d, family.sets(c, p), tiles(c, p), function(at) return splits(at, p, d) end)
+    shape.finished(c, p, d)
     return estimate.improve(family, c, p, d, STEPS)
 end
 
-function family.launch(c, p, d)
-    local launch = limits.launch(c, p, d, room(c), depth(c))
-    launch.results = set(c)
-    return launch
-end
+family.launch = shape.launch
 
 return family

@@ -6,6 +6,8 @@
 -- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
 -- of p.count elements each, p.step apart.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 
 local family = {
     name = "thin",
@@ -13,35 +15,26 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 128, 256, 512 }, doc = "threads per block" },
-    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "columns per load" },
+    params.with(params.block, { values = { 128, 256, 512 } }),
+    params.with(params.vec, { doc = "columns per load" }),
     { name = "strips", values = { 1, 2, 4, 8 },
       doc = "strips that a block takes at once" },
-    { name = "unroll", values = { 1, 2, 4, 8 },
-      doc = "elements of each column in flight per thread" },
-    limits.load,
+    params.with(params.unroll, { doc = "elements of each column in flight per thread" }),
+    params.load,
 }
 
-local function columns(c)
-    return c.block * c.vec * c.strips
-end
-
--- The widest load that is aligned in all rows.
-local function aligned_vec(p)
-    local steps = (p.count > 1 and p.step or 0) | (p.outer > 1 and p.outer_step or 0)
-    local vec = 16 // p.dtype.bytes
-    while steps % vec > 0 do vec = vec // 2 end
-    return vec
-end
+local shape = shapes.of {
+    results = function(c) return c.block * c.vec * c.strips end,
+    tile = function() return 1 end,
+}
+local columns = shape.results
 
 -- There are more columns than a block's.
 function family.serves(p)
     return p.layout == "columns" and p.count <= 8 and p.inner * p.dtype.bytes >= 64 * 1024
 end
 
-function family.allowed(c, p, d)
-    return limits.allowed(c, p, d)
-end
+family.allowed = limits.allowed
 
 function family.distinct(c, p, d)
     if c.unroll > 1 and c.unroll >= 2 * p.count then return false end -- no further element
@@ -54,7 +47,7 @@ end
 local function widest(p)
     local second = p.second and p.second.bytes or 0
     local vec = math.max(1, 16 // math.max(p.dtype.bytes, p.result.bytes, second))
-    return math.min(vec, aligned_vec(p))
+    return math.min(vec, shapes.aligned_vec(p, 0))
 end
 
 -- Registers of a thread's loads.
@@ -63,7 +56,7 @@ local function words(c, p)
 end
 
 function family.useful(c, p, d)
-    if c.vec ~= widest(p) and (c.vec ~= aligned_vec(p) or p.count == 1) then return false end
+    if c.vec ~= widest(p) and (c.vec ~= shapes.aligned_vec(p, 0) or p.count == 1) then return false end
     if c.load == "plain" and c.vec * p.dtype.bytes >= 8 then return false end
     return c.strips * c.vec <= 32 and words(c, p) <= 32
 end
@@ -76,7 +69,7 @@ local SMALL_BYTES, SMALL_ODD_BYTES = 1 << 22, 3 << 19
 -- the input is not aligned.
 function family.yields(p)
     if p.count < 2 then return false end
-    local most = aligned_vec(p) * p.dtype.bytes >= 8 and SMALL_BYTES or SMALL_ODD_BYTES
+    local most = shapes.aligned_vec(p, 0) * p.dtype.bytes >= 8 and SMALL_BYTES or SMALL_ODD_BYTES
     return p.count * p.inner * p.outer * p.dtype.bytes <= most
 end
 
@@ -92,16 +85,6 @@ function family.default(p, d)
     return c
 end
 
-function family.launch(c, p, d)
-    return {
-        threads = c.block,
-        results = columns(c),
-        columns = true,
-        tile = 1,
-        blocks_max = 1,
-        final_threads = 0,
-        overlap = limits.overlap(p, d),
-    }
-end
+family.launch = shape.launch
 
 return family

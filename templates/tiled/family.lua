@@ -4,6 +4,8 @@
 -- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
 -- elements each on average.
 local limits = require "lib/limits"
+local params = require "lib/params"
+local shapes = require "lib/shape"
 local grouped = require "grouped/family"
 local ragged = require "ragged/family"
 
@@ -13,35 +15,25 @@ local family = {
 }
 
 family.params = {
-    { name = "block", values = { 64, 128, 256 }, doc = "threads per block" },
-    { name = "vec", values = { 1, 2, 4, 8, 16 }, doc = "elements per load" },
+    params.with(params.block, { values = { 64, 128, 256 } }),
+    params.vec,
     { name = "unroll", values = { 1, 2, 4 }, doc = "loads in flight per thread; an even number and one more" },
-    { name = "resident", values = { 2, 3, 4, 6, 8, 12, 16 },
-      doc = "blocks that a multiprocessor has registers for, at least" },
-    limits.load,
+    params.with(params.resident, { values = { 2, 3, 4, 6, 8, 12, 16 } }),
+    params.load,
 }
 
-function family.serves(p)
-    return p.layout == "ragged"
-end
+family.serves = grouped.serves
 
 -- The default of large inputs of short segments that differ in length, or may. On an H200 sums of f32 of tables that say
 -- nothing took 0.8 to 1.15 times as long as by "grouped" where lengths were alike, and those by Zipf 0.2 times. With
 -- lengths said that reach twice the average they took 0.65 to 0.95 times as long. Small inputs took longer.
 function family.yields(p)
-    local bytes = p.count * p.dtype.bytes
+    local bytes = shapes.result_bytes(p)
     if p.dtype.bytes < 4 or bytes < 24 or bytes >= 512 or not ragged.is_large(p) then return true end
     return not (grouped.has_giants(p) or (bytes < 256 and p.greatest > 1.5 * p.count))
 end
 
-function family.allowed(c, p, d)
-    if c.block * c.resident > 2048 then
-        return false, "block=%d and resident=%d leave a thread fewer than 32 registers", c.block, c.resident
-    end
-    local room = table.pack(ragged.has_room(c, p, d))
-    if not room[1] then return table.unpack(room) end
-    return limits.allowed(c, p, d)
-end
+family.allowed = limits.all(limits.has_registers(32), ragged.has_room, limits.allowed)
 
 function family.distinct(c, p, d)
     return true
@@ -49,7 +41,7 @@ end
 
 function family.useful(c, p, d)
     -- Narrow loads, fewer threads than hide the memory's latency, or segments that groups take at once.
-    return (c.vec * p.dtype.bytes == 16 or c.vec == 16) and c.block * c.resident >= 512 and p.count * p.dtype.bytes < 4096
+    return (c.vec * p.dtype.bytes == 16 or c.vec == 16) and c.block * c.resident >= 512 and shapes.result_bytes(p) < 4096
 end
 
 function family.default(p, d)
@@ -61,16 +53,12 @@ function family.default(p, d)
 end
 
 function family.launch(c, p, d)
-    return {
-        threads = c.block,
+    return shapes.launch(c, p, d, {
         results = c.block // 32 * 128,
         tile = 32 * c.vec * c.unroll,
         blocks_max = 1 + grouped.helpers(c, p, d),
-        final_threads = 0,
-        segments = true,
-        packed = true,
-        overlap = limits.overlap(p, d),
-    }
+        segments = true, packed = true,
+    })
 end
 
 return family
