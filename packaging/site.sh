@@ -27,8 +27,8 @@ copy_folder() {
 }
 
 # Pages and the files that they link to, as they lie in the tree.
-cp --parents ./*.md docs/*.md "$folder/pages"
-for page in ./*.md docs/*.md; do
+cp --parents ./*.md docs/*.md docs/notebook/*.md "$folder/pages"
+for page in ./*.md docs/*.md docs/notebook/*.md; do
     { grep -o '](\(\.\./\)\?[A-Za-z0-9_./-]\+' "$page" || true; } | sed 's/^](//' | while read -r link; do
         file=$(realpath --relative-to=. -m "$(dirname "$page")/$link")
         [ ! -f "$file" ] || cp --parents "$file" "$folder/pages"
@@ -39,7 +39,7 @@ cp packaging/mkdocs.yml "$folder/mkdocs.yml"
 cp packaging/site.css "$folder/pages"
 # In tables a number stays beside its unit, and beside what is said of it in brackets.
 sed -i -E '/^\|/{s/([0-9]) (%|us|s|GB|KiB|MiB|GiB)( |,|\)|$)/\1\xc2\xa0\2\3/g;s/([0-9%]) \(([0-9])/\1\xc2\xa0(\2/g}' \
-    "$folder"/pages/*.md "$folder"/pages/docs/*.md
+    "$folder"/pages/*.md "$folder"/pages/docs/*.md "$folder"/pages/docs/notebook/*.md
 python3 -m mkdocs build --strict --config-file "$folder/mkdocs.yml" >"$folder/log" 2>&1 || {
     cat "$folder/log" >&2
     exit 1

@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(faults "")
-file(GLOB pages ${root}/docs/*.md ${root}/*.md)
+file(GLOB pages ${root}/docs/*.md ${root}/docs/notebook/*.md ${root}/*.md)
 foreach(page IN LISTS pages)
     file(READ ${page} text)
     get_filename_component(folder ${page} DIRECTORY)
