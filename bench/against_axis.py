@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times redtune along an axis of a matrix beside PyTorch, CuPy and CUB, in turns, in one process.
+"""Times redtune along an axis of a matrix beside PyTorch, CuPy and CUB, interleaved, in one process.
 
 Prints a row per op, dtype, axis and shape: redtune's time, torch's, which of the others is the
 fastest there, and its time over redtune's; and at the end what the rows come to. Axis 1 reduces

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times redtune's dot, sumabs, norm2 and argmaxabs beside cuBLAS and PyTorch, in turns, in one
+"""Times redtune's dot, sumabs, norm2 and argmaxabs beside cuBLAS and PyTorch, interleaved, in one
 process.
 
 Prints a row per op, dtype, mode and size, and what the rows come to: cuBLAS's and PyTorch's time

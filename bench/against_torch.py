@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times redtune's plans beside torch.sum, amin, amax, argmin and argmax, in turns, in one process.
+"""Times redtune's plans beside torch.sum, amin, amax, argmin and argmax, interleaved, in one process.
 
 Prints a row per op, dtype, size and mode, and what the rows come to. The modes are those of
 against_cub: cold and warm replay CUDA graphs, whose inputs are not or are in L2; stream calls back

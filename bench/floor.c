@@ -123,7 +123,7 @@ static int compare_shapes(const void *a, const void *b) {
     return (x->median_ns > y->median_ns) - (x->median_ns < y->median_ns);
 }
 
-/* The fastest of the finalists, in turns. */
+/* The fastest of the finalists, interleaved. */
 static redtune_status decide(bench_gpu *gpu, const bench_row *row, shape *list, int n,
                              shape *winner, redtune_error *err) {
     bench_contestant contestants[FINALISTS];

@@ -162,7 +162,7 @@ static const option table[] = {
 
 void bench_options_help(FILE *out) {
     fputs("usage: against_cub [OPTION]...\n\n"
-          "Times redtune's tuned plan, its untuned default and CUB's DeviceReduce in turns.\n\n",
+          "Times redtune's tuned plan, its untuned default and CUB's DeviceReduce, interleaved.\n\n",
           out);
     for (const option *row = table; row->name; row++) {
         char left[32];

@@ -1,4 +1,4 @@
-/* Race: all contestants of one problem, checked against one another and timed in turns. */
+/* Race: all contestants of one problem, checked against one another and timed interleaved. */
 #pragma once
 
 #include "bench/timer.h"

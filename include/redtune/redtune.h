@@ -159,8 +159,8 @@ typedef struct redtune_operands {
     void *d_out[2];
     uint64_t count; /* elements of a result */
     /* NULL: scratch of redtune's own, which belongs to the stream. Else no two runs in it may
-     * overlap in time, be they called or replayed, on whatever stream, and only one thread at a
-     * time may call one. */
+     * overlap in time, whether called or replayed, on any streams, and only one thread at a time
+     * may call one. */
     redtune_workspace *workspace;
     uint64_t outer; /* as in redtune_problem, with the next three */
     uint64_t inner; /* above 1, or step above 1: columns; else, outer above 1: rows */
@@ -235,7 +235,7 @@ REDTUNE_API redtune_status redtune_workspace_create(redtune *rt, void *d_memory,
 /* workspace may be NULL. As for redtune_plan_destroy; before rt is closed. */
 REDTUNE_API void redtune_workspace_destroy(redtune_workspace *workspace);
 
-/* Where a plan's configuration came from; the best first, but LIKE goes before GPU. */
+/* Where a plan's configuration came from, the best first, except that LIKE is better than GPU. */
 typedef enum redtune_match {
     REDTUNE_MATCH_EXACT,   /* measured on this GPU model with these very extents */
     REDTUNE_MATCH_SIZE,    /* measured on this GPU model with the nearest extents */

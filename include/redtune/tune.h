@@ -13,7 +13,7 @@ extern "C" {
 
 /* How thoroughly a problem's candidates are searched (docs/tuning.md). */
 typedef enum redtune_effort {
-    REDTUNE_EFFORT_STANDARD = 0, /* a search that was seen to find the best, or one as good */
+    REDTUNE_EFFORT_STANDARD = 0, /* finds a config as fast as the best, as measured (docs/tuning.md) */
     REDTUNE_EFFORT_QUICK,        /* half of that, and fewer samples */
     REDTUNE_EFFORT_EXHAUSTIVE,   /* all candidates that docs/tuning.md counts */
 } redtune_effort;
@@ -86,7 +86,7 @@ typedef struct redtune_tuning {
     size_t dtype_count;
     const uint64_t *counts;
     size_t count_count;
-    int again; /* nonzero: measure also what the database has already */
+    int again; /* nonzero: measure anew what the database holds, too */
     redtune_effort effort;
     /* Seconds that the tune should take; 0: as long as it does. A search that runs late looks at
      * fewer candidates; each looks at a few in any case, so it may take longer. */
