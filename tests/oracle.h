@@ -46,7 +46,7 @@ double oracle_truth_ns(const oracle *self, const redtune_problem *problem, rdt_c
 double oracle_best_ns(const oracle *self, const redtune_problem *problem, rdt_cache_state cache,
                       size_t *points);
 
-/* Reads a file of tests/data, or says why not and returns NULL. */
+/* Reads a file of tests/records/tunes, or says why not and returns NULL. */
 oracle_record *oracle_record_read(const char *path);
 void oracle_record_free(oracle_record *record);
 /* The GPUs of the records. */

@@ -16,7 +16,7 @@ wanted=("$@")
 . "$here/steps.sh"
 rm -rf "$XDG_CACHE_HOME"
 
-ptx=$here/../sim/data/kernels-nvrtc13-sm_90.ptx
+ptx=$here/../records/sim/kernels-nvrtc13-sm_90.ptx
 
 # The tests of many kernels. What takes long in them is NVRTC, in one thread of a process, so as many
 # processes as there are parts share each of them.

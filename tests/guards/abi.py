@@ -2,7 +2,7 @@
 
 libabigail's abidw and abidiff read what a compiled program relies on: functions, callbacks, enumerators,
 and the sizes and members of structs. They read it from a library made of the public headers alone, in
-which every function is empty. The record is redtune.abi beside this file. A change that is meant goes on
+which every function is empty. The record is tests/records/redtune.abi. A change that is meant goes on
 record with --accept; docs/api.md says which changes a compiled program stands.
 """
 
@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 FROZEN = {"redtune_error", "redtune_team_id", "redtune_value"}
 
 root, cc = sys.argv[1:3]
-record = os.path.join(os.path.dirname(os.path.abspath(__file__)), "redtune.abi")
+record = os.path.join(root, "tests/records/redtune.abi")
 if not shutil.which("abidw") or not shutil.which("abidiff"):
     print("not run: there is no abidw; ./bootstrap test installs it (Debian's abigail-tools)")
     sys.exit(77)
@@ -79,5 +79,5 @@ with tempfile.TemporaryDirectory() as folder:
     if "--accept" in sys.argv:
         shutil.copyfile(now, record)
     elif subprocess.run(["abidiff", "--harmless", "--no-architecture", record, now], check=False).returncode:
-        sys.exit("the ABI is another than tests/guards/redtune.abi says. If that is meant, see 'Compatibility' in "
+        sys.exit("the ABI is another than tests/records/redtune.abi says. If that is meant, see 'Compatibility' in "
                  "docs/api.md, then: python3 tests/guards/abi.py . cc --accept")

@@ -1,0 +1,110 @@
+/* Kernel hashes: of drawn kernels of all families that a search knows, with every op and dtype drawn too, one line
+ * for each set of extents: the family, how many kernels, and a hash of their hashes. A change that leaves the lines as
+ * they are changes no kernel, and keeps every measurement that is stored (src/codegen/kernel_hash.c). Comments and
+ * blanks do not count.
+ *
+ * usage: kernel_hashes [--all] [KERNELS]; --all prints a line for each kernel, to be compared with another build's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "codegen/codegen.h"
+
+/* Extents that the families named here serve, whatever the dtype. */
+static const struct {
+    const char *family;
+    redtune_problem like;
+} sets[] = {
+    {"block", {.count = 1 << 20}},
+    {"block", {.count = 1 << 20, .accuracy = REDTUNE_ACCURACY_COMPENSATED}},
+    {"block", {.count = 1 << 20, .accuracy = REDTUNE_ACCURACY_EXACT}},
+    {"block", {.count = 1 << 20, .uses = REDTUNE_USE_ACCUMULATE}},
+    {"block", {.count = 1 << 20, .uses = REDTUNE_USE_DEVICE_COUNT}},
+    {"rows", {.count = 1000, .outer = 1000}},
+    {"rows", {.count = 1000, .outer = 1000, .accuracy = REDTUNE_ACCURACY_EXACT}},
+    {"short", {.count = 2, .outer = 1 << 20}},
+    {"staged", {.count = 3, .outer = 1000003}},
+    {"columns", {.count = 1000, .inner = 1000}},
+    {"columns", {.count = 1000, .inner = 1000, .uses = REDTUNE_USE_ACCUMULATE}},
+    {"skewed", {.count = 1000, .inner = 50257}},
+    {"thin", {.count = 4, .inner = 1 << 20}},
+    {"grouped", {.count = 100, .outer = 100000, .segmented = REDTUNE_SEGMENTED_EACH}},
+    {"tiled", {.count = 100, .outer = 100000, .segmented = REDTUNE_SEGMENTED_EACH}},
+    {"ragged", {.count = 100, .outer = 100000, .segmented = REDTUNE_SEGMENTED_EACH}},
+    {"ragged", {.count = 100, .outer = 100000, .segmented = REDTUNE_SEGMENTED_ALL}},
+    {"ordered", {.count = 1 << 20, .order = REDTUNE_ORDER_FIXED}},
+    {"ordered", {.count = 1 << 16, .outer = 512, .order = REDTUNE_ORDER_FIXED}},
+    {"ordered_rows", {.count = 1000, .outer = 1000, .order = REDTUNE_ORDER_FIXED}},
+    {"ordered_columns", {.count = 1000, .inner = 1000, .order = REDTUNE_ORDER_FIXED}},
+    {"ordered_segments",
+     {.count = 100,
+      .outer = 100000,
+      .segmented = REDTUNE_SEGMENTED_EACH,
+      .order = REDTUNE_ORDER_FIXED}},
+};
+enum { SETS = sizeof sets / sizeof *sets, KERNELS = 48 };
+
+static const int architectures[][2] = {{9, 0}, {8, 0}, {7, 5}, {10, 0}, {12, 0}};
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+static redtune_error err;
+
+/* A problem like that one, of a drawn op and dtype, on a drawn architecture, and a drawn config that it may have. */
+static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, rdt_random *random,
+                 redtune_problem *problem, rdt_facts *facts, rdt_point *point) {
+    const rdt_space *space = &rdt_codegen_spaces(codegen)->space[family];
+    for (;;) {
+        const uint64_t turn = rdt_random_below(random, ARCHITECTURES);
+        *facts = *rdt_facts_typical();
+        facts->major = architectures[turn][0];
+        facts->minor = architectures[turn][1];
+        redtune_problem drawn = *like;
+        drawn.op = (redtune_op)rdt_random_below(random, (uint64_t)rdt_op_compiled_in.count);
+        drawn.dtype = (redtune_dtype)(REDTUNE_I8 + rdt_random_below(random, REDTUNE_F64));
+        *point = (rdt_point){.family = family};
+        for (int i = 0; i < space->param_count; i++)
+            point->value[i] = space->param[i].value[rdt_random_below(
+                random, (uint64_t)space->param[i].value_count)];
+        if (!rdt_problem_resolve(&drawn, problem, NULL) &&
+            !rdt_rules_check(codegen, (rdt_case){problem, facts}, point, NULL))
+            return;
+    }
+}
+
+static redtune_status print_set(rdt_codegen *codegen, int index, int kernels, bool all) {
+    rdt_random random = {.state = (uint64_t)index};
+    rdt_hash hash = rdt_hash_begin();
+    int family = 0;
+    redtune_status status =
+        rdt_space_find_family(rdt_codegen_spaces(codegen), sets[index].family, &family, &err);
+    for (int i = 0; !status && i < kernels; i++) {
+        redtune_problem problem;
+        rdt_facts facts;
+        rdt_point point;
+        char kernel[RDT_KERNEL_BYTES], of[RDT_PROBLEM_TEXT_BYTES], text[RDT_POINT_TEXT_BYTES];
+        draw(codegen, &sets[index].like, family, &random, &problem, &facts, &point);
+        status = rdt_kernel_hash_find(codegen, (rdt_case){&problem, &facts}, &point, kernel, &err);
+        if (status) break;
+        rdt_hash_add_string(&hash, kernel);
+        rdt_problem_describe(&problem, of);
+        rdt_point_format(rdt_codegen_spaces(codegen), &point, text);
+        if (all) printf("%s sm_%d%d %s, %s\n", kernel, facts.major, facts.minor, of, text);
+    }
+    char text[RDT_HASH_TEXT_BYTES];
+    rdt_hash_text(&hash, text);
+    if (!status && !all) printf("%s %d %.16s\n", sets[index].family, kernels, text);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    const bool all = argc > 1 && !strcmp(argv[1], "--all");
+    const int kernels = argc > 1 + all ? atoi(argv[1 + all]) : KERNELS;
+    rdt_codegen *codegen = NULL;
+    redtune_status status = rdt_codegen_open(&codegen, &err);
+    for (int i = 0; !status && i < SETS; i++) status = print_set(codegen, i, kernels, all);
+    rdt_codegen_close(codegen);
+    if (status) fprintf(stderr, "%s\n", err.message);
+    return status ? 1 : 0;
+}
