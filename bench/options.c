@@ -161,9 +161,10 @@ static const option table[] = {
 };
 
 void bench_options_help(FILE *out) {
-    fputs("usage: against_cub [OPTION]...\n\n"
-          "Times redtune's tuned plan, its untuned default and CUB's DeviceReduce, interleaved.\n\n",
-          out);
+    fputs(
+        "usage: against_cub [OPTION]...\n\n"
+        "Times redtune's tuned plan, its untuned default and CUB's DeviceReduce, interleaved.\n\n",
+        out);
     for (const option *row = table; row->name; row++) {
         char left[32];
         snprintf(left, sizeof left, "--%s%s%s", row->name, row->argument ? " " : "",

@@ -13,7 +13,7 @@ extern "C" {
 
 /* How thoroughly a problem's candidates are searched (docs/tuning.md). */
 typedef enum redtune_effort {
-    REDTUNE_EFFORT_STANDARD = 0, /* finds a config as fast as the best, as measured (docs/tuning.md) */
+    REDTUNE_EFFORT_STANDARD = 0, /* finds configs as fast as the best, as measured */
     REDTUNE_EFFORT_QUICK,        /* half of that, and fewer samples */
     REDTUNE_EFFORT_EXHAUSTIVE,   /* all candidates that docs/tuning.md counts */
 } redtune_effort;

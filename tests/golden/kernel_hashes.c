@@ -1,9 +1,10 @@
-/* Kernel hashes: of drawn kernels of all families that a search knows, with every op and dtype drawn too, one line
- * for each set of extents: the family, how many kernels, and a hash of their hashes. A change that leaves the lines as
- * they are changes no kernel, and keeps every measurement that is stored (src/codegen/kernel_hash.c). Comments and
- * blanks do not count.
+/* Kernel hashes: of drawn kernels of all families that a search knows, with every op and dtype
+ * drawn too, one line for each set of extents: the family, how many kernels, and a hash of their
+ * hashes. A change that leaves the lines as they are changes no kernel, and keeps every measurement
+ * that is stored (src/codegen/kernel_hash.c). Comments and blanks do not count.
  *
- * usage: kernel_hashes [--all] [KERNELS]; --all prints a line for each kernel, to be compared with another build's. */
+ * usage: kernel_hashes [--all] [KERNELS]; --all prints a line for each kernel, to be compared with
+ * another build's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,8 @@ enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 static redtune_error err;
 
-/* A problem like that one, of a drawn op and dtype, on a drawn architecture, and a drawn config that it may have. */
+/* A problem like that one, of a drawn op and dtype, on a drawn architecture, and a drawn config
+ * that it may have. */
 static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, rdt_random *random,
                  redtune_problem *problem, rdt_facts *facts, rdt_point *point) {
     const rdt_space *space = &rdt_codegen_spaces(codegen)->space[family];
@@ -65,8 +67,9 @@ static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, 
         drawn.dtype = (redtune_dtype)(REDTUNE_I8 + rdt_random_below(random, REDTUNE_F64));
         *point = (rdt_point){.family = family};
         for (int i = 0; i < space->param_count; i++)
-            point->value[i] = space->param[i].value[rdt_random_below(
-                random, (uint64_t)space->param[i].value_count)];
+            point->value[i] =
+                space->param[i]
+                    .value[rdt_random_below(random, (uint64_t)space->param[i].value_count)];
         if (!rdt_problem_resolve(&drawn, problem, NULL) &&
             !rdt_rules_check(codegen, (rdt_case){problem, facts}, point, NULL))
             return;
