@@ -7,8 +7,7 @@
 #include <string.h>
 #include "api/runtime/plan_cache.h"
 #include "api/records/convert.h"
-#include "api/runtime/import_policy.h"
-#include "tuner/measure/own_check.h"
+#include "codegen/user_ops.h"
 
 /* An executable being made, and its problem. */
 typedef struct making {
@@ -17,21 +16,8 @@ typedef struct making {
     rdt_yield yield;
     const char *pin; /* the configuration asked for; NULL: none */
     rdt_choice choice;
-    rdt_hint hint;   /* what was chosen, if that was imported and has to be verified */
-    bool waits;      /* verifying is left for later */
-    bool unverified; /* not every hint could be verified: the next process may find more */
     rdt_executable *executable;
 } making;
-
-/* So many hints are verified for one plan. */
-enum { HINTS_MAX = 3 };
-
-/* The measurements that a choice goes by. */
-typedef enum grounds {
-    GROUNDS_ALL,
-    GROUNDS_MEASURED_HERE,
-    GROUNDS_NONE, /* the default, whatever is known */
-} grounds;
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -81,76 +67,58 @@ static void list_own(const making *self, const rdt_winners *winners) {
     }
 }
 
-/* Chooses by what is known; the lock is held. Says in hint what has to be verified. */
-static redtune_status choose_by(making *self, rdt_codegen *codegen, grounds by,
-                                redtune_error *err) {
+/* Among the winners; the lock is held. What was imported since the admission, and is not verified,
+ * does not serve. */
+static redtune_status choose_winner(making *self, rdt_codegen *codegen, bool here_only,
+                                    redtune_error *err) {
     redtune *rt = self->rt;
-    static const rdt_winners none = {.class_count = 0};
-    rdt_case at = {self->problem, &rt->context->facts};
-    redtune_status status = REDTUNE_OK;
-    self->hint = (rdt_hint){.problem = NULL};
-    if (self->pin) {
-        status = take_pin(self, codegen, at, &self->choice, err);
-    } else if (by == GROUNDS_NONE) {
-        status = rdt_select(&none, codegen, at, &self->choice, err);
-    } else {
-        const bool here_only = by == GROUNDS_MEASURED_HERE;
+    redtune_status status =
+        rdt_runtime_select(rt, codegen, self->problem, here_only, &self->choice, err);
+    if (!status && !rdt_admission_serves(rt, self->choice.row)) {
+        here_only = true;
         status = rdt_runtime_select(rt, codegen, self->problem, here_only, &self->choice, err);
-        self->executable->own_count = 0;
-        if (!status) list_own(self, here_only ? &rt->winners_here : &rt->winners);
     }
+    self->executable->own_count = 0;
+    if (!status) list_own(self, here_only ? &rt->winners_here : &rt->winners);
+    return status;
+}
+
+/* Chooses by what is known; the lock is held. */
+static redtune_status choose_by(making *self, rdt_codegen *codegen, rdt_grounds by,
+                                redtune_error *err) {
+    static const rdt_winners none = {.class_count = 0};
+    rdt_case at = {self->problem, &self->rt->context->facts};
+    redtune_status status = REDTUNE_OK;
+    if (self->pin)
+        status = take_pin(self, codegen, at, &self->choice, err);
+    else if (by == RDT_GROUNDS_NONE)
+        status = rdt_select(&none, codegen, at, &self->choice, err);
+    else
+        status = choose_winner(self, codegen, by == RDT_GROUNDS_MEASURED_HERE, err);
     if (status) return status;
     tell(self, rdt_codegen_spaces(codegen));
-    const rdt_row *row = self->choice.row;
-    if (row && row->trial.imported && rt->trust == REDTUNE_TRUST_VERIFIED)
-        self->hint =
-            (rdt_hint){self->problem, self->choice.match, row->trial.problem, self->choice.point};
     self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
     return REDTUNE_OK;
 }
 
-/* Whether the hint is verified or refuted afterwards: choosing again goes by that. */
-static bool verify_hint(making *self, rdt_codegen *codegen, double *left_s) {
-    redtune_error why;
-    bool decided = false;
-    redtune_status status =
-        rdt_import_policy_verify(self->rt, codegen, &self->hint, left_s, &decided, &why);
-    if (!status && decided) return true;
-    self->unverified = status != REDTUNE_OK;
-    if (status)
-        rdt_log_write(&self->rt->log, REDTUNE_LOG_WARNING,
-                      "an imported measurement is not used, since it could not be verified: %s",
-                      why.message);
-    return false;
+static redtune_status check_op(const redtune_problem *problem, redtune_error *err) {
+    if (!rdt_user_ops_find(problem->op) ||
+        rdt_user_ops_is_checked(problem->op, problem->dtype, problem->result))
+        return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_TEMPLATE, 0, "cannot use op %s: nobody has checked it",
+                    redtune_op_name(problem->op));
 }
 
-static redtune_status make_kernel(void *user, const redtune_problem *problem,
-                                  const rdt_point *point, const rdt_launch *launch,
-                                  rdt_kernel **out, redtune_error *err) {
-    const redtune *rt = user;
-    return rdt_builder_make(rt->builder, rt->context, problem, point, launch, out, err);
-}
-
-/* Chooses, verifying imported measurements on the way, and describes the choice. An op of the
- * user's is checked before the first plan of it in this process. */
-static redtune_status choose(making *self, grounds by, bool at_once, redtune_error *err) {
+/* Chooses, and describes the choice. */
+static redtune_status choose(making *self, rdt_grounds by, redtune_error *err) {
     redtune *rt = self->rt;
     rdt_codegen *codegen = NULL;
-    redtune_status status = rdt_builder_borrow(rt->builder, &codegen, err);
+    redtune_status status = check_op(self->problem, err);
+    if (!status) status = rdt_builder_borrow(rt->builder, &codegen, err);
     if (status) return status;
-    const rdt_maker maker = {codegen, make_kernel, rt};
-    status = rdt_own_check(rt->context, self->problem, &maker, err);
-    double left_s = rt->verify_s;
-    for (int hints = 0; !status; hints++) {
-        pthread_mutex_lock(&rt->lock);
-        status = choose_by(self, codegen, by, err);
-        pthread_mutex_unlock(&rt->lock);
-        if (status || !self->hint.problem) break;
-        self->waits = at_once;
-        if (hints == HINTS_MAX) self->unverified = true;
-        if (at_once || hints == HINTS_MAX || !verify_hint(self, codegen, &left_s))
-            by = GROUNDS_MEASURED_HERE;
-    }
+    pthread_mutex_lock(&rt->lock);
+    status = choose_by(self, codegen, by, err);
+    pthread_mutex_unlock(&rt->lock);
     if (!status)
         status = rdt_rules_launch(codegen, (rdt_case){self->problem, &rt->context->facts},
                                   &self->choice.point, &self->executable->launch, err);
@@ -173,7 +141,7 @@ static redtune_status load_something(making *self, redtune_error *err) {
         return status;
     const rdt_choice chosen = self->choice;
     const rdt_executable told = *self->executable;
-    status = choose(self, GROUNDS_NONE, false, err);
+    status = choose(self, RDT_GROUNDS_NONE, err);
     if (!status) status = load(self, true, err);
     self->executable->info.pending = self->executable->kernel != NULL;
     if (!self->executable->kernel) {
@@ -192,53 +160,74 @@ static bool chosen_from(const making *self, const rdt_identity databases) {
     return same;
 }
 
-static redtune_status make(making *self, bool at_once, redtune_error *err) {
+/* ---- the cached plan --------------------------------------------------------------------------
+ */
+
+/* What the cached plan of the problem is kept under. */
+typedef struct cached_name {
     rdt_plan_cache_key key;
-    rdt_identity databases;
+    rdt_identity databases; /* "": unknown, and no plan is kept */
     char templates[RDT_HASH_TEXT_BYTES];
-    redtune_status status = rdt_builder_templates(self->rt->builder, templates, err);
+} cached_name;
+
+static redtune_status name_cached(const making *self, cached_name *out, redtune_error *err) {
+    const redtune *rt = self->rt;
+    redtune_status status = rdt_builder_templates(rt->builder, out->templates, err);
     if (status) return status;
-    rdt_identity_of(self->rt->layers.path, self->rt->layers.count, databases);
-    const rdt_plan_cache_question question = {self->problem, self->yield, self->pin, databases,
-                                              templates};
-    rdt_plan_cache_name(self->rt, &question, key);
-    if (databases[0] && rdt_plan_cache_follow(self->rt, key, self->executable)) return REDTUNE_OK;
-    status = choose(self, GROUNDS_ALL, at_once, err);
-    if (!status && at_once && !self->pin) status = load_something(self, err);
-    if (!status && !self->executable->kernel) status = load(self, false, err);
-    if (self->waits) self->executable->info.pending = true;
-    if (!status && !self->executable->info.pending && !self->unverified && databases[0] &&
-        chosen_from(self, databases) && rdt_builder_rendered_from(self->rt->builder, templates))
-        rdt_plan_cache_write(self->rt, key, self->executable);
+    rdt_identity_of(rt->layers.path, rt->layers.count, out->databases);
+    const rdt_plan_cache_question question = {self->problem, self->yield, self->pin, out->databases,
+                                              out->templates};
+    rdt_plan_cache_name(rt, &question, out->key);
+    return REDTUNE_OK;
+}
+
+static bool may_keep(const making *self, const cached_name *name) {
+    return !self->executable->info.pending && name->databases[0] &&
+           chosen_from(self, name->databases) &&
+           rdt_builder_rendered_from(self->rt->builder, name->templates);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static redtune_status begin(making *self, redtune_error *err) {
+    self->pin = self->rt->pin ? self->rt->pin : self->problem->config;
+    self->executable = calloc(1, sizeof *self->executable);
+    return self->executable ? REDTUNE_OK : rdt_fail_memory(err, sizeof *self->executable);
+}
+
+redtune_status rdt_executable_find(redtune *rt, const redtune_problem *problem, rdt_yield yield,
+                                   rdt_executable **out, redtune_error *err) {
+    making self = {.rt = rt, .problem = problem, .yield = yield};
+    cached_name name;
+    redtune_status status = begin(&self, err);
+    if (!status) status = name_cached(&self, &name, err);
+    const bool found =
+        !status && name.databases[0] && rdt_plan_cache_follow(rt, name.key, self.executable);
+    if (found)
+        *out = self.executable;
+    else
+        rdt_executable_destroy(rt, self.executable);
     return status;
 }
 
 redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                                     bool at_once, rdt_executable **out, redtune_error *err) {
-    rdt_executable *executable = calloc(1, sizeof *executable);
-    if (!executable) return rdt_fail_memory(err, sizeof *executable);
-    making self = {.rt = rt, .problem = problem, .yield = yield, .executable = executable};
-    self.pin = rt->pin ? rt->pin : problem->config;
-    bool entered = false;
-    redtune_status status = rdt_context_enter(rt->context, &entered, err);
-    if (!status) {
-        /* Other threads may be capturing: loading touches none of their streams. */
-        CUstreamCaptureMode mode = rdt_context_relax(rt->context);
-        status = make(&self, at_once, err);
-        if (!status) status = rdt_workspace_reserve(rt->workspace, err);
-        rdt_context_restore(rt->context, mode);
-        rdt_context_leave(rt->context, entered);
-    }
+                                     const rdt_admission *admission, bool at_once,
+                                     rdt_executable **out, redtune_error *err) {
+    making self = {.rt = rt, .problem = problem, .yield = yield};
+    cached_name name;
+    redtune_status status = begin(&self, err);
+    if (!status) status = name_cached(&self, &name, err);
+    if (!status) status = choose(&self, admission->grounds, err);
+    if (!status && at_once && !self.pin) status = load_something(&self, err);
+    if (!status && !self.executable->kernel) status = load(&self, false, err);
     if (status) {
-        rdt_executable_destroy(rt, executable);
+        rdt_executable_destroy(rt, self.executable);
         return status;
     }
-    char what[RDT_PROBLEM_TEXT_BYTES];
-    rdt_problem_describe(problem, what);
-    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s: %s (%s)%s", what, executable->text,
-                  redtune_match_name(executable->info.match),
-                  executable->info.pending ? " until another is ready" : "");
-    *out = executable;
+    if (admission->waits) self.executable->info.pending = true;
+    if (!admission->unverified && may_keep(&self, &name))
+        rdt_plan_cache_write(rt, name.key, self.executable);
+    *out = self.executable;
     return REDTUNE_OK;
 }
 

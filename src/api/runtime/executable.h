@@ -1,7 +1,7 @@
 /* Executable: a configuration chosen for a problem, its kernel loaded: what a plan runs. */
 #pragma once
 
-#include "api/runtime/runtime.h"
+#include "api/runtime/admission.h"
 
 typedef struct rdt_executable {
     rdt_kernel *kernel;
@@ -14,11 +14,17 @@ typedef struct rdt_executable {
     char text[RDT_POINT_TEXT_BYTES]; /* "block:block=256,vec=4,..." */
 } rdt_executable;
 
-/* Chooses for the problem, which is resolved, or takes the configuration that is asked for. With a
- * cached plan and its kernel in the cache, needs neither Lua nor NVRTC. yield: what the launch
- * leaves. at_once: where the kernel would have to be compiled and the default's need not, gives the
+/* Of the problem, which is resolved, with what the launch leaves. The context is current.
+ *
+ * That of the cached plan, if there is one and its kernel is in the cache: needs neither Lua nor
+ * NVRTC. Else leaves *out alone. */
+redtune_status rdt_executable_find(redtune *rt, const redtune_problem *problem, rdt_yield yield,
+                                   rdt_executable **out, redtune_error *err);
+/* Chooses by what the problem was admitted by, or takes the configuration that is asked for.
+ * at_once: where the kernel would have to be compiled and the default's need not, gives the
  * default's, with info.pending set. */
 redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                                     bool at_once, rdt_executable **out, redtune_error *err);
+                                     const rdt_admission *admission, bool at_once,
+                                     rdt_executable **out, redtune_error *err);
 /* executable may be NULL. No launch may still run. */
 void rdt_executable_destroy(redtune *rt, rdt_executable *executable);

@@ -14,12 +14,48 @@ struct redtune_workspace {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* The cached plan's, or one that is made anew once the problem is admitted. */
+static redtune_status obtain(redtune *rt, const redtune_problem *problem, rdt_yield yield,
+                             bool at_once, rdt_executable **out, redtune_error *err) {
+    rdt_admission admission;
+    redtune_status status = rdt_executable_find(rt, problem, yield, out, err);
+    if (status || *out) return status;
+    status = rdt_admission_find(rt, problem, rt->pin || problem->config, at_once, &admission, err);
+    if (status) return status;
+    return rdt_executable_create(rt, problem, yield, &admission, at_once, out, err);
+}
+
+static redtune_status make_executable(redtune *rt, const redtune_problem *problem, rdt_yield yield,
+                                      bool at_once, rdt_executable **out, redtune_error *err) {
+    rdt_executable *executable = NULL;
+    char what[RDT_PROBLEM_TEXT_BYTES];
+    bool entered = false;
+    redtune_status status = rdt_context_enter(rt->context, &entered, err);
+    if (status) return status;
+    /* Other threads may be capturing: loading touches none of their streams. */
+    CUstreamCaptureMode mode = rdt_context_relax(rt->context);
+    status = obtain(rt, problem, yield, at_once, &executable, err);
+    if (!status) status = rdt_workspace_reserve(rt->workspace, err);
+    rdt_context_restore(rt->context, mode);
+    rdt_context_leave(rt->context, entered);
+    if (status) {
+        rdt_executable_destroy(rt, executable);
+        return status;
+    }
+    rdt_problem_describe(problem, what);
+    rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s: %s (%s)%s", what, executable->text,
+                  redtune_match_name(executable->info.match),
+                  executable->info.pending ? " until another is ready" : "");
+    *out = executable;
+    return REDTUNE_OK;
+}
+
 /* Makes what the plan will run from then on; without it the plan stays as it is. */
 static void *finish_plan(void *user) {
     redtune_plan *plan = user;
     redtune_error failure;
     rdt_executable *made = NULL;
-    if (rdt_executable_create(plan->rt, &plan->problem, plan->yield, false, &made, &failure)) {
+    if (make_executable(plan->rt, &plan->problem, plan->yield, false, &made, &failure)) {
         rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with the default: %s",
                       failure.message);
         return NULL;
@@ -80,7 +116,7 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
     if (!plan) return rdt_fail_memory(err, sizeof *plan);
     plan->rt = rt;
     plan->yield = yield;
-    status = rdt_executable_create(rt, &resolved, yield, rt->background, &plan->first, err);
+    status = make_executable(rt, &resolved, yield, rt->background, &plan->first, err);
     if (status) {
         free(plan);
         return status;
