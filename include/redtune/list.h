@@ -50,8 +50,8 @@ typedef struct redtune_segments {
     const void *d_end;
     uint64_t offset_bytes; /* of an offset: 4, or 8 (0: 8) */
     /* Take the results, one of each segment, or one of all; as in redtune_operands, with the four
-     * below. No table
-     * may lie within them. */
+     * below. They overlap no table and no array of a list. Elements that only tables on the GPU
+     * know are the caller's to keep apart. */
     void *d_out[2];
     redtune_workspace *workspace;
     const double *parameters;

@@ -154,8 +154,9 @@ typedef struct redtune_operands {
      * is 0, which gives the op's identity. The second is for ops of two inputs, else NULL. Both
      * have the same extents, and each an alignment of its own. */
     const void *d_in[2];
-    /* Take the results, the second those of ops of two, else NULL. Neither may lie within the other
-     * nor within anything that is read. */
+    /* Take the results, the second those of ops of two, else NULL. REDTUNE_INVALID where one
+     * overlaps the other, the workspace or anything that is read, from its first element to its
+     * last: steps' gaps count. They may touch. */
     void *d_out[2];
     uint64_t count; /* elements of a result */
     /* NULL: scratch of redtune's own, which belongs to the stream. Else no two runs in it may

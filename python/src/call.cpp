@@ -41,6 +41,32 @@ static void check_given(const reduction &what, int index, const array &x, const 
     if (out.read_only) fail(PyExc_ValueError, "cannot write the result to out: it is read-only");
 }
 
+// From the first byte of the array's elements to the last; an array without elements has none.
+struct span {
+    uintptr_t begin, end;
+};
+
+static span span_of(const array &x) {
+    span its = {reinterpret_cast<uintptr_t>(x.data), reinterpret_cast<uintptr_t>(x.data)};
+    const auto bytes = static_cast<int64_t>(redtune_dtype_bytes(x.dtype));
+    if (!x.count()) return its;
+    its.end +=
+        static_cast<uintptr_t>(x.is_packed() ? bytes * static_cast<int64_t>(x.count()) : bytes);
+    for (int i = 0; i < x.dimensions && !x.is_packed(); i++) {
+        const int64_t reach = (x.shape[i] - 1) * x.strides[i] * bytes;
+        (reach < 0 ? its.begin : its.end) += static_cast<uintptr_t>(reach);
+    }
+    return its;
+}
+
+static void check_apart(const array &out, const named_array &other) {
+    const span a = span_of(out), b = span_of(*other.view);
+    if (a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end)
+        fail(PyExc_ValueError,
+             "cannot write the result to out: it overlaps %s; give an array with memory of its own",
+             other.name);
+}
+
 // Makes the array of a result, and reads it.
 static nb::object make_result(const reduction &what, int index, const array &x, nb::handle like,
                               array *view) {
@@ -56,7 +82,9 @@ static nb::object make_result(const reduction &what, int index, const array &x, 
     return made;
 }
 
-void outputs::take(const reduction &what, const array &x, nb::handle like, nb::handle out) {
+void outputs::take(const reduction &what, std::initializer_list<named_array> inputs,
+                   nb::handle like, nb::handle out) {
+    const array &x = *inputs.begin()->view;
     const int count = what.op->outputs;
     if (!out.is_none() && count > 1 &&
         (!PyTuple_Check(out.ptr()) || PyTuple_Size(out.ptr()) != count))
@@ -72,6 +100,9 @@ void outputs::take(const reduction &what, const array &x, nb::handle like, nb::h
         made[i] = nb::borrow(count > 1 ? PyTuple_GetItem(out.ptr(), i) : out.ptr());
         view[i].read(made[i], "write the result to out");
         check_given(what, i, x, view[i]);
+        for (const named_array &each : inputs)
+            if (each.view) check_apart(view[i], each);
+        if (i) check_apart(view[i], {"the first result's", &view[0]});
     }
 }
 
@@ -151,6 +182,7 @@ nb::object call_op(int op, const call_arguments &given) {
     array in, second;
     outputs results;
     reduction what;
+    if (!given.stream.is_none()) stream_from(given.stream); // of the host's arrays, too
     read_inputs(op_get(op), given.x, given.y, &in, &second);
     const array *other = given.y.is_none() ? nullptr : &second;
     what.choose(op, in, given.dtype);
@@ -158,7 +190,7 @@ nb::object call_op(int op, const call_arguments &given) {
     what.problem.accuracy = given.accuracy;
     what.take_parameters(given.parameters);
     what.fold(in, other, given.axis, given.keepdims);
-    results.take(what, in, given.x, given.out);
+    results.take(what, {{"x", &in}, {"y", other}}, given.x, given.out);
     if (what.is_empty) {
         // Nothing to write.
     } else if (in.on_host) {

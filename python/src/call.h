@@ -1,15 +1,25 @@
 // Call: one reduction of Python's arrays, from the arguments to the results.
 #pragma once
 
+#include <initializer_list>
+
 #include "reduction.h"
+
+// What results may not overlap, by the name that the caller knows it by; NULL: it is not there.
+struct named_array {
+    const char *name;
+    const array *view;
+};
 
 // The arrays that take the results: those that the caller gave, or new ones.
 struct outputs {
     nb::object made[OUTPUTS_MAX];
     array view[OUTPUTS_MAX];
 
-    // out: None, an array, or a tuple of as many as there are results.
-    void take(const reduction &what, const array &x, nb::handle like, nb::handle out);
+    // out: None, an array, or a tuple of as many as there are results. inputs: x, and all else that
+    // is read.
+    void take(const reduction &what, std::initializer_list<named_array> inputs, nb::handle like,
+              nb::handle out);
     // What the call returns: the array, or a tuple.
     nb::object get(const reduction &what, const array &x, nb::handle out) const;
 };

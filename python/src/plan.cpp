@@ -58,7 +58,7 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
     self->what.fold(self->x, other, axis, keepdims);
     if (self->what.is_empty)
         fail(PyExc_ValueError, "cannot plan for an array without results: a kept axis has size 0");
-    self->out.take(self->what, self->x, x, out);
+    self->out.take(self->what, {{"x", &self->x}, {"y", other}}, x, out);
     self->operands = operands_of(self->what, self->x, other, self->out, parameters);
     put_extents(self->what.problem, &self->operands);
     self->x_object = nb::borrow(x);
@@ -109,9 +109,9 @@ nb::object run_on(plan &self, nb::handle x, nb::handle y, nb::handle out, nb::ha
         second.read(y, "reduce y");
         match(self.y, second, "y");
     }
-    results.take(self.what, in, x, out);
-    redtune_operands operands =
-        operands_of(self.what, in, y.is_none() ? nullptr : &second, results, self.parameters);
+    const array *other = y.is_none() ? nullptr : &second;
+    results.take(self.what, {{"x", &in}, {"y", other}}, x, out);
+    redtune_operands operands = operands_of(self.what, in, other, results, self.parameters);
     put_extents(self.what.problem, &operands);
     run_operands(self, operands, stream_of(in, x, stream));
     return results.get(self.what, in, out);

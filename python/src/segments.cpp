@@ -85,7 +85,8 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
         to.read(end, "take end");
         check_table(in, to, "end");
     }
-    const int64_t count = count_of(from, end.is_none() ? nullptr : &to);
+    const array *ends = end.is_none() ? nullptr : &to;
+    const int64_t count = count_of(from, ends);
     what.choose(op, in, static_cast<redtune_dtype>(dtype));
     what.take_parameters(parameters);
     what.dimensions = 1;
@@ -94,7 +95,7 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     what.problem.segmented = REDTUNE_SEGMENTED_EACH;
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
-    results.take(what, in, x, out);
+    results.take(what, {{"x", &in}, {"begin", &from}, {"end", ends}}, x, out);
     redtune_segments segments = {};
     segments.d_in = in.data;
     segments.count = static_cast<uint64_t>(count);
@@ -181,7 +182,7 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     what.problem.count = self.elements / static_cast<uint64_t>(self.count);
     what.problem.segmented = each ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_ALL;
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
-    results.take(what, self.first, like, out);
+    results.take(what, {{"an array of the list", &self.first}}, like, out); // C knows the others
     segments.list = self.own;
     for (int i = 0; i < what.op->outputs; i++) segments.d_out[i] = results.view[i].data;
     if (!parameters.is_none()) segments.parameters = what.parameters;

@@ -10,7 +10,9 @@ import redtune
 
 X = numpy.arange(6, dtype="f4").reshape(2, 3)
 G = sim_memory.asarray(X)
-ROW = sim_memory.empty((3,), "f4")
+X3, ROW = numpy.empty(3, "f4"), sim_memory.empty((3,), "f4")
+PAIR = sim_memory.Array((2,), "f4", ROW.memory)  # the first two of ROW
+ONE = sim_memory.Array((), "f4", ROW.memory)
 OFFSETS = sim_memory.empty((3,), "i4")
 READ_ONLY = numpy.empty((), "f4")
 READ_ONLY.flags.writeable = False
@@ -90,6 +92,13 @@ WRONG = [
     (lambda: redtune.sum(X, out=READ_ONLY), ValueError, "read-only", ""),
     (lambda: redtune.sum(X, 0, out=numpy.empty(6, "f4")[::2]), ValueError, "not contiguous", ""),
     (lambda: redtune.minmax(X, out=X), TypeError, "it has 2", "a tuple of 2"),
+    (lambda: redtune.mean_var(X, 0, out=(X3, X3)), ValueError, "overlaps the first result's", ""),
+    (lambda: redtune.mean_var(G, 0, out=(ROW, ROW)), ValueError, "overlaps the first", "own"),
+    (lambda: redtune.plan(G, op="minmax", axis=0)(G, out=(ROW, ROW)), ValueError, "overlaps", ""),
+    (lambda: redtune.sum(X, 0, out=X[1]), ValueError, "out: it overlaps x", "memory of its own"),
+    (lambda: redtune.dot(X3, X[0], out=X[0, 2:].reshape(())), ValueError, "overlaps y", "own"),
+    (lambda: redtune.segments(ROW, OFFSETS, out=PAIR), ValueError, "overlaps x", "own"),
+    (lambda: redtune.List([G, PAIR]).reduce(out=ONE), ValueError, "an array of the list", "own"),
     (lambda: redtune.sum(X, order="any"), ValueError, "order='any'", '"fixed"'),
     (lambda: redtune.sum(X, accuracy="any"), ValueError, "accuracy='any'", '"compensated"'),
     (lambda: redtune.var(X, accuracy="compensated"), ValueError, "var", "compensated"),

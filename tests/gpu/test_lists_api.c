@@ -183,6 +183,7 @@ static void runs_that_make_no_sense_are_refused(void) {
     CHECK_OK(make_list(100, &list), err);
     REFUSES(run.d_in = input(), "cannot reduce a list with tables beside it");
     REFUSES(run.count = 5, "cannot reduce a list with tables beside it");
+    REFUSES(run.d_out[0] = (void *)(uintptr_t)places[1], "d_out lies within an array of the list");
     REFUSES(problem.outer = 5, "cannot reduce 700 segments for a problem of 5");
     problem.outer = 0;
     problem.dtype = REDTUNE_F64;

@@ -48,11 +48,13 @@ static redtune_operands of_rich(void) {
 
 static rdt_operands taken;
 static rdt_traffic traffic;
+static CUdeviceptr workspace; /* 0: there is none */
 
 static redtune_status take(const rdt_signature *signature, const redtune_operands *given) {
     memset(&taken, 0xee, sizeof taken);
     memset(&traffic, 0xee, sizeof traffic);
     rdt_operands_set(&taken, given->d_in[0], given->d_out[0], given->count);
+    taken.scratch = workspace;
     taken.extents.outer = given->outer;
     taken.extents.inner = given->inner;
     return rdt_operands_take(signature, rdt_operands_have_more(given) ? given : NULL, &taken,
@@ -231,6 +233,54 @@ static void outputs_lie_over_nothing_else(void) {
     check_refused(&signature, &given, "d_out[1] lies within the first output");
 }
 
+/* Everything in turn is put over the last byte of a workspace, and behind that. */
+static void a_workspace_lies_over_nothing_else(void) {
+    enum { FAR = 0x4000000 };
+    const rdt_signature plain = simple(0), signature = rich(REDTUNE_USE_DEVICE_COUNT);
+    redtune_operands given;
+    const struct {
+        const char *name;
+        void *place;
+    } others[] = {{"the input,", &given.d_in[0]},         {"the second input,", &given.d_in[1]},
+                  {"the first output,", &given.d_out[0]}, {"the second output,", &given.d_out[1]},
+                  {"d_parameters,", &given.d_parameters}, {"d_count,", &given.d_count}};
+    const void *const moved = at(FAR);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        given = of_rich();
+        given.d_parameters = at(VALUES);
+        given.d_count = at(LEAST);
+        memcpy(others[i].place, &moved, sizeof moved);
+        workspace = FAR - RDT_SCRATCH_BYTES;
+        CHECK_OK(take(&signature, &given), err);
+        workspace++;
+        check_refused(&signature, &given, "the workspace lies within");
+        CHECK_CONTAINS(err.message, others[i].name);
+    }
+    given = of_simple();
+    workspace = OUT + 7;
+    check_refused(&plain, &given, "the workspace lies within the first output");
+    workspace = 0;
+}
+
+static void what_touches_or_is_empty_is_apart(void) {
+    const rdt_signature plain = simple(0), signature = rich(0);
+    static const uintptr_t outputs[] = {IN + 4 * COUNT, IN - 8};
+    for (int i = 0; i < 2; i++) {
+        redtune_operands given = of_simple();
+        given.d_out[0] = at(outputs[i]);
+        CHECK_OK(take(&plain, &given), err);
+        given.d_out[0] = at(outputs[i] + (i ? 8 : -8));
+        check_refused(&plain, &given, "d_out lies within the input");
+        given.count = 0;
+        given.d_in[0] = at(outputs[i] + 4);
+        given.d_out[0] = at(outputs[i]);
+        CHECK_OK(take(&plain, &given), err);
+        given = of_rich();
+        given.d_out[1] = at(i ? OUT - 4 : OUT + 8);
+        CHECK_OK(take(&signature, &given), err);
+    }
+}
+
 static void inputs_may_be_one_array(void) {
     const rdt_signature signature = rich(0);
     redtune_operands given = of_rich();
@@ -253,6 +303,8 @@ int main(int argc, char **argv) {
         FACT(parameters_come_from_one_place),
         FACT(every_pointer_is_aligned),
         FACT(outputs_lie_over_nothing_else),
+        FACT(a_workspace_lies_over_nothing_else),
+        FACT(what_touches_or_is_empty_is_apart),
         FACT(inputs_may_be_one_array),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);

@@ -15,6 +15,7 @@ struct redtune_list {
     uint64_t count;
     rdt_extents shape; /* of a problem of all arrays (rdt_problem_segments_shape) */
     rdt_buffer tables; /* count addresses, and count + 1 offsets */
+    rdt_span *arrays;  /* count of them, on the host */
 };
 
 uint64_t rdt_list_count_max(void) { return rdt_problem_count_max(REDTUNE_I64); }
@@ -32,8 +33,8 @@ typedef struct arrays {
 } arrays;
 
 /* Adds array i behind those before it. */
-static redtune_status add_array(const arrays *from, size_t i, uint64_t *places, uint64_t *offsets,
-                                redtune_error *err) {
+static redtune_status add_array(const arrays *from, size_t i, rdt_span *spans, uint64_t *places,
+                                uint64_t *offsets, redtune_error *err) {
     const uint64_t bytes = redtune_dtype_bytes(from->dtype), count = from->counts[i];
     const uint64_t most = rdt_problem_count_max(from->dtype), place = (uintptr_t)from->place[i];
     if (place % bytes || (!place && count))
@@ -47,6 +48,7 @@ static redtune_status add_array(const arrays *from, size_t i, uint64_t *places, 
                         " elements: all arrays have at most %" PRIu64,
                         i, count, most);
     places[i] = place;
+    spans[i] = (rdt_span){place, place + count * bytes};
     offsets[i + 1] = offsets[i] + count;
     return REDTUNE_OK;
 }
@@ -68,9 +70,11 @@ static redtune_status make(redtune_list *list, const arrays *from, redtune_error
     uint64_t *tables = calloc(2 * from->count + 1, sizeof *tables);
     bool entered = false;
     if (!tables) return rdt_fail_memory(err, (2 * from->count + 1) * sizeof *tables);
-    redtune_status status = REDTUNE_OK;
+    list->arrays = calloc(from->count + 1, sizeof *list->arrays);
+    redtune_status status =
+        list->arrays ? REDTUNE_OK : rdt_fail_memory(err, (from->count + 1) * sizeof *list->arrays);
     for (size_t i = 0; !status && i < from->count; i++)
-        status = add_array(from, i, tables, tables + from->count, err);
+        status = add_array(from, i, list->arrays, tables, tables + from->count, err);
     if (!status) status = rdt_context_enter(list->rt->context, &entered, err);
     if (!status) {
         CUstreamCaptureMode mode = rdt_context_relax(list->rt->context);
@@ -82,6 +86,11 @@ static redtune_status make(redtune_list *list, const arrays *from, redtune_error
     }
     free(tables);
     return status;
+}
+
+static void free_list(redtune_list *list) {
+    free(list->arrays);
+    free(list);
 }
 
 redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype, const void *const *d_arrays,
@@ -106,7 +115,7 @@ redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype, const void 
     *list = (redtune_list){.rt = rt, .dtype = dtype, .count = count};
     redtune_status status = make(list, &(arrays){dtype, d_arrays, counts, count}, err);
     if (status)
-        free(list);
+        free_list(list);
     else
         *out = list;
     return status;
@@ -122,7 +131,13 @@ void redtune_list_destroy(redtune_list *list) {
         rdt_context_restore(context, mode);
         rdt_context_leave(context, entered);
     }
-    free(list);
+    free_list(list);
+}
+
+redtune_status rdt_list_check_apart(const redtune_list *list, const rdt_traffic *traffic,
+                                    CUdeviceptr scratch, redtune_error *err) {
+    static const char *const places[] = {"an array of the list", NULL};
+    return rdt_operands_check_apart(traffic, scratch, list->arrays, list->count, places, err);
 }
 
 redtune_status rdt_list_take(const redtune_list *list, const redtune *rt, redtune_dtype dtype,

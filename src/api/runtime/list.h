@@ -1,7 +1,7 @@
 /* List: arrays with tables on the GPU that are made once. */
 #pragma once
 
-#include "gpu/kernel.h"
+#include "api/runtime/operands.h"
 #include "redtune/list.h"
 
 /* How many segments a run may have at most, by list or by other tables. */
@@ -13,3 +13,6 @@ rdt_extents rdt_list_shape(const redtune_list *list);
 /* Its tables, for a run of a plan of rt over elements of the dtype. */
 redtune_status rdt_list_take(const redtune_list *list, const redtune *rt, redtune_dtype dtype,
                              rdt_segments *out, redtune_error *err);
+/* rdt_operands_check_apart, for its arrays. */
+redtune_status rdt_list_check_apart(const redtune_list *list, const rdt_traffic *traffic,
+                                    CUdeviceptr scratch, redtune_error *err);

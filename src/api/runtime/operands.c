@@ -1,7 +1,8 @@
 /* Operands: what a run is given, checked against what its plan is for, as a launch takes it.
  *
  * Kernels read inputs, parameters and counts as memory that nobody writes while they run, and each
- * output has its places for itself. So outputs may lie over nothing else that the run is given.
+ * output has its places for itself, as scratch has. So outputs and a workspace may lie over nothing
+ * else that the run is given, from its first element to its last; they may touch it.
  * Most plans are plain: their runs have one input and one output, and get by with a part of the
  * checks, since a call is to cost the host as little as it can. */
 #include "api/runtime/operands.h"
@@ -12,8 +13,9 @@
 static const char *const read_names[RDT_READS_MAX] = {"d_in",    "d_in[1]", "d_parameters",
                                                       "d_count", "d_out",   "d_out[1]"};
 static const char *const read_places[] = {"the input", "the second input", "d_parameters",
-                                          "d_count"};
-static const char *const output_names[RDT_WRITES_MAX] = {"d_out", "d_out[1]"};
+                                          "d_count", NULL};
+static const char *const output_names[] = {"d_out", "d_out[1]", "the workspace"};
+static const char *const output_places[] = {"the first output", "the second output"};
 
 rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot_bytes) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
@@ -92,6 +94,29 @@ static redtune_status refuse_overlap(int i, const rdt_span *output, const char *
                     (uint64_t)(other->end - other->begin), (void *)(uintptr_t)other->begin);
 }
 
+static const char *name_in(const char *const *places, uint64_t i) {
+    while (i-- && places[1]) places++;
+    return *places;
+}
+
+redtune_status rdt_operands_check_apart(const rdt_traffic *traffic, CUdeviceptr scratch,
+                                        const rdt_span *others, uint64_t count,
+                                        const char *const *places, redtune_error *err) {
+    const rdt_span *outputs = traffic->written;
+    const rdt_span workspace = {scratch, scratch ? scratch + RDT_SCRATCH_BYTES : 0};
+    for (int i = 0; i <= RDT_WRITES_MAX; i++) {
+        const rdt_span *written = i < RDT_WRITES_MAX ? &outputs[i] : &workspace;
+        if (i < RDT_WRITES_MAX && i >= traffic->written_count) continue;
+        for (int j = 0; j < i && j < traffic->written_count; j++)
+            if (rdt_scratch_pool_overlap(written, &outputs[j]))
+                return refuse_overlap(i, written, output_places[j], &outputs[j], err);
+        for (uint64_t k = 0; k < count; k++)
+            if (rdt_scratch_pool_overlap(written, &others[k]))
+                return refuse_overlap(i, written, name_in(places, k), &others[k], err);
+    }
+    return REDTUNE_OK;
+}
+
 /* ---- what other runs have beside ------------------------------------------------------------- */
 
 static redtune_status refuse_more(const rdt_signature *signature, const char *what,
@@ -153,21 +178,10 @@ static redtune_status take_gpu_value(const char *name, const void *pointer, size
     return REDTUNE_OK;
 }
 
-/* The outputs among each other, and each and whatever is read. */
-static redtune_status check_apart(const rdt_traffic *traffic, redtune_error *err) {
-    const rdt_span *written = traffic->written;
-    if (traffic->written_count > 1 && rdt_scratch_pool_overlap(&written[0], &written[1]))
-        return refuse_overlap(1, &written[1], "the first output", &written[0], err);
-    for (int i = 0; i < traffic->written_count; i++)
-        for (int j = 0; j < RDT_READ_OUTPUTS; j++)
-            if (rdt_scratch_pool_overlap(&written[i], &traffic->read[j]))
-                return refuse_overlap(i, &written[i], read_places[j], &traffic->read[j], err);
-    return REDTUNE_OK;
-}
-
 redtune_status rdt_operands_take_more(const rdt_signature *signature, const redtune_operands *given,
-                                      uint64_t elements, uint64_t results, rdt_given *out,
+                                      uint64_t elements, uint64_t results, rdt_operands *operands,
                                       rdt_traffic *traffic, redtune_error *err) {
+    rdt_given *out = &operands->given;
     const rdt_op_traits *op = signature->op;
     redtune_status status = check_kinds(signature, given, elements, err);
     if (status) return status;
@@ -186,7 +200,9 @@ redtune_status rdt_operands_take_more(const rdt_signature *signature, const redt
     if (!status)
         status = take_gpu_value("d_count", given->d_count, sizeof(uint64_t), &out->count,
                                 &traffic->read[RDT_READ_COUNT], err);
-    if (!status) status = check_apart(traffic, err);
+    if (!status)
+        status = rdt_operands_check_apart(traffic, operands->scratch, traffic->read,
+                                          RDT_READ_OUTPUTS, read_places, err);
     traffic->read_count = RDT_READS_MAX;
     for (int i = 0; given->accumulate && i < traffic->written_count; i++)
         traffic->read[RDT_READ_OUTPUTS + i] = traffic->written[i];
@@ -213,11 +229,11 @@ redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_o
     traffic->read_count = traffic->written_count = 1;
     traffic->read[0] = span_of(in, elements * input_bytes);
     traffic->written[0] = span_of(to, results * result_bytes);
-    if (rdt_scratch_pool_overlap(&traffic->read[0], &traffic->written[0]))
-        return refuse_overlap(0, &traffic->written[0], read_places[0], &traffic->read[0], err);
-    if (__builtin_expect(signature->plain && !more, 1)) return REDTUNE_OK;
-    return rdt_operands_take_more(signature, more ? more : &nothing, elements, results,
-                                  &operands->given, traffic, err);
+    if (__builtin_expect(signature->plain && !more, 1))
+        return rdt_operands_check_apart(traffic, operands->scratch, traffic->read, 1, read_places,
+                                        err);
+    return rdt_operands_take_more(signature, more ? more : &nothing, elements, results, operands,
+                                  traffic, err);
 }
 
 static redtune_status check_pointer(const rdt_context *context, const char *name,

@@ -51,8 +51,15 @@ redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_o
 /* The part of it after the first input and the first output: those are in *traffic, `elements` and
  * `results` of them. */
 redtune_status rdt_operands_take_more(const rdt_signature *signature, const redtune_operands *given,
-                                      uint64_t elements, uint64_t results, rdt_given *out,
+                                      uint64_t elements, uint64_t results, rdt_operands *operands,
                                       rdt_traffic *traffic, redtune_error *err);
+
+/* The rule for all operands: what a run writes, its outputs and the caller's scratch (0: there is
+ * none), overlaps neither each other nor any of `count` others. places: what messages call these,
+ * up to NULL; the last name is that of all that follow. */
+redtune_status rdt_operands_check_apart(const rdt_traffic *traffic, CUdeviceptr scratch,
+                                        const rdt_span *others, uint64_t count,
+                                        const char *const *places, redtune_error *err);
 
 /* For REDTUNE_CHECK: asks the driver about each pointer. The context is current. */
 redtune_status rdt_operands_check_pointers(const rdt_context *context, const rdt_traffic *traffic,

@@ -8,8 +8,9 @@ typedef struct rdt_span {
     CUdeviceptr begin, end;
 } rdt_span;
 
+/* Spans that touch do not overlap, and empty ones overlap nothing. */
 static inline bool rdt_scratch_pool_overlap(const rdt_span *a, const rdt_span *b) {
-    return a->begin < b->end && b->begin < a->end;
+    return a->begin < b->end && b->begin < a->end && a->begin < a->end && b->begin < b->end;
 }
 
 enum { RDT_SPANS_MAX = 8 };

@@ -6,9 +6,8 @@
 #include "base/reserved.h"
 #include "gpu/pointer.h"
 
-enum { TABLES = RDT_SEGMENTS_TABLES, OUTPUTS = RDT_WRITES_MAX };
-static const char *const table_names[TABLES] = {"d_begin", "d_end", "d_arrays"};
-static const char *const output_names[OUTPUTS] = {"d_out", "d_out[1]"};
+enum { TABLES = RDT_SEGMENTS_TABLES };
+static const char *const table_names[] = {"d_begin", "d_end", "d_arrays", NULL};
 
 static CUdeviceptr address_of(const void *pointer) { return (CUdeviceptr)(uintptr_t)pointer; }
 
@@ -98,16 +97,11 @@ static redtune_status take_first_output(rdt_segments_run *self, const rdt_signat
     return REDTUNE_OK;
 }
 
-static redtune_status check_apart(const rdt_segments_run *self, redtune_error *err) {
-    for (int i = 0; i < self->traffic.written_count; i++)
-        for (int k = 0; k < TABLES; k++)
-            if (rdt_scratch_pool_overlap(&self->traffic.written[i], &self->table[k]))
-                return rdt_fail(err, REDTUNE_INVALID, 0,
-                                "cannot reduce into %p: %s lies within %s; give it memory of its "
-                                "own",
-                                (void *)(uintptr_t)self->traffic.written[i].begin, output_names[i],
-                                table_names[k]);
-    return REDTUNE_OK;
+static redtune_status check_apart(const rdt_segments_run *self, const redtune_list *list,
+                                  redtune_error *err) {
+    const CUdeviceptr scratch = self->operands.scratch;
+    if (list) return rdt_list_check_apart(list, &self->traffic, scratch, err);
+    return rdt_operands_check_apart(&self->traffic, scratch, self->table, TABLES, table_names, err);
 }
 
 static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
@@ -130,8 +124,8 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
     if (!status) status = take_first_output(self, signature, err);
     if (!status)
         status = rdt_operands_take_more(signature, &more, 0, results_of(self, signature),
-                                        &self->operands.given, &self->traffic, err);
-    return status ? status : check_apart(self, err);
+                                        &self->operands, &self->traffic, err);
+    return status ? status : check_apart(self, given->list, err);
 }
 
 redtune_status rdt_segments_take(rdt_segments_run *self, const redtune_plan *plan,

@@ -3,6 +3,7 @@
  * Elements come in their order, so that a piece is as many whole segments as the GPU has room for,
  * reduced like any other segments, and its results are the next ones of all. A segment too long for
  * a piece is an input of its own, which redtune_reduce_input takes in pieces and combines. */
+#include "api/runtime/list.h"
 #include "api/runtime/plan.h"
 
 #include <inttypes.h>
@@ -259,6 +260,14 @@ static redtune_status check_room(const segments_reading *self, const void *resul
     const size_t second = (self->count * self->result_bytes[0] + 15) / 16 * 16;
     const size_t needed = self->result_bytes[1] ? second + self->count * self->result_bytes[1]
                                                 : self->count * self->result_bytes[0];
+    const CUdeviceptr place = (uintptr_t)results, offsets = (uintptr_t)self->offsets;
+    const rdt_span written = {place, place + needed},
+                   read = {offsets, offsets + (self->count + 1) * sizeof *self->offsets};
+    if (bytes >= needed && results && rdt_scratch_pool_overlap(&written, &read))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce segments into %p: the results overlap offsets, which are at "
+                        "%p; give them memory of their own",
+                        results, (const void *)self->offsets);
     if (bytes >= needed && (results || !needed)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce %" PRIu64
