@@ -68,9 +68,6 @@ void run_on_host(const reduction &what, const array &x, const array *y, const ou
         status =
             redtune_reduce_array(rt, &what.problem, &input, results.data(), bytes, &reading, &err);
     }
-    if (status == REDTUNE_UNSUPPORTED)
-        fail(PyExc_ValueError, "%s; copy x to a packed array, as by numpy.ascontiguousarray(x)",
-             err.message);
     check(status, err);
     memcpy(out.view[0].data, results.data(), first_bytes);
     if (what.op->outputs > 1)

@@ -151,6 +151,15 @@ class Errors(unittest.TestCase):
                     self.assertIn(word, text)
                 self.assertNotIn("\n", text)
 
+    def test_a_packed_array_is_not_to_be_copied(self):
+        for call in (
+            lambda: redtune.sum(X, axis=0, accuracy="exact"),
+            lambda: redtune.var(X, accuracy="compensated"),
+        ):
+            with self.assertRaises(ValueError) as caught:
+                call()
+            self.assertRegex(str(caught.exception), "^[^;]*; leave out the accuracy$")
+
     def test_the_drivers_errors_have_their_code(self):
         error = redtune.Error("text")
         self.assertIsInstance(error, RuntimeError)

@@ -361,7 +361,8 @@ static redtune_status check_extents(const array_reading *self, size_t bytes, red
     if (extents->outer > 1 && extents->outer_step < self->index_elements)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce an array that is not on the GPU: its outer indices overlap "
-                        "(outer_step %" PRIu64 ", of %" PRIu64 " elements each)",
+                        "(outer_step %" PRIu64 ", of %" PRIu64
+                        " elements each); copy it to a packed array",
                         extents->outer_step, self->index_elements);
     return REDTUNE_OK;
 }
