@@ -1,9 +1,8 @@
 // Errors: what C reports, as Python's own exceptions.
 #pragma once
 
-#include <cstdio> // nanobind takes it for granted, and Python.h of the limited API has it not
+#include "ending.h"
 
-#include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
 #include "redtune/redtune.h"
@@ -27,7 +26,7 @@ template <class Call> void call_without_gil(Call call) {
     redtune_error err;
     redtune_status status;
     {
-        nb::gil_scoped_release release;
+        without_gil release;
         status = call(&err);
     }
     check(status, err);
@@ -36,6 +35,7 @@ template <class Call> void call_without_gil(Call call) {
 // What a C function returns to Python: what make gives, or NULL with Python's exception set.
 template <class Make> PyObject *returned(Make make) noexcept {
     try {
+        calling call;
         return make().release().ptr();
     } catch (nb::python_error &error) {
         error.restore();

@@ -64,7 +64,7 @@ void run_on_host(const reduction &what, const array &x, const array *y, const ou
     redtune_error err;
     redtune_status status;
     {
-        nb::gil_scoped_release release;
+        without_gil release;
         status =
             redtune_reduce_array(rt, &what.problem, &input, results.data(), bytes, &reading, &err);
     }

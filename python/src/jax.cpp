@@ -127,13 +127,17 @@ XlaError *handle(XlaCall *call, bool on_host) noexcept {
         return error_of(call, XLA_INVALID_ARGUMENT, "redtune_reduce: call it by redtune.jax");
     XlaError *error = find_place(call, on_host, &where);
     if (error) return error;
-    nb::gil_scoped_acquire acquire;
-    try {
-        reduce(call, where);
-        return nullptr;
-    } catch (const std::exception &exception) {
-        return error_of(call, XLA_INTERNAL, exception.what());
+    if (!calling_begin()) return error_of(call, XLA_INTERNAL, "cannot reduce: the program ends");
+    {
+        nb::gil_scoped_acquire acquire;
+        try {
+            reduce(call, where);
+        } catch (const std::exception &exception) {
+            error = error_of(call, XLA_INTERNAL, exception.what());
+        }
     }
+    calling_end();
+    return error;
 }
 
 XlaError *handle_on_device(XlaCall *call) { return handle(call, false); }

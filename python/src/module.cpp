@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
     segments_add(module);
     team_add(module);
     module.def("close", [] {
+        if (ending_is_inherited() || !ending_wait()) return;
         team_close_all();
         plan_close_all();
         segments_close_lists();

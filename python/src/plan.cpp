@@ -26,7 +26,7 @@ struct plan {
 
     ~plan() { close(); }
     void close() {
-        redtune_plan_destroy(own);
+        if (!ending_is_inherited()) redtune_plan_destroy(own);
         own = nullptr;
         live.erase(this);
     }
@@ -73,6 +73,13 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
         [&](redtune_error *err) { return redtune_plan_create(rt, &problem, &self->own, err); });
     live.insert(self.get());
     return self.release();
+}
+
+// What nanobind would say of other arguments has several lines.
+nb::object refuse_run(nb::args, nb::kwargs) {
+    fail(PyExc_TypeError,
+         "cannot run the plan: run() takes no arguments; for other arrays call the "
+         "plan itself, plan(x)");
 }
 
 // Runs on the plan's own arrays.
@@ -174,9 +181,10 @@ void plan_add(nb::module_ &module) {
                      "A reduction that is prepared once and run often; made by redtune.plan.\n\n"
                      "plan(x, y=None, out=None, stream=None) reduces other arrays of the same "
                      "shape, strides and dtype on the same device.")
-        .def("run", &run,
+        .def("run", &run, nb::call_guard<calling>(),
              "Reduces the arrays that the plan was made with, again, and returns the result's "
              "array, which is the same each time.")
+        .def("run", &refuse_run)
         .def("__repr__", &describe)
         .def_prop_ro("config", &config_of,
                      "The configuration of the plan's kernel, for redtune.plan(config=...).")
@@ -187,5 +195,5 @@ void plan_add(nb::module_ &module) {
     module.def("make_plan", &make_plan, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
                nb::arg("axis").none(), nb::arg("keepdims"), nb::arg("out").none(), nb::arg("dtype"),
                nb::arg("order"), nb::arg("accuracy"), nb::arg("parameters").none(),
-               nb::arg("config").none());
+               nb::arg("config").none(), nb::call_guard<calling>());
 }

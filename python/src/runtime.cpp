@@ -26,7 +26,6 @@ struct settings {
 settings chosen;
 std::vector<redtune *> open_now; // by device, from HOST_DEVICE on; NULL: not open
 std::vector<redtune *> retired;  // of earlier generations
-bool is_child;                   // of a fork after a library was opened
 
 const char *pointer(const text &value) { return value ? value->c_str() : nullptr; }
 
@@ -60,7 +59,7 @@ void configure(const std::string &device, text database, text machine, text reco
     chosen = {device, database, machine, record, ops, worker, background, trust, verify_s};
 }
 
-void note_fork() { is_child = !open_now.empty() || !retired.empty(); }
+void note_fork() { ending_note_fork(!open_now.empty() || !retired.empty()); }
 
 } // namespace
 
@@ -72,10 +71,6 @@ static size_t place_of(int device) {
 }
 
 redtune *runtime_get(int device) {
-    if (is_child)
-        fail(PyExc_RuntimeError,
-             "cannot use redtune after a fork: CUDA was in use before it; start processes with "
-             "multiprocessing.get_context(\"spawn\"), or fork before the first reduction");
     size_t place = place_of(device);
     if (place < open_now.size() && open_now[place]) return open_now[place];
     nb::module_::import_("redtune._bundle").attr("find_nvrtc")();
@@ -87,11 +82,9 @@ redtune *runtime_get(int device) {
     return rt;
 }
 
-// What is open in a child of a fork is its parent's.
 void runtime_close() {
     begin_generation();
-    if (!is_child)
-        for (redtune *rt : retired) redtune_close(rt);
+    for (redtune *rt : retired) redtune_close(rt);
     retired.clear();
 }
 

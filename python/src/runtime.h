@@ -7,7 +7,7 @@
 enum { HOST_DEVICE = -1 };
 
 // The open library of that GPU, which is opened if it is not: of the CUDA device of that number, or
-// of HOST_DEVICE. Raises in a child of fork().
+// of HOST_DEVICE.
 redtune *runtime_get(int device);
 
 // At the end of the program: recordings are written then. No plan may be left.

@@ -122,7 +122,7 @@ struct list {
 
     ~list() { close(); }
     void close() {
-        redtune_list_destroy(own);
+        if (!ending_is_inherited()) redtune_list_destroy(own);
         own = nullptr;
         live.erase(this);
     }
@@ -209,11 +209,11 @@ void segments_add(nb::module_ &module) {
     module.def("segments", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("begin"),
                nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"),
                nb::arg("accuracy"), nb::arg("longest"), nb::arg("stream").none(),
-               nb::arg("parameters").none());
+               nb::arg("parameters").none(), nb::call_guard<calling>());
     nb::class_<list>(module, "ArrayList")
         .def("reduce", &reduce_list, nb::arg("op"), nb::arg("each"), nb::arg("out").none(),
              nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),
-             nb::arg("parameters").none())
+             nb::arg("parameters").none(), nb::call_guard<calling>())
         .def_prop_ro("arrays", [](const list &self) { return self.arrays; });
-    module.def("make_list", &make_list);
+    module.def("make_list", &make_list, nb::call_guard<calling>());
 }

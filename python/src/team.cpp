@@ -33,9 +33,10 @@ struct team {
 
     ~team() { close(); }
     void close() {
-        for (team_plan &each : plans) redtune_plan_destroy(each.plan);
+        for (team_plan &each : plans)
+            if (!ending_is_inherited()) redtune_plan_destroy(each.plan);
         plans.clear();
-        redtune_team_destroy(own);
+        if (!ending_is_inherited()) redtune_team_destroy(own);
         own = nullptr;
         live.erase(this);
     }
@@ -204,17 +205,19 @@ void team_add(nb::module_ &module) {
         .def("reduce", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
              nb::arg("axis").none(), nb::arg("keepdims"), nb::arg("out").none(), nb::arg("dtype"),
              nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),
-             nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"))
+             nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"),
+             nb::call_guard<calling>())
         .def("reduce_list", &reduce_list, nb::arg("list"), nb::arg("op"), nb::arg("each"),
              nb::arg("out").none(), nb::arg("dtype"), nb::arg("accuracy"), nb::arg("stream").none(),
-             nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"))
-        .def("share", &share)
-        .def("connect", &connect)
-        .def("check", &check_team)
-        .def("wait", &wait)
+             nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"),
+             nb::call_guard<calling>())
+        .def("share", &share, nb::call_guard<calling>())
+        .def("connect", &connect, nb::call_guard<calling>())
+        .def("check", &check_team, nb::call_guard<calling>())
+        .def("wait", &wait, nb::call_guard<calling>())
         .def("close", [](team &self) { self.close(); })
         .def("info", &info_of);
-    module.def("team_id", &make_id);
+    module.def("team_id", &make_id, nb::call_guard<calling>());
     module.def("make_team", &make_team, nb::arg("device"), nb::arg("id").none(), nb::arg("ranks"),
-               nb::arg("rank"), nb::arg("wait_s"), nb::arg("results"));
+               nb::arg("rank"), nb::arg("wait_s"), nb::arg("results"), nb::call_guard<calling>());
 }
