@@ -74,6 +74,13 @@ char kind_of_format(char letter) {
     return letter == '?' ? 'b' : 0;
 }
 
+// A description that contradicts itself is the fault of the library that the array comes from.
+[[noreturn]] void fail_description(nb::handle object, const char *purpose,
+                                   const std::string &wrong) {
+    fail(PyExc_ValueError, "cannot %s: %s; report it to those who make %s", purpose, wrong.c_str(),
+         nb::type_name(nb::handle(object.type())).c_str());
+}
+
 [[noreturn]] void fail_swapped(const char *purpose) {
     fail(PyExc_TypeError,
          "cannot %s: the bytes of its elements are swapped; convert it to this machine's "
@@ -84,6 +91,12 @@ char kind_of_format(char letter) {
 } // namespace
 
 // ---- DLPack ------------------------------------------------------------------------------------
+
+static void check_dimensions(int64_t count, const char *purpose) {
+    if (count >= 0 && count <= DIMENSIONS_MAX) return;
+    fail(PyExc_ValueError, "cannot %s: it has %lld dimensions, and 0 to %d are reduced", purpose,
+         static_cast<long long>(count), DIMENSIONS_MAX);
+}
 
 // A device of neither kind counts as one of CUDA's.
 void array::read_place(const DLTensor &tensor) {
@@ -101,9 +114,7 @@ void array::read_tensor(const DLTensor &tensor, const char *purpose) {
              "cannot %s: it lies on a device of DLPack's type %d, and redtune reduces "
              "arrays of CUDA devices and of the host; copy it to one",
              purpose, static_cast<int>(place));
-    if (tensor.ndim > DIMENSIONS_MAX)
-        fail(PyExc_ValueError, "cannot %s: it has %d dimensions, and at most %d are reduced",
-             purpose, static_cast<int>(tensor.ndim), DIMENSIONS_MAX);
+    check_dimensions(tensor.ndim, purpose);
     dtype = dtype_from(tensor.dtype, purpose);
     boolean = tensor.dtype.code == kDLBool;
     dimensions = tensor.ndim;
@@ -135,25 +146,65 @@ void array::read_capsule(nb::handle object, const char *purpose) {
         stream = nb::int_(current ? current : 1); // 1: CUDA's default stream
     }
     nb::object capsule = capsule_of(object, stream);
+    take_capsule(object, capsule, purpose);
+    check_extents(object, purpose);
+}
+
+// What another version than 1 has behind its version and its deleter is not known.
+void array::take_capsule(nb::handle object, nb::handle capsule, const char *purpose) {
     if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned")) {
         versioned = static_cast<DLManagedTensorVersioned *>(
             PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
         lender = VERSIONED_CAPSULE;
         PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
+        if (versioned->version.major != 1)
+            fail(PyExc_BufferError,
+                 "cannot %s: its description is of version %u.%u of DLPack, and redtune reads 1; "
+                 "install a newer redtune",
+                 purpose, versioned->version.major, versioned->version.minor);
         read_only = versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
         read_tensor(versioned->dl_tensor, purpose);
-    } else {
+    } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
         managed = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-        if (!managed) throw nb::python_error();
         lender = CAPSULE;
         PyCapsule_SetName(capsule.ptr(), "used_dltensor");
         read_tensor(managed->dl_tensor, purpose);
+    } else if (PyCapsule_CheckExact(capsule.ptr())) {
+        const char *name = PyCapsule_GetName(capsule.ptr());
+        fail_description(object, purpose,
+                         "its __dlpack__ gives a capsule named " +
+                             std::string(name ? name : "NULL") + ", not a new one named dltensor");
+    } else {
+        fail_description(object, purpose,
+                         "its __dlpack__ gives " +
+                             nb::cast<std::string>(nb::type_name(capsule.type())) +
+                             ", not a capsule");
     }
+}
+
+// That the sizes are sizes, all of them no more than memory has, and that there is memory.
+void array::check_extents(nb::handle object, const char *purpose) const {
+    uint64_t bytes = redtune_dtype_bytes(dtype);
+    bool is_empty = false, overflows = false;
+    if (dimensions && !shape) fail_description(object, purpose, "it has no sizes");
+    for (int i = 0; i < dimensions; i++) {
+        if (shape[i] < 0)
+            fail_description(object, purpose, "its size is " + std::to_string(shape[i]));
+        overflows |= __builtin_mul_overflow(bytes, static_cast<uint64_t>(shape[i]), &bytes);
+        is_empty |= !shape[i];
+    }
+    if (!is_empty && (overflows || bytes > INT64_MAX))
+        fail_description(object, purpose, "its sizes are more than 2^63 bytes");
+    if (!is_empty && !data) fail_description(object, purpose, "it has no memory");
+    if (!on_host && device < 0)
+        fail_description(object, purpose, "its device is " + std::to_string(device));
 }
 
 // ---- buffers and CUDA's array interface --------------------------------------------------------
 
-static int64_t stride_of(int64_t bytes, int64_t element_bytes, const char *purpose) {
+// In elements. An axis of one index has no step, whatever its stride.
+static int64_t stride_of(int64_t bytes, int64_t size, int64_t element_bytes, const char *purpose) {
+    if (size <= 1) return element_bytes;
     if (bytes % element_bytes)
         fail(PyExc_ValueError,
              "cannot %s: its stride of %lld bytes is no multiple of its elements' %lld; "
@@ -183,33 +234,35 @@ void array::read_buffer(nb::handle object, const char *purpose) {
     strides = extents + DIMENSIONS_MAX;
     for (int i = 0; i < dimensions; i++) {
         extents[i] = buffer.shape[i];
-        extents[DIMENSIONS_MAX + i] = stride_of(buffer.strides[i], buffer.itemsize, purpose);
+        extents[DIMENSIONS_MAX + i] =
+            stride_of(buffer.strides[i], buffer.shape[i], buffer.itemsize, purpose);
     }
 }
 
 void array::put_extents(nb::handle sizes, nb::handle steps, const char *purpose) {
     const size_t count = nb::len(sizes);
     const auto bytes = static_cast<int64_t>(redtune_dtype_bytes(dtype));
-    if (count > DIMENSIONS_MAX)
-        fail(PyExc_ValueError, "cannot %s: it has %zu dimensions, and at most %d are reduced",
-             purpose, count, DIMENSIONS_MAX);
+    check_dimensions(static_cast<int64_t>(count), purpose);
     dimensions = static_cast<int>(count);
     shape = extents;
     if (!steps.is_none()) strides = extents + DIMENSIONS_MAX;
     for (size_t i = 0; i < count; i++) {
         extents[i] = nb::cast<int64_t>(sizes[i]);
         if (strides)
-            extents[DIMENSIONS_MAX + i] = stride_of(nb::cast<int64_t>(steps[i]), bytes, purpose);
+            extents[DIMENSIONS_MAX + i] =
+                stride_of(nb::cast<int64_t>(steps[i]), extents[i], bytes, purpose);
     }
 }
 
 // The interface has no device: the library's own attribute says it.
 static int device_of(nb::handle object) {
-    nb::object device = nb::getattr(object, "device", nb::none());
-    for (const char *name : {"id", "index", "ordinal"})
-        if (nb::hasattr(device, name)) device = device.attr(name);
+    nb::object device = attribute_of(object, "device");
+    for (const char *name : {"id", "index", "ordinal"}) {
+        nb::object part = device.is_valid() ? attribute_of(device, name) : nb::object();
+        if (part.is_valid()) device = part;
+    }
     int number = 0;
-    return nb::try_cast(device, number) ? number : 0;
+    return device.is_valid() && nb::try_cast(device, number) ? number : 0;
 }
 
 void array::read_interface(nb::handle object, const nb::object &interface, const char *purpose) {
@@ -225,6 +278,7 @@ void array::read_interface(nb::handle object, const nb::object &interface, const
     nb::object work = interface.attr("get")("stream");
     if (!work.is_none()) stream = nb::cast<uintptr_t>(work);
     put_extents(interface["shape"], interface.attr("get")("strides"), purpose);
+    check_extents(object, purpose);
 }
 
 // ---- C's exchange -------------------------------------------------------------------------------
@@ -265,34 +319,38 @@ void array::read_exchange(nb::handle object, const char *purpose) {
 
 // ---- any array ---------------------------------------------------------------------------------
 
-// By what Python's own protocols say. A value of the wrong type there is the array's fault.
-bool array::read_protocol(nb::handle object, const char *purpose) try {
-    nb::object interface = nb::none();
-    if (library->has_buffer)
-        read_buffer(object, purpose);
-    else if (library->has_dlpack)
-        read_capsule(object, purpose);
-    else if (!(interface = nb::getattr(object, "__cuda_array_interface__", nb::none())).is_none())
-        read_interface(object, interface, purpose);
-    else
-        return false;
+static constexpr char no_array[] =
+    "cannot %s: %s is no array, as it has neither __dlpack__ nor __cuda_array_interface__; make it "
+    "one, as by numpy.asarray(x)";
+
+// By what Python's own protocols say; false: it has none.
+bool array::read_protocol(nb::handle object, const char *purpose) {
+    static const char *const name = "__cuda_array_interface__";
+    if (library->has_buffer) return read_buffer(object, purpose), true;
+    if (library->has_dlpack) return read_capsule(object, purpose), true;
+    nb::object interface =
+        nb::hasattr(object.type(), name) ? object.attr(name) : attribute_of(object, name);
+    if (!interface.is_valid() || interface.is_none()) return false;
+    read_interface(object, interface, purpose);
     return true;
+}
+
+// What a property of an array raises is raised, too: an AttributeError, which says that it is no
+// array, as the cause of the TypeError. A value of the wrong type there is the array's fault.
+void array::read(nb::handle object, const char *purpose) try {
+    if (lender != NOBODY) give_back();
+    library = library_of(object);
+    if (library->api) return read_exchange(object, purpose);
+    if (!read_protocol(object, purpose))
+        fail(PyExc_TypeError, no_array, purpose, nb::type_name(object.type()).c_str());
+} catch (nb::python_error &error) {
+    if (!error.matches(PyExc_AttributeError)) throw;
+    nb::raise_from(error, PyExc_TypeError, no_array, purpose, nb::type_name(object.type()).c_str());
 } catch (const nb::cast_error &) {
     fail(PyExc_TypeError,
          "cannot %s: its %s holds a value of the wrong type; report it to those who make %s",
          purpose, library->has_dlpack ? "__dlpack_device__" : "__cuda_array_interface__",
          nb::type_name(nb::handle(object.type())).c_str());
-}
-
-void array::read(nb::handle object, const char *purpose) {
-    if (lender != NOBODY) give_back();
-    library = library_of(object);
-    if (library->api) return read_exchange(object, purpose);
-    if (read_protocol(object, purpose)) return;
-    fail(PyExc_TypeError,
-         "cannot %s: %s is no array, as it has neither __dlpack__ nor "
-         "__cuda_array_interface__; make it one, as by numpy.asarray(x)",
-         purpose, nb::cast<std::string>(nb::type_name(nb::handle(object.type()))).c_str());
 }
 
 void array::read_new(array_library *its_library, nb::handle object) {

@@ -34,12 +34,14 @@ struct array {
   private:
     void read_place(const DLTensor &tensor);
     void read_tensor(const DLTensor &tensor, const char *purpose);
+    void take_capsule(nb::handle object, nb::handle capsule, const char *purpose);
     void read_exchange(nb::handle object, const char *purpose);
     bool read_protocol(nb::handle object, const char *purpose); // false: it has none
     void read_capsule(nb::handle object, const char *purpose);
     void read_buffer(nb::handle object, const char *purpose);
     void read_interface(nb::handle object, const nb::object &interface, const char *purpose);
     void put_extents(nb::handle shape, nb::handle strides, const char *purpose);
+    void check_extents(nb::handle object, const char *purpose) const;
     void give_back();
 
     int64_t extents[2 * DIMENSIONS_MAX]; // of those that come as Python's numbers

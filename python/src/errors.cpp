@@ -16,6 +16,14 @@ void fail(PyObject *type, const char *format, ...) {
     throw nb::python_error();
 }
 
+nb::object attribute_of(nb::handle object, const char *name) {
+    nb::object found = nb::steal(PyObject_GetAttrString(object.ptr(), name));
+    if (found.is_valid()) return found;
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw nb::python_error();
+    PyErr_Clear();
+    return nb::object();
+}
+
 [[noreturn]] static void fail_with(nb::handle type, const nb::object &exception) {
     PyErr_SetObject(type.ptr(), exception.ptr());
     throw nb::python_error();

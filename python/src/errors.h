@@ -7,11 +7,13 @@
 
 #include "redtune/redtune.h"
 
-namespace nb = nanobind;
-
 // Raises the exception of that type with a formatted message.
 [[noreturn]] void fail(PyObject *type, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+// The object's attribute; one that is not valid where the object has none of that name. What a
+// property raises, other than AttributeError, is raised.
+nb::object attribute_of(nb::handle object, const char *name);
 
 // Raises what err holds: ValueError for what makes no sense or cannot be, MemoryError, OSError for
 // files, KeyboardInterrupt, and redtune.Error for the rest.

@@ -151,15 +151,14 @@ CUstream_st *library_stream(const array_library *library, nb::handle like, int d
 }
 
 CUstream_st *stream_from(nb::handle stream) {
-    nb::object address = nb::borrow(stream);
-    if (nb::hasattr(stream, "__cuda_stream__"))
-        address = stream.attr("__cuda_stream__")()[1];
-    else if (nb::hasattr(stream, "cuda_stream"))
-        address = stream.attr("cuda_stream");
-    else if (nb::hasattr(stream, "ptr"))
-        address = stream.attr("ptr");
+    nb::object address, pair = attribute_of(stream, "__cuda_stream__");
+    if (pair.is_valid()) address = pair()[1];
+    for (const char *name : {"cuda_stream", "ptr"})
+        if (!address.is_valid()) address = attribute_of(stream, name);
+    if (!address.is_valid()) address = nb::borrow(stream);
     uintptr_t value = 0;
-    if (!PyLong_Check(address.ptr()) || !nb::try_cast(address, value))
+    if (!PyLong_Check(address.ptr()) || PyBool_Check(address.ptr()) ||
+        !nb::try_cast(address, value))
         fail(PyExc_TypeError,
              "cannot use %s as stream: it is no stream of torch or CuPy, has no __cuda_stream__, "
              "and is no address",
