@@ -2,9 +2,8 @@
 
 import collections
 import keyword
-import operator
 
-from . import _core
+from . import _checks, _core
 
 # Other names of ops: NumPy's, and those that Python's grammar asks for.
 _ALIASES = {
@@ -66,7 +65,8 @@ def _dtype(dtype):
     """The number of a dtype: redtune's name, NumPy's, or any library's object."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.rpartition(".")[2]
-    number = 0 if name == "bool" else _core.dtype_find(_DTYPE_NAMES.get(name, name))
+    name = _DTYPE_NAMES.get(name, name)
+    number = 0 if name == "bool" else _core.dtype_find(_checks.text(name, "dtype"))
     _dtypes[dtype] = number
     return number
 
@@ -87,18 +87,6 @@ def _order(order):
         return _ORDERS[order]
     except (KeyError, TypeError):
         raise ValueError(f'cannot take order={order!r}: give "free" or "fixed"') from None
-
-
-def _longest(longest):
-    if longest is None:
-        return 0
-    try:
-        number = operator.index(longest)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError(f"cannot take longest={longest!r}: give a number of elements, or None")
-    return number
 
 
 _ACCURACIES = {None: 0, "plain": 0, "compensated": 1, "exact": 2}  # to redtune_accuracy
@@ -218,9 +206,7 @@ def _take(op, parameters):
     """The op's number, the values of its parameters, and the type of several results or None."""
     op = _ALIASES.get(op, op)
     if op not in _known:
-        if not isinstance(op, str) or "\0" in op:
-            raise TypeError(f'cannot compute op={op!r}: give an op\'s name, such as "sum"')
-        number = _core.op_find(op)
+        number = _core.op_find(_checks.text(op, "op", 'an op\'s name, such as "sum"'))
         _, _, _, outputs, usual = _core.op_facts(number)
         _known[op] = number, dict(usual), _results(op, outputs) if len(outputs) > 1 else None
     number, usual, kind = _known[op]
@@ -273,6 +259,8 @@ def plan(
     dtype, order, accuracy, keepdims = (
         _number(dtype), _order(order), _accuracy(accuracy), bool(keepdims)
     )  # fmt: skip
+    if config is not None:
+        _checks.text(config, "config", "what Plan.config said")
     return _core.make_plan(
         number, x, y, axis, keepdims, out, dtype, order, accuracy, values, config
     )  # fmt: skip
@@ -299,7 +287,7 @@ def segments(
     number, values, kind = _take(op, parameters)
     found = _core.segments(
         number, x, begin, end, out, _number(dtype), _order(order), _accuracy(accuracy),
-        _longest(longest), stream, values,
+        0 if longest is None else _checks.whole(longest, "longest"), stream, values,
     )  # fmt: skip
     return kind(*found) if kind else found
 

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from . import _bundle, _core, _functions
+from . import _bundle, _checks, _core, _functions
 
 _TRUST = {"verified": 0, "all": 1, "none": 2}  # redtune_trust
 
@@ -11,16 +11,17 @@ _TRUST = {"verified": 0, "all": 1, "none": 2}  # redtune_trust
 device = "0"
 
 
+def _path(path, name):
+    return _checks.text(os.fspath(path) if hasattr(path, "__fspath__") else path, name, "a path")
+
+
 def _joined(paths, name):
     """Paths with ':' between, as the library takes them."""
     if paths is None:
         return None
-    if isinstance(paths, (str, os.PathLike)):
+    if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
-    paths = [os.fspath(path) for path in paths]
-    if not all(isinstance(path, str) for path in paths):
-        raise TypeError(f"cannot configure {name}: a path, or a list of paths, is wanted")
-    return ":".join(paths)
+    return ":".join(_path(path, name) for path in paths)
 
 
 def configure(
@@ -57,16 +58,16 @@ def configure(
     name = str(device)
     if name != "sim" and not (name.isascii() and name.isdecimal() and len(name) < 10):
         raise ValueError(f'cannot configure device={device!r}: give a GPU\'s number, or "sim"')
-    if machine is not None and not isinstance(machine, str):
-        raise TypeError(f'cannot configure machine={machine!r}: a label is wanted, such as "a1"')
+    if machine is not None:
+        _checks.text(machine, "machine", 'a label, such as "a1"')
     command = _bundle.command() if worker else None
-    record = None if record is None else os.fspath(record)
+    record = None if record is None else _path(record, "record")
     files = _joined(ops, "ops")
     if files:
         _core.ops_read(files)
         _functions.publish(vars(sys.modules[__package__]))
     _core.configure(
         name, _joined(database, "database"), machine, record, files, command, bool(background),
-        _TRUST[trust], float(verify_s),
+        _TRUST[trust], _checks.seconds(verify_s, "verify_s"),
     )  # fmt: skip
     globals()["device"] = name

@@ -2,7 +2,7 @@
 
 import sys
 
-from . import _core
+from . import _checks, _core
 from ._functions import List, _accuracy, _number, _order, _take
 
 
@@ -92,7 +92,13 @@ class Team:
             rank, size, hand_on = _from_torch(group)
             id = _shared_id(rank, hand_on) if size > 1 else None
         device = _current_device() if device is None else device
-        self._own = _core.make_team(device, id, size, rank, wait, results or 0)
+        device, rank, size = (
+            _checks.whole(value, name, 2**31 - 1)
+            for value, name in ((device, "device"), (rank, "rank"), (size, "size"))
+        )
+        results = 0 if results is None else _checks.whole(results, "results")
+        wait = _checks.seconds(wait, "wait")
+        self._own = _core.make_team(device, id, size, rank, wait, results)
         self.rank, self.size, self.device = rank, size, device
         if connect and size > 1:
             self._own.connect()
@@ -139,6 +145,7 @@ class Team:
         (0, 1000)
         """
         number, _, _ = _take(op, {})
+        count = _checks.whole(count, "count")
         return self._own.share(count, number, _number(dtype), _order(order))
 
     def reduce(
@@ -164,19 +171,20 @@ class Team:
             raise ValueError(
                 f"cannot compute {op} by a team without first: say where x begins in the whole"
             )
+        first = 0 if first is None else _checks.whole(first, "first")
         if isinstance(x, List):
             if y is not None or axis is not None or keepdims or order:
                 raise TypeError(f"cannot compute {op} of a list with y, axis, keepdims or order")
             found = self._own.reduce_list(
                 x._own, number, bool(each), out, _number(dtype), _accuracy(accuracy), stream,
-                values, first or 0, not _is_captured(),
+                values, first, not _is_captured(),
             )  # fmt: skip
             return kind(*found) if kind else found
         if each:
             raise TypeError("cannot take each: it is of a redtune.List")
         found = self._own.reduce(
             number, x, y, axis, bool(keepdims), out, _number(dtype), order, _accuracy(accuracy),
-            stream, values, first or 0, not _is_captured(),
+            stream, values, first, not _is_captured(),
         )  # fmt: skip
         return kind(*found) if kind else found
 
@@ -185,12 +193,12 @@ class Team:
         self._own.check()
 
     def wait(self, stream=0, limit=0.0):
-        """Waits for the stream, an address, and raises redtune.Error where a rank is lost.
+        """Waits for the stream, as reduce takes it, and raises redtune.Error where a rank is lost.
 
         limit: seconds, after which it counts as lost, too; 0: none. Between GPUs of one host the
         end of a process shows by the limit alone.
         """
-        self._own.wait(stream, limit)
+        self._own.wait(stream, _checks.seconds(limit, "limit"))
 
     def close(self):
         """Ends the team, on all ranks; no run may be under way, except after a rank was lost."""

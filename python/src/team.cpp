@@ -187,11 +187,10 @@ void check_team(team &self) {
     check(redtune_team_check(opened(self), &err), err);
 }
 
-void wait(team &self, uintptr_t stream, double limit_s) {
+void wait(team &self, nb::handle stream, double limit_s) {
     redtune_team *own = opened(self);
-    call_without_gil([&](redtune_error *err) {
-        return redtune_team_wait(own, reinterpret_cast<CUstream_st *>(stream), limit_s, err);
-    });
+    CUstream_st *on = stream_from(stream);
+    call_without_gil([&](redtune_error *err) { return redtune_team_wait(own, on, limit_s, err); });
 }
 
 } // namespace
