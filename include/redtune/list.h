@@ -87,9 +87,10 @@ REDTUNE_API redtune_status redtune_run_segments(redtune *rt, const redtune_probl
  * to the last, and writes a result of each of problem->outer segments, elements of the dtype that
  * redtune_problem_result gives, to `bytes` bytes of host memory. Second results follow from the
  * next multiple of 16 bytes on. offsets has problem->outer + 1 numbers of elements, which do not
- * decrease: segment i has those from offsets[i] up to, and without, offsets[i + 1]. Elements that
- * belong to none are read and passed over. problem->segmented is REDTUNE_SEGMENTED_EACH; where its
- * count is 0, count, median and greatest are taken from the offsets. out is as for
+ * decrease: segment i has those from offsets[i] up to, and without, offsets[i + 1]; where outer is
+ * 0 there are no segments, and offsets and results may be NULL. Results overlap no offset. Elements
+ * that belong to none are read and passed over. problem->segmented is REDTUNE_SEGMENTED_EACH; where
+ * its count is 0, count, median and greatest are taken from the offsets. out is as for
  * redtune_reduce_input, without the values. The segments go to the GPU in pieces of whole ones, a
  * longer one as an input of its own. REDTUNE_INVALID, with the segment, for offsets that decrease
  * or lead beyond the input's end. Some results may have been written on failure. */

@@ -216,6 +216,21 @@ class Devices(unittest.TestCase):
             self.assertEqual(found.max.numpy().tolist()[::2], [2.0, 8.0])
             self.assertEqual(found.index.numpy().tolist(), [2, -1, 3])
 
+    def test_what_has_nothing_in_it_has_the_result_of_nothing(self):
+        x, none = sim_memory.empty((4,), "f4"), sim_memory.empty((0,), "f4")
+        tables = [([0], None), ([], []), ([2, 2, 2], None), ([3, 0], [3, 0])]
+        for begin, end in tables:
+            at = [end if end is None else sim_memory.asarray(numpy.array(end, "i8"))]
+            at.insert(0, sim_memory.asarray(numpy.array(begin, "i8")))
+            count = len(begin) - (end is None)
+            for longest in (None, 0):
+                for array in (x, none):
+                    found = redtune.segments(array, *at, op="argmin", longest=longest)
+                    self.assertEqual(found.numpy().tolist(), [-1] * count)
+        both = redtune.List([none, none])
+        self.assertEqual(both.reduce("sum").numpy(), 0)
+        self.assertEqual(both.reduce("argmin", each=True).numpy().tolist(), [-1, -1])
+
     def test_segments_whose_longest_is_said_are_the_same(self):
         rows, n = 300, 100
         x = sim_memory.asarray(numpy.arange(rows * n, dtype="f4") % 7)

@@ -14,7 +14,6 @@
 #include "gpu/stream.h"
 #include "gpu/timer.h"
 #include "model/segment_lengths.h"
-#include "redtune/list.h"
 
 enum { PIECE_BYTES_MAX = 256 << 20, STAGING_BYTES = 16 << 20, PIECE_SEGMENTS_MAX = 1 << 24 };
 
@@ -42,6 +41,10 @@ typedef struct segments_reading {
 /* ---- offsets --------------------------------------------------------------------------------- */
 
 static redtune_status check_offsets(const uint64_t *offsets, uint64_t count, redtune_error *err) {
+    if (count > rdt_list_count_max())
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " segments: problem->outer is at most %" PRIu64,
+                        count, rdt_list_count_max());
     for (uint64_t i = 0; i < count; i++)
         if (offsets[i] > offsets[i + 1])
             return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -298,11 +301,13 @@ redtune_status redtune_reduce_segments_input(redtune *rt, const redtune_problem 
                                              const redtune_input *input, const uint64_t *offsets,
                                              void *results, size_t bytes, redtune_reading *out,
                                              redtune_error *err) {
-    if (!rt || !problem || !input || !input->read || !offsets || !out)
+    static const uint64_t no_offsets[] = {0};
+    if (!rt || !problem || !input || !input->read || (!offsets && problem->outer) || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce segments of an input: rt, problem, input, input->read, "
                         "offsets or out is NULL");
-    segments_reading self = {.rt = rt, .driver = rt->context->driver, .offsets = offsets};
+    segments_reading self = {
+        .rt = rt, .driver = rt->context->driver, .offsets = offsets ? offsets : no_offsets};
     self.count = problem->outer;
     self.parameters = input->parameters;
     redtune_status status = resolve_segments(&self, problem, input, err);
