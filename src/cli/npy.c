@@ -122,32 +122,60 @@ static redtune_status refuse_elements(redtune_error *err, const char *descr, con
     return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0, "its elements ('%s') are %s", descr, what);
 }
 
-/* "<f4": byte order, kind, bytes. */
+/* What numpy.dtype takes for numbers, on machines whose long has 64 bits: the codes, of one letter
+ * or with a size, which may have a byte order in front, and the names. */
+static const struct {
+    char kind;
+    unsigned char bytes;
+    const char *names; /* each between blanks */
+} types[] = {
+    {'b', 1, " b1 ? bool bool_ "},
+    {'i', 1, " i1 b int8 byte "},
+    {'i', 2, " i2 h int16 short "},
+    {'i', 4, " i4 i int32 intc "},
+    {'i', 8, " i8 l q n p int64 int int_ intp long longlong "},
+    {'u', 1, " u1 B uint8 ubyte "},
+    {'u', 2, " u2 H uint16 ushort "},
+    {'u', 4, " u4 I uint32 uintc "},
+    {'u', 8, " u8 L Q N P uint64 uint uintp ulong ulonglong "},
+    {'f', 2, " f2 e float16 half "},
+    {'f', 4, " f4 f float32 single "},
+    {'f', 8, " f8 d float64 float float_ double "},
+    {'c', 8, " c8 F complex64 csingle "},
+    {'c', 16, " c16 D complex128 complex complex_ cdouble "},
+};
+
+static const char *const long_doubles = " f12 f16 g float96 float128 longdouble ";
+
+static bool names_have(const char *word, const char *names) {
+    const size_t length = strlen(word);
+    const char *at = !length || strchr(word, ' ') ? NULL : strstr(names, word);
+    while (at && (at[-1] != ' ' || at[length] != ' ')) at = strstr(at + 1, word);
+    return at != NULL;
+}
+
+/* A code may have an order in front, of which "=" and "|" are this machine's: "<f4", "=f4", "f4",
+ * "float32". */
 static redtune_status read_descr(const char *descr, rdt_npy *npy, redtune_error *err) {
-    char order = descr[0], kind = order ? descr[1] : '\0';
-    if (!order || !strchr("<>|", order) || !kind)
-        return refuse_elements(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
-    if (kind == 'O')
-        return refuse_elements(err, descr, "Python objects; redtune reads plain numbers");
-    if (!strchr("iufbc", kind) || descr[2] < '1' || descr[2] > '9')
-        return refuse_elements(err, descr, "no numbers; redtune reads plain numbers such as '<f4'");
-    size_t bytes = (size_t)(descr[2] - '0');
-    if (descr[3] >= '0' && descr[3] <= '9' && !descr[4])
-        bytes = bytes * 10 + (size_t)(descr[3] - '0');
-    else if (descr[3])
-        return refuse_elements(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
-    if (kind == 'f' && (bytes == 12 || bytes == 16))
+    const char order = *descr && strchr("<>=|", *descr) ? *descr : '\0';
+    const char *word = descr + (order != '\0');
+    const bool is_code = strlen(word) < 2 || strchr("123468", word[1]);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if ((is_code || !order) && names_have(word, types[i].names)) {
+            npy->kind = types[i].kind;
+            npy->item_bytes = types[i].bytes;
+            npy->big_endian = order == '>';
+            return REDTUNE_OK;
+        }
+    if (names_have(word, long_doubles))
         return refuse_elements(
             err, descr,
             "NumPy's longdouble, for which GPUs have no arithmetic; save a.astype('f8')");
-    if (bytes > 16 || (bytes & (bytes - 1)))
-        return refuse_elements(err, descr, "of an unknown size; redtune reads '<f4' and the like");
-    if (order == '|' && bytes > 1)
-        return refuse_elements(err, descr, "of several bytes in no byte order");
-    npy->kind = kind;
-    npy->item_bytes = bytes;
-    npy->big_endian = order == '>';
-    return REDTUNE_OK;
+    if (*word == 'O')
+        return refuse_elements(err, descr, "Python objects; redtune reads plain numbers");
+    if (*word && strchr("SUaVMm", *word))
+        return refuse_elements(err, descr, "no numbers; redtune reads plain numbers such as '<f4'");
+    return refuse_elements(err, descr, "of an unknown dtype; redtune reads '<f4' and the like");
 }
 
 static redtune_status multiply_shape(const uint64_t *shape, size_t rank, rdt_npy *npy,

@@ -47,6 +47,43 @@ static void parse_notes_the_byte_order(void) {
     }
 }
 
+/* numpy.load takes whatever numpy.dtype does. Of each row the first is what numpy.save writes. */
+static void parse_reads_every_name_of_a_dtype(void) {
+    static const char *const rows[][12] = {
+        {"b1", "?", "bool", "bool_"},
+        {"i1", "b", "int8", "byte"},
+        {"i2", "h", "int16", "short"},
+        {"i4", "i", "int32", "intc"},
+        {"i8", "l", "q", "n", "p", "int64", "int", "int_", "intp", "long", "longlong"},
+        {"u1", "B", "uint8", "ubyte"},
+        {"u2", "H", "uint16", "ushort"},
+        {"u4", "I", "uint32", "uintc"},
+        {"u8", "L", "Q", "N", "P", "uint64", "uint", "uintp", "ulong", "ulonglong"},
+        {"f2", "e", "float16", "half"},
+        {"f4", "f", "float32", "single"},
+        {"f8", "d", "float64", "float", "double"},
+        {"c8", "F", "complex64", "csingle"},
+        {"c16", "D", "complex128", "complex", "cdouble"},
+    };
+    static const char orders[] = "<>=|";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int k = 0; k < 12 && rows[i][k]; k++)
+            for (int order = 0; order < 5; order++) {
+                char header[128];
+                rdt_npy npy;
+                redtune_error err;
+                const bool is_name = rows[i][k][1] >= 'a';
+                if (is_name && order < 4) continue;
+                snprintf(header, sizeof header,
+                         "{'descr': '%.1s%s', 'fortran_order': False, 'shape': (3,), }",
+                         orders + order, rows[i][k]);
+                CHECK_OK(parse(header, &npy, &err), err);
+                CHECK_INT(npy.kind, rows[i][0][0]);
+                CHECK_INT(npy.item_bytes, atoi(rows[i][0] + 1));
+                CHECK_INT(npy.big_endian, orders[order] == '>');
+            }
+}
+
 static void parse_reads_any_python_spelling(void) {
     rdt_npy npy;
     redtune_error err;
@@ -66,10 +103,12 @@ static void parse_refuses_what_is_no_plain_number(void) {
         {"[('a', '<f4')]", "structured"}, {"('<f4', (3,))", "structured"},
         {"'<U5'", "no numbers"},          {"'|S5'", "no numbers"},
         {"'<M8[ns]'", "no numbers"},      {"'|V16'", "no numbers"},
-        {"'<f3'", "unknown size"},        {"'<f32'", "unknown size"},
-        {"'<f4x'", "unknown dtype"},      {"'|f4'", "no byte order"},
-        {"'=f4'", "unknown dtype"},       {"''", "unknown dtype"},
-        {"'<'", "unknown dtype"},
+        {"'<f3'", "unknown dtype"},       {"'<f32'", "unknown dtype"},
+        {"'<f4x'", "unknown dtype"},      {"'<float32'", "unknown dtype"},
+        {"'f4 f'", "unknown dtype"},      {"''", "unknown dtype"},
+        {"'<'", "unknown dtype"},         {"'=='", "unknown dtype"},
+        {"' '", "unknown dtype"},         {"'longdouble'", "longdouble"},
+        {"'=g'", "longdouble"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char header[128];
@@ -242,6 +281,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(parse_reads_what_numpy_writes),
         FACT(parse_notes_the_byte_order),
+        FACT(parse_reads_every_name_of_a_dtype),
         FACT(parse_reads_any_python_spelling),
         FACT(parse_refuses_what_is_no_plain_number),
         FACT(parse_refuses_damage),
