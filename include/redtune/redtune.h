@@ -14,6 +14,8 @@
  *   whose reserved fields are not zero is refused with REDTUNE_UNSUPPORTED: it was not zeroed, or
  *   the program asks for what a later version knows. Structs that only redtune makes, for a
  *   callback, grow at their end. New enumerators have new numbers.
+ * - Durations that a program gives, in fields and arguments that end in _s, are from 0 to 1e9; NaN
+ *   and all else are refused with REDTUNE_INVALID.
  * - Device pointers and streams are the CUDA driver's (CUdeviceptr as a pointer, CUstream). The
  *   CUDA runtime's are the same types, so callers of cudart pass theirs. No CUDA header is needed.
  */

@@ -22,7 +22,8 @@ typedef struct redtune_team_options {
      */
     double wait_s;
     /* The most results of a run that go by messages; 0: 4096. Each takes 64 bytes for each rank, on
-     * each. More are NCCL's to reduce, where it can (docs/teams.md), else they are refused. */
+     * each, together less than 2^63. More are NCCL's to reduce, where it can (docs/teams.md), else
+     * they are refused. */
     uint64_t results;
     uint64_t reserved[6];
 } redtune_team_options;

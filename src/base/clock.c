@@ -14,6 +14,14 @@ double rdt_clock_s(void) { return 1e-9 * rdt_clock_ns(); }
 
 int64_t rdt_clock_ms(void) { return (int64_t)(1e-6 * rdt_clock_ns()); }
 
+redtune_status rdt_clock_check_s(const char *action, const char *name, double seconds,
+                                 redtune_error *err) {
+    static const double most_s = 1e9;
+    if (seconds >= 0 && seconds <= most_s) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot %s: %s is %g; give seconds from 0 to %g",
+                    action, name, seconds, most_s);
+}
+
 void rdt_clock_init_condition(pthread_cond_t *condition) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);

@@ -39,11 +39,14 @@ rdt_extents rdt_problem_extents(const redtune_problem *problem) {
                                              problem->outer_step, problem->step});
 }
 
+/* Of which the results of any op take no more than 2^62 bytes. */
+static const uint64_t results_max = UINT64_C(1) << 58;
+
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements) {
     const uint64_t count = extents->count, outer = extents->outer, inner = extents->inner;
     uint64_t along, across, all, results, packed;
     /* A usual outer_step is `packed`, and must be in range, too. */
-    if (__builtin_mul_overflow(outer, inner, &results) || results > most ||
+    if (__builtin_mul_overflow(outer, inner, &results) || results > most || results > results_max ||
         __builtin_mul_overflow(count, inner, &packed) || packed > most ||
         __builtin_mul_overflow(count ? count - 1 : 0, extents->step, &along) ||
         __builtin_mul_overflow(outer - 1, extents->outer_step, &across) ||
@@ -70,9 +73,10 @@ redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune
     if (rdt_problem_span(&extents, most, &elements)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce to %" PRIu64 " x %" PRIu64 " results, outer_step %" PRIu64
-                    " and step %" PRIu64 " elements of %s: they span at most %" PRIu64,
+                    " and step %" PRIu64 " elements of %s: they span at most %" PRIu64
+                    ", and there are at most %" PRIu64 " results",
                     extents.outer, extents.inner, extents.outer_step, extents.step,
-                    dtype ? dtype : "any dtype", most);
+                    dtype ? dtype : "any dtype", most, results_max);
 }
 
 static redtune_status check_uses(const redtune_problem *problem, const rdt_op_traits *op,

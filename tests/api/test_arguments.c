@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "check.h"
 #include "redtune/records.h"
+#include "redtune/team.h"
 #include "redtune/tools.h"
 #include "redtune/tune.h"
 
@@ -359,11 +360,56 @@ static void a_context_that_is_gone_leaves_no_host_memory_behind(void) {
     CHECK(held[2] < held[1] + LIVES * 256);
 }
 
+/* A duration or a room that overflows what it is counted in. */
+#define REFUSES(part, ...) CHECK_FAILS(__VA_ARGS__, REDTUNE_INVALID, err, part)
+
+static void durations_that_cannot_be_are_refused(void) {
+    static const double never_s[] = {NAN, -1, -0x1p-1074, INFINITY, 2e9};
+    redtune_team *team = NULL, *other = NULL;
+    redtune *opened = NULL;
+    CHECK_OK(redtune_open(&(redtune_options){.device = "sim", .verify_s = 1e9}, &opened, &err),
+             err);
+    CHECK_OK(redtune_team_create(opened, NULL, &(redtune_team_options){.wait_s = 1e9}, &team, &err),
+             err);
+    for (size_t i = 0; i < sizeof never_s / sizeof *never_s; i++) {
+        const redtune_options options = {.device = "sim", .verify_s = never_s[i]};
+        const redtune_tuning late = {.budget_s = never_s[i]}, slow = {.limit_s = never_s[i]};
+        const redtune_verifying verifying = {.limit_s = never_s[i]};
+        const redtune_team_options waiting = {.wait_s = never_s[i]};
+        REFUSES("options.verify_s is", redtune_open(&options, &rt, &err));
+        REFUSES("budget_s is", redtune_tune(opened, &late, &err));
+        REFUSES("limit_s is", redtune_tune(opened, &slow, &err));
+        REFUSES("limit_s is", redtune_verify(opened, &verifying, &verified, &err));
+        REFUSES("options.wait_s is", redtune_team_create(opened, NULL, &waiting, &other, &err));
+        REFUSES("limit_s is", redtune_team_wait(team, NULL, never_s[i], &err));
+    }
+    redtune_team_destroy(team);
+    redtune_close(opened);
+}
+
+static void sizes_that_overflow_are_refused(void) {
+    static const uint64_t rooms[] = {UINT64_C(1) << 57, UINT64_C(1) << 58, (UINT64_C(1) << 58) + 1,
+                                     UINT64_MAX};
+    static const redtune_problem results = {
+        .op = REDTUNE_SUM_SUMSQ, .dtype = REDTUNE_I8, .outer = UINT64_C(1) << 60};
+    redtune_team *team = NULL;
+    CHECK_OK(redtune_open(&(redtune_options){.device = "sim"}, &rt, &err), err);
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        const redtune_team_options options = {.results = rooms[i]};
+        REFUSES("options.results is", redtune_team_create(rt, NULL, &options, &team, &err));
+    }
+    REFUSES("results", redtune_reduce_array(rt, &results, &input, value, 0, &reading, &err));
+    CHECK(!team);
+    redtune_close(rt);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(what_makes_no_sense_is_refused),
         FACT(without_a_home_there_is_no_database),
         FACT(a_context_that_is_gone_leaves_no_host_memory_behind),
+        FACT(durations_that_cannot_be_are_refused),
+        FACT(sizes_that_overflow_are_refused),
     };
     char folder[] = "/tmp/redtune-test-XXXXXX", path[64];
     if (!mkdtemp(folder)) return 1;

@@ -357,7 +357,7 @@ static void waiting_for_a_stream_has_a_limit(void) {
     CHECK(sim.set("REDTUNE_SIM_FAIL", "cuStreamQuery:1:999:on"));
     CHECK_FAILS(redtune_team_wait(team, stream, 5, &err), REDTUNE_DEVICE, err, "finish work");
     CHECK(sim.set("REDTUNE_SIM_FAIL", ""));
-    CHECK_FAILS(redtune_team_wait(team, stream, -1, &err), REDTUNE_INVALID, err, "negative");
+    CHECK_FAILS(redtune_team_wait(team, stream, -1, &err), REDTUNE_INVALID, err, "limit_s is -1");
     CHECK_FAILS(redtune_team_wait(NULL, stream, 1, &err), REDTUNE_INVALID, err, "NULL");
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "api/records/convert.h"
 #include "api/records/validate_row.h"
+#include "base/clock.h"
 #include "base/reserved.h"
 #include "base/trace.h"
 
@@ -73,10 +74,8 @@ static redtune_status take_record(redtune *rt, const char *chosen, redtune_error
 }
 
 static redtune_status take_verify_s(redtune *rt, double seconds, redtune_error *err) {
-    if (!(seconds >= 0))
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot open redtune: options.verify_s is %g; give seconds, or 0 for %g",
-                        seconds, verify_usual_s);
+    redtune_status status = rdt_clock_check_s("open redtune", "options.verify_s", seconds, err);
+    if (status) return status;
     rt->verify_s = seconds > 0 ? seconds : verify_usual_s;
     return REDTUNE_OK;
 }

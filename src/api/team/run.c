@@ -125,6 +125,8 @@ static redtune_status take_segments(rank_call *self, const redtune_segments *giv
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce segments by a team in fixed order: what a rank has of a "
                         "segment need not be a node of its tree; give each segment to one rank");
+    status = rdt_share_check(self->team, &self->plan->problem, self->first, 0, err);
+    if (status) return status;
     self->segments = given;
     self->results = rdt_segments_results(&self->run, self->plan);
     self->form = rdt_segments_plan(self->plan, &self->run.operands.segments);

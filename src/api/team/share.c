@@ -23,11 +23,11 @@ static bool is_node(uint64_t elements, uint64_t chunk) {
 redtune_status rdt_share_check(const redtune_team *team, const redtune_problem *problem,
                                uint64_t first, uint64_t count, redtune_error *err) {
     const uint64_t rank = (uint64_t)team->place.rank, chunk = chunk_of(problem);
-    if (count > UINT64_MAX - first)
+    if (first > INT64_MAX || count > INT64_MAX - first)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce a part of %" PRIu64 " elements from %" PRIu64
-                        " on: an index has 64 bits",
-                        count, first);
+                        " on: an index is at most %" PRId64,
+                        count, first, INT64_MAX);
     if (problem->order != REDTUNE_ORDER_FIXED || !count) return REDTUNE_OK;
     const uint64_t each = rank ? first / rank : 0;
     if (!rank && !first) return REDTUNE_OK;

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "api/team/team.h"
 
+#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,14 @@ static redtune_status find_communicator(redtune_team *team, redtune_error *err) 
 
 /* The context is current. */
 static redtune_status make_workspace(redtune_team *team, redtune_error *err) {
-    const size_t bytes = (size_t)team->place.ranks * RDT_MESSAGE_BYTES_MAX * team->results_max;
+    const uint64_t ranks_bytes = (uint64_t)team->place.ranks * RDT_MESSAGE_BYTES_MAX;
+    const uint64_t results_max = (INT64_MAX - RDT_SCRATCH_BYTES) / ranks_bytes;
+    if (team->results_max > results_max)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot create a team: options.results is %" PRIu64
+                        "; a team of %d has room for at most %" PRIu64,
+                        team->results_max, team->place.ranks, results_max);
+    const size_t bytes = ranks_bytes * team->results_max;
     CUstreamCaptureMode mode = rdt_context_relax(team->rt->context);
     redtune_status status = rdt_workspace_create(team->rt->context, bytes, &team->workspace, err);
     if (!status) status = rdt_workspace_reserve(team->workspace, err);
@@ -63,16 +71,18 @@ static redtune_status make_team(redtune *rt, const team_source *from,
     if (!rt || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a team: %s is NULL",
                         rt ? "out" : "rt");
-    redtune_status status =
-        options ? rdt_reserved_check(RDT_RESERVED(options), "redtune_team_options", err)
-                : REDTUNE_OK;
+    const redtune_team_options usual = {0};
+    if (!options) options = &usual;
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(options), "redtune_team_options", err);
+    if (!status)
+        status = rdt_clock_check_s("create a team", "options.wait_s", options->wait_s, err);
     if (status) return status;
     redtune_team *team = calloc(1, sizeof *team);
     if (!team) return rdt_fail_memory(err, sizeof *team);
     *team = (redtune_team){
         .rt = rt, .comm = from->comm, .wait_s = usual_wait_s, .results_max = USUAL_RESULTS};
-    if (options && options->wait_s > 0) team->wait_s = options->wait_s;
-    if (options && options->results) team->results_max = options->results;
+    if (options->wait_s > 0) team->wait_s = options->wait_s;
+    if (options->results) team->results_max = options->results;
     bool entered = false;
     status = rdt_context_enter(rt->context, &entered, err);
     if (!status) {
@@ -221,10 +231,9 @@ static redtune_status wait_for_stream(redtune_team *team, CUstream stream, doubl
 redtune_status redtune_team_wait(redtune_team *team, struct CUstream_st *stream, double limit_s,
                                  redtune_error *err) {
     bool entered = false;
-    if (!team || !(limit_s >= 0))
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot wait for a team: %s",
-                        team ? "limit_s is negative" : "it is NULL");
-    redtune_status status = rdt_context_enter(team->rt->context, &entered, err);
+    if (!team) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot wait for a team: it is NULL");
+    redtune_status status = rdt_clock_check_s("wait for a team", "limit_s", limit_s, err);
+    if (!status) status = rdt_context_enter(team->rt->context, &entered, err);
     if (status) return status;
     status = wait_for_stream(team, stream, limit_s, err);
     rdt_context_leave(team->rt->context, entered);

@@ -1,5 +1,6 @@
 /* Tune: tuning a list of problems, and keeping what was measured. */
 #include "api/tuning/session.h"
+#include "base/clock.h"
 #include "base/reserved.h"
 #include "cache/tuning.h"
 #include "tuner/search/strategy.h"
@@ -31,6 +32,9 @@ static redtune_status check_tuning(const redtune *rt, const redtune_tuning *want
                         "cannot tune with %u jobs on each GPU: give 1 to %d, or 0 for as many as "
                         "its cores allow",
                         wanted->jobs, RDT_JOBS_MAX);
+    redtune_status status = rdt_clock_check_s("tune", "budget_s", wanted->budget_s, err);
+    if (!status) status = rdt_clock_check_s("tune", "limit_s", wanted->limit_s, err);
+    if (status) return status;
     if (wanted->devices && !wanted->worker)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot tune on devices '%.200s' without a worker; name one, or leave the "

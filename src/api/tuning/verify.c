@@ -9,6 +9,7 @@
 #include "api/records/current.h"
 #include "api/runtime/recheck_session.h"
 #include "base/random.h"
+#include "base/clock.h"
 #include "base/reserved.h"
 #include "model/hold.h"
 #include "model/problem_filter.h"
@@ -359,6 +360,7 @@ redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
     bool entered = false;
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot verify: rt is NULL");
     redtune_status status = rdt_reserved_check(RDT_RESERVED(self.wanted), "redtune_verifying", err);
+    if (!status) status = rdt_clock_check_s("verify", "limit_s", self.wanted->limit_s, err);
     if (!status) status = rdt_problem_check_filter(self.wanted->op, self.wanted->dtype, err);
     if (!status) status = rdt_builder_borrow(rt->builder, &self.codegen, err);
     if (status) return status;
