@@ -128,7 +128,7 @@ REDTUNE_API void redtune_close(redtune *rt);
 typedef struct redtune_plan redtune_plan;
 
 /* Chooses the configuration for a problem, gets its kernel (from the kernel cache, or rendered and
- * compiled: tens of milliseconds) and loads it. The plan belongs to rt's context.
+ * compiled: 0.2 to 5 seconds) and loads it. The plan belongs to rt's context.
  *
  * An imported measurement is a hint. Before its configuration serves, it is verified once, as in a
  * tune, and timed beside the default, on a stream and in at most a quarter of the free memory, both

@@ -96,8 +96,9 @@ REDTUNE_API redtune_status redtune_team_share(const redtune_team *team, const re
                                               uint64_t *part_count, redtune_error *err);
 
 /* Makes what the runs of the plan by teams need, a kernel of its configuration that leaves
- * accumulators: tens of milliseconds, once for a plan. The first run does, unless it is captured.
- * Not during stream capture on this thread. Fails with what redtune_plan_create fails with. */
+ * accumulators, once for a plan, as redtune_plan_create compiles one. The first run does, unless
+ * it is captured. Not during stream capture on this thread. Fails with what redtune_plan_create
+ * fails with. */
 REDTUNE_API redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err);
 
 /* Reduces the parts of all ranks to one result, which each rank gets, with the same bits: launches
