@@ -64,6 +64,7 @@ class Team:
 
     Making it waits for all ranks. Runs of a team count among the collective calls of the process:
     all ranks make the same ones in the same sequence, and on one stream they follow one another.
+    One thread at a time runs a team, and closes it when none does.
     Raises redtune.Error where NCCL is not found or refuses, RuntimeError without a process group.
 
     >>> team = redtune.Team(size=1)                 # a team of one needs no NCCL

@@ -48,9 +48,8 @@ int64_t count_of(const array &begin, const array *end) {
     return end ? begin.shape[0] : begin.shape[0] - 1;
 }
 
-void run(const reduction &what, const array &x, const redtune_segments &segments,
+void run(redtune *rt, const reduction &what, const redtune_segments &segments,
          CUstream_st *stream) {
-    redtune *rt = runtime_get(x.device);
     call_without_gil([&](redtune_error *err) {
         return redtune_run_segments(rt, &what.problem, &segments, stream, err);
     });
@@ -104,7 +103,7 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     segments.offset_bytes = redtune_dtype_bytes(from.dtype);
     for (int i = 0; i < what.op->outputs; i++) segments.d_out[i] = results.view[i].data;
     if (!parameters.is_none()) segments.parameters = what.parameters;
-    run(what, in, segments, stream_of(in, x, stream));
+    run(runtime_get(in.device), what, segments, stream_of(in, x, stream));
     return results.get(what, in, out);
 }
 
@@ -114,6 +113,7 @@ struct list;
 std::set<list *> live; // those whose C list is there
 
 struct list {
+    redtune *rt = nullptr; // of the generation that it was made in
     redtune_list *own = nullptr;
     nb::object arrays; // a tuple, which holds them
     array first;       // whose library and device the results have
@@ -160,8 +160,9 @@ list *make_list(nb::handle arrays) {
         self->longest = std::max<uint64_t>(self->longest, member.count());
     }
     redtune_error err;
-    check(redtune_list_create(runtime_get(self->first.device), self->first.dtype, places.data(),
-                              counts.data(), counts.size(), &self->own, &err),
+    self->rt = runtime_get(self->first.device);
+    check(redtune_list_create(self->rt, self->first.dtype, places.data(), counts.data(),
+                              counts.size(), &self->own, &err),
           err);
     live.insert(self.get());
     return self.release();
@@ -173,6 +174,7 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
                     nb::handle parameters) {
     const list &self = *nb::cast<list *>(object);
     if (!self.own) fail(PyExc_RuntimeError, "cannot reduce the list: the program ends");
+    rt = self.rt;
     first = &self.first;
     like = self.arrays[0];
     what.choose(op, self.first, static_cast<redtune_dtype>(dtype));
@@ -197,7 +199,7 @@ static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out
     if (each)
         say_lengths(its.what.problem, arrays.elements, static_cast<uint64_t>(arrays.count),
                     arrays.longest);
-    run(its.what, *its.first, its.segments, stream_of(*its.first, its.like, stream));
+    run(its.rt, its.what, its.segments, stream_of(*its.first, its.like, stream));
     return its.results.get(its.what, *its.first, out);
 }
 

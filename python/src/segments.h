@@ -6,6 +6,7 @@
 
 // The reduction of a list, an ArrayList of Python's, to one result or to one of each array.
 struct list_run {
+    redtune *rt = nullptr;
     const array *first = nullptr; // of the list, which the caller holds
     nb::object like;              // the same array, as Python has it
     reduction what;

@@ -29,6 +29,7 @@ struct team {
     redtune *rt = nullptr;
     redtune_team *own = nullptr;
     int device = 0;
+    int users = 0; // calls of other threads that are within it
     std::vector<team_plan> plans;
 
     ~team() { close(); }
@@ -46,6 +47,28 @@ redtune_team *opened(const team &self) {
     if (!self.own) fail(PyExc_RuntimeError, "cannot use the team: it is closed");
     return self.own;
 }
+
+void refuse_users(const team &self, const char *verb) {
+    if (self.users)
+        fail(PyExc_RuntimeError,
+             "cannot %s the team: another thread is in a call of it; give each thread a team of "
+             "its own, or have them take turns",
+             verb);
+}
+
+// A call that may give the GIL back, so that another thread could close the team.
+class using_team {
+  public:
+    explicit using_team(team &its) : self(its), own(opened(its)) { self.users++; }
+    ~using_team() { self.users--; }
+    using_team(const using_team &) = delete;
+
+  private:
+    team &self;
+
+  public:
+    redtune_team *const own;
+};
 
 // ---- making ------------------------------------------------------------------------------------
 
@@ -77,8 +100,9 @@ team *make_team(int device, nb::handle id, int ranks, int rank, double wait_s, u
 }
 
 void connect(team &self) {
-    redtune_team *own = opened(self);
-    call_without_gil([&](redtune_error *err) { return redtune_team_connect(&own, 1, err); });
+    refuse_users(self, "connect");
+    using_team used(self);
+    call_without_gil([&](redtune_error *err) { return redtune_team_connect(&used.own, 1, err); });
 }
 
 nb::tuple info_of(const team &self) {
@@ -133,7 +157,8 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     array in, second;
     outputs results;
     reduction what;
-    redtune_team *own = opened(self);
+    refuse_users(self, "run");
+    using_team used(self);
     read_inputs(op_get(op), x, y, &in, &second);
     const array *other = y.is_none() ? nullptr : &second;
     check_place(self, in);
@@ -148,8 +173,9 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     redtune_operands operands = operands_of(what, in, other, results, parameters);
     put_extents(what.problem, &operands);
     CUstream_st *on = stream_of(in, x, stream);
-    call_without_gil(
-        [&](redtune_error *err) { return redtune_team_run(plan, own, &operands, first, on, err); });
+    call_without_gil([&](redtune_error *err) {
+        return redtune_team_run(plan, used.own, &operands, first, on, err);
+    });
     return results.get(what, in, out);
 }
 
@@ -158,13 +184,18 @@ nb::object reduce_list(team &self, nb::handle list, int op, bool each, nb::handl
                        int accuracy, nb::handle stream, nb::handle parameters, uint64_t first,
                        bool may_make) {
     list_run its;
-    redtune_team *own = opened(self);
+    refuse_users(self, "run");
+    using_team used(self);
     its.take(list, op, each, out, dtype, accuracy, parameters);
     check_place(self, *its.first);
+    if (its.rt != self.rt)
+        fail(PyExc_RuntimeError,
+             "cannot reduce the list by the team: redtune was configured or tuned "
+             "after one of them was made; make it anew");
     redtune_plan *plan = plan_for(self, its.what.problem, may_make);
     CUstream_st *on = stream_of(*its.first, its.like, stream);
     call_without_gil([&](redtune_error *err) {
-        return redtune_team_run_segments(plan, own, &its.segments, first, on, err);
+        return redtune_team_run_segments(plan, used.own, &its.segments, first, on, err);
     });
     return its.results.get(its.what, *its.first, out);
 }
@@ -176,9 +207,10 @@ nb::tuple share(team &self, uint64_t count, int op, int dtype, int order) {
     problem.order = static_cast<redtune_order>(order);
     problem.count = count;
     uint64_t first = 0, part = 0;
-    redtune_team *own = opened(self);
+    using_team used(self);
     redtune_error err;
-    check(redtune_team_share(own, plan_for(self, problem, true), count, &first, &part, &err), err);
+    check(redtune_team_share(used.own, plan_for(self, problem, true), count, &first, &part, &err),
+          err);
     return nb::make_tuple(first, part);
 }
 
@@ -188,9 +220,10 @@ void check_team(team &self) {
 }
 
 void wait(team &self, nb::handle stream, double limit_s) {
-    redtune_team *own = opened(self);
     CUstream_st *on = stream_from(stream);
-    call_without_gil([&](redtune_error *err) { return redtune_team_wait(own, on, limit_s, err); });
+    using_team used(self);
+    call_without_gil(
+        [&](redtune_error *err) { return redtune_team_wait(used.own, on, limit_s, err); });
 }
 
 } // namespace
@@ -214,7 +247,11 @@ void team_add(nb::module_ &module) {
         .def("connect", &connect, nb::call_guard<calling>())
         .def("check", &check_team, nb::call_guard<calling>())
         .def("wait", &wait, nb::call_guard<calling>())
-        .def("close", [](team &self) { self.close(); })
+        .def("close",
+             [](team &self) {
+                 refuse_users(self, "close");
+                 self.close();
+             })
         .def("info", &info_of);
     module.def("team_id", &make_id, nb::call_guard<calling>());
     module.def("make_team", &make_team, nb::arg("device"), nb::arg("id").none(), nb::arg("ranks"),

@@ -231,6 +231,11 @@ class Devices(unittest.TestCase):
         self.assertEqual(both.reduce("sum").numpy(), 0)
         self.assertEqual(both.reduce("argmin", each=True).numpy().tolist(), [-1, -1])
 
+    def test_lists_keep_what_they_were_made_with(self):
+        both = redtune.List([sim_memory.asarray(numpy.ones(3, "f4"))] * 2)
+        redtune.configure(device="sim")
+        self.assertEqual(both.reduce("sum").numpy(), 6)
+
     def test_segments_whose_longest_is_said_are_the_same(self):
         rows, n = 300, 100
         x = sim_memory.asarray(numpy.arange(rows * n, dtype="f4") % 7)

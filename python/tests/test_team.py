@@ -47,6 +47,28 @@ class Alone(unittest.TestCase):
             runner.run(doctest.DocTestParser().get_doctest(text, dict(names), name, None, None))
         self.assertEqual(runner.summarize(verbose=False).failed, 0)
 
+    def test_a_team_is_of_one_thread_at_a_time(self):
+        team, x = redtune.Team(size=1), sim_memory.asarray(numpy.ones(3, "f4"))
+        team.reduce(x)
+        begun, told = threading.Event(), threading.Event()
+
+        class Slow(sim_memory.Array):
+            def __dlpack_device__(self):
+                begun.set()
+                told.wait()
+                return super().__dlpack_device__()
+
+        slow = Slow(x.shape, x.dtype, x.memory)
+        thread = threading.Thread(target=team.reduce, args=(slow,))
+        thread.start()
+        begun.wait()
+        for call in (team.close, lambda: team.reduce(x)):
+            with self.assertRaisesRegex(RuntimeError, "another thread is in a call of it"):
+                call()
+        told.set()
+        thread.join()
+        team.close()
+
     def test_a_team_of_one_reduces_as_without_it(self):
         team = redtune.Team(size=1)
         x = numpy.array([[3, -1, 2], [5, 4, -2]], "f4")
