@@ -26,6 +26,8 @@ from ._settings import configure
 from ._team import Team
 from ._tuning import explain, report, show, tune
 
+if not _core.is_main_interpreter():
+    raise ImportError("cannot import redtune in a subinterpreter: its state is the process's")
 _atexit.register(_core.close)
 _os.register_at_fork(after_in_child=_core.note_fork)
 

@@ -102,4 +102,6 @@ def find(x):
             return _LIBRARIES[name]()
         if name in _READ_ONLY:
             return Facts()
-    return _standard(x) if hasattr(x, "__array_namespace__") else Facts()
+    if isinstance(x, type) or not hasattr(x, "__array_namespace__"):
+        return Facts()
+    return _standard(x)

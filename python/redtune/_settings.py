@@ -53,7 +53,7 @@ def configure(
 
     >>> redtune.configure(device="sim")
     """
-    if trust not in _TRUST:
+    if not isinstance(trust, str) or trust not in _TRUST:
         raise ValueError(f"cannot configure trust={trust!r}: give one of {', '.join(_TRUST)}")
     name = str(device)
     if name != "sim" and not (name.isascii() and name.isdecimal() and len(name) < 10):

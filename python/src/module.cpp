@@ -17,6 +17,8 @@ NB_MODULE(_core, module) {
     jax_add(module);
     segments_add(module);
     team_add(module);
+    module.def("is_main_interpreter",
+               [] { return !PyInterpreterState_GetID(PyInterpreterState_Get()); });
     module.def("close", [] {
         if (ending_is_inherited() || !ending_wait()) return;
         team_close_all();

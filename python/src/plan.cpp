@@ -147,6 +147,7 @@ nb::object call_plan(PyObject *self, PyObject *given, PyObject *named) {
     }
     if (named && taken != PyDict_Size(named))
         fail(PyExc_TypeError, "plan() takes x, y, out and stream, each once");
+    if (!nb::inst_ready(self)) fail(PyExc_TypeError, "cannot run the plan: redtune.plan makes one");
     return run_on(*nb::inst_ptr<plan>(self), placed[X], placed[Y], placed[OUT], placed[STREAM]);
 }
 

@@ -115,16 +115,18 @@ struct axis_list {
 
 int axis_from(nb::handle value) {
     int axis = 0;
-    if (PyBool_Check(value.ptr()) || !nb::try_cast(value, axis, false)) {
-        nb::object index = nb::steal(PyNumber_Index(value.ptr())); // as NumPy's integers
-        if (index.is_valid() && !PyBool_Check(value.ptr()) && nb::try_cast(index, axis))
-            return axis;
-        PyErr_Clear();
-        fail(PyExc_TypeError,
-             "cannot reduce along axis %s: an axis is an integer, or a tuple of them",
-             nb::cast<std::string>(nb::repr(value)).substr(0, 80).c_str());
-    }
-    return axis;
+    if (!PyBool_Check(value.ptr()) && nb::try_cast(value, axis, false)) return axis;
+    nb::object index = nb::steal(PyNumber_Index(value.ptr())); // as NumPy's integers
+    if (!index.is_valid() && !PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
+    PyErr_Clear();
+    const bool is_axis = index.is_valid() && !PyBool_Check(value.ptr());
+    if (is_axis && nb::try_cast(index, axis)) return axis;
+    const std::string text = nb::cast<std::string>(nb::repr(value)).substr(0, 80);
+    if (is_axis)
+        fail(PyExc_ValueError, "cannot reduce along axis %s: an array has at most %d axes",
+             text.c_str(), DIMENSIONS_MAX);
+    fail(PyExc_TypeError, "cannot reduce along axis %s: an axis is an integer, or a tuple of them",
+         text.c_str());
 }
 
 void read_axes(nb::handle axis, axis_list *out) {

@@ -32,6 +32,11 @@ class Faulty:
         self.__cuda_array_interface__ = {**Unlisted.__cuda_array_interface__, **wrong}
 
 
+class Raising:
+    def __index__(self):
+        raise ZeroDivisionError("deep")
+
+
 class FaultyDevice:
     """An array that lies on a device without a number."""
 
@@ -50,6 +55,7 @@ WRONG = [
     (lambda: redtune.sum("12"), TypeError, "str is no array", "numpy.asarray"),
     (lambda: redtune.sum(), TypeError, "missing 1 required positional argument: 'x'", ""),
     (lambda: redtune.sum(X, axes=1), TypeError, "unexpected keyword argument 'axes'", ""),
+    (lambda: redtune.sum(sim_memory.Array), TypeError, "type is no array", ""),
     (lambda: redtune.sum(Unlisted()), TypeError, "Unlisted", "give the result's array as out"),
     (lambda: redtune.sum(Faulty(shape=("2", 3))), TypeError, "interface__ holds", "wrong type"),
     (lambda: redtune.sum(Faulty(data=(None, False))), TypeError, "interface__ holds", "Faulty"),
@@ -74,6 +80,9 @@ WRONG = [
     (lambda: redtune.sum(X, axis="rows"), TypeError, "axis 'rows'", "an integer"),
     (lambda: redtune.sum(X, axis=1.0), TypeError, "axis 1.0", "an integer"),
     (lambda: redtune.sum(X, axis=True), TypeError, "axis True", "an integer"),
+    (lambda: redtune.sum(X, axis=2**40), ValueError, "axis 1099511627776", "at most 64 axes"),
+    (lambda: redtune.sum(X, axis=-(2**70)), ValueError, "axis -118", "at most 64 axes"),
+    (lambda: redtune.sum(X, axis=Raising()), ZeroDivisionError, "deep", ""),
     (lambda: redtune.sum(X, axis=()), ValueError, "axis is ()", "None reduces"),
     (lambda: redtune.sum(X[:, ::-1]), ValueError, "stride", "copy the array"),
     (lambda: redtune.sum(Faulty(strides=(14, 6))), ValueError, "stride of 14 bytes", "copy"),
@@ -131,6 +140,7 @@ WRONG = [
     (lambda: redtune.plan(G, config=5), TypeError, "config=5", "Plan.config"),
     (lambda: redtune.plan(G, config="block\0"), ValueError, "config='block\\x00'", "character"),
     (lambda: redtune.plan(G).run(G), TypeError, "run() takes no arguments", "plan(x)"),
+    (lambda: redtune.Plan.__new__(redtune.Plan)(G), TypeError, "cannot run", "redtune.plan makes"),
     (lambda: redtune.Plan.run(G), TypeError, "run() takes no arguments", "plan(x)"),
     (lambda: redtune.plan(G, op="suum"), ValueError, "'suum'", "sum, prod"),
     (lambda: redtune.plan(G, ddof=1), TypeError, "no parameter ddof", ""),
@@ -158,6 +168,7 @@ WRONG = [
     (lambda: redtune.Team(size=1).reduce(G, first=0.5), TypeError, "first=0.5", "a whole"),
     (lambda: redtune.Team(size=1).wait("main"), TypeError, "'main' as stream", "address"),
     (lambda: redtune.Team(size=1).wait(limit="1s"), TypeError, "limit='1s'", "seconds"),
+    (lambda: redtune.configure(trust=[]), ValueError, "trust=[]", "verified"),
     (lambda: redtune.configure(trust="some"), ValueError, "trust='some'", "verified"),
     (lambda: redtune.configure(ops="no-such.lua"), OSError, "no-such.lua", ""),
     (lambda: redtune.explain("suum", gpu="H200"), ValueError, "suum", ""),

@@ -44,6 +44,14 @@ class Package(unittest.TestCase):
         text = "import redtune, sys; print('numpy' in sys.modules, len(redtune.__all__) > 40)"
         self.assertEqual(run("-c", text, REDTUNE_CUDA_DRIVER="/nowhere.so"), "False True\n")
 
+    def test_a_subinterpreter_is_refused(self):
+        if sys.version_info >= (3, 13):
+            self.skipTest("CPython refuses by itself")
+        text = "import redtune, _xxsubinterpreters as sub\ninside = sub.create()\n"
+        text += "try: sub.run_string(inside, 'import redtune')\n"
+        text += "except sub.RunFailedError as error: print('in a subinterpreter' in str(error))"
+        self.assertEqual(run("-c", text), "True\n")
+
     def test_a_missing_driver_is_told_with_the_remedy(self):
         text = "import redtune, numpy; redtune.sum(numpy.ones(3))"
         said = run("-c", text, REDTUNE_CUDA_DRIVER="/nowhere.so")
