@@ -190,7 +190,8 @@ void rdt_lua_push_file(lua_State *state, const char *name) {
     lua->file = NULL;
 }
 
-/* A new table whose missing names are found in the one on top, which it replaces. */
+/* A new table whose missing names are found in the table, or by the function, on top, which it
+ * replaces. */
 static void push_scope(lua_State *state) {
     lua_newtable(state);
     lua_newtable(state);
@@ -207,18 +208,20 @@ void rdt_lua_push_environment(lua_State *state) {
     push_scope(state);
 }
 
-void rdt_lua_push_locals(lua_State *state) {
-    lua_Debug caller;
-    const char *name;
+/* What the base does not have. Upvalue 1 is the base, upvalue 2 the place that includes the piece.
+ */
+static int undefined_in_piece(lua_State *state) {
+    lua_pushvalue(state, 2);
+    if (lua_rawget(state, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+    return luaL_error(state, "undefined name '%s': this piece does not take it from %s",
+                      luaL_tolstring(state, 2, NULL), lua_tostring(state, lua_upvalueindex(2)));
+}
+
+void rdt_lua_push_piece(lua_State *state, const char *includer) {
+    lua_rawgetp(state, LUA_REGISTRYINDEX, &key_sandbox);
+    lua_pushstring(state, includer);
+    lua_pushcclosure(state, undefined_in_piece, 2);
     push_scope(state);
-    /* In the order of their declaration: of two with one name the later is the one seen. */
-    lua_getstack(state, 1, &caller);
-    for (int i = 1; (name = lua_getlocal(state, &caller, i)); i++) {
-        lua_pushstring(state, name);
-        lua_insert(state, -2);
-        lua_rawset(state, -3);
-    }
-    push_scope(state); /* so that none of them is assigned to */
 }
 
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk) {

@@ -34,9 +34,9 @@ int rdt_lua_raise(lua_State *state, redtune_status status, const char *message);
 void rdt_lua_require(lua_State *state, const char *name);
 /* Pushes a new table whose missing names are found in the sandbox, and are errors beyond. */
 void rdt_lua_push_environment(lua_State *state);
-/* Replaces the table on top by a new one that has the local variables of the Lua function that
- * calls, of those that are not nil, and whose missing names are found in the former. */
-void rdt_lua_push_locals(lua_State *state);
+/* Likewise for a piece: an undefined name's message says that `includer`, a file and a line,
+ * includes it. */
+void rdt_lua_push_piece(lua_State *state, const char *includer);
 /* From now on each call ends with an error after some ten million instructions, and string
  * functions refuse what would take long within one. For states that run the code of an op file. */
 void rdt_lua_limit(lua_State *state);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include "codegen/own_op.h"
-#include "codegen/translate.h"
 #include "model/problem.h"
 
 /* The entry of that name in the table that a template file returns; raises an error if none. */
@@ -211,98 +210,4 @@ void rdt_marshal_define(lua_State *state, int environment, const char *name) {
     lua_pushstring(state, name);
     lua_insert(state, -2);
     lua_rawset(state, environment);
-}
-
-/* Adds a piece; without #line directives, where there are to be none. */
-static void add_piece(rdt_output *output, const char *piece, size_t length) {
-    static const char directive[] = "#line ";
-    const char *end = piece + length;
-    while (!output->lines && piece < end) {
-        const char *newline = memchr(piece, '\n', (size_t)(end - piece));
-        const char *next = newline ? newline + 1 : end;
-        if (strncmp(piece, directive, sizeof directive - 1))
-            rdt_text_add_bytes(&output->text, piece, (size_t)(next - piece));
-        piece = next;
-    }
-    rdt_text_add_bytes(&output->text, piece, (size_t)(end - piece));
-}
-
-/* put(line, piece, ...): one line of text. The output is upvalue 1. */
-static int put(lua_State *state) {
-    rdt_output *output = lua_touserdata(state, lua_upvalueindex(1));
-    lua_Integer line = luaL_checkinteger(state, 1);
-    if (output->lines && line != output->next_line)
-        rdt_text_addf(&output->text, "#line %lld \"%s\"\n", (long long)line, output->template);
-    output->next_line = line + 1;
-    int top = lua_gettop(state);
-    for (int i = 2; i <= top; i++) {
-        if (lua_type(state, i) != LUA_TSTRING && !lua_isinteger(state, i))
-            return luaL_error(state, "@{} must give a string or an integer, and gives %s",
-                              luaL_tolstring(state, i, NULL));
-        size_t length;
-        const char *piece = lua_tolstring(state, i, &length);
-        add_piece(output, piece, length);
-        if (memchr(piece, '\n', length)) output->next_line = 0; /* needs a #line behind it */
-    }
-    rdt_text_add(&output->text, "\n");
-    return 0;
-}
-
-static int include(lua_State *state);
-
-/* Runs a file of template text with the environment on top, which it pops. */
-static void run_text(lua_State *state, const char *name, rdt_output *output) {
-    const int environment = lua_gettop(state);
-    static const struct {
-        const char *name;
-        lua_CFunction function;
-    } functions[] = {{"put", put}, {"include", include}};
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        lua_pushlightuserdata(state, output);
-        lua_pushvalue(state, environment);
-        lua_pushcclosure(state, functions[i].function, 2);
-        rdt_marshal_define(state, environment, functions[i].name);
-    }
-    size_t length;
-    redtune_error failure;
-    rdt_lua_push_file(state, name);
-    const char *text = lua_tolstring(state, -1, &length);
-    rdt_text_clear(&output->chunk);
-    if (rdt_translate(name, text, length, &output->chunk, &failure))
-        rdt_lua_raise(state, failure.status, failure.message);
-    const char *chunk = lua_pushfstring(state, "@%s", name);
-    lua_pushvalue(state, environment);
-    rdt_lua_load(state, output->chunk.data ? output->chunk.data : "", output->chunk.length, chunk);
-    output->template = name;
-    output->next_line = 0;
-    lua_call(state, 0, 0);
-    lua_settop(state, environment - 1);
-}
-
-/* include(name): a file's text in place of the line. Upvalue 2 is the environment of the caller. */
-static int include(lua_State *state) {
-    rdt_output *output = lua_touserdata(state, lua_upvalueindex(1));
-    const char *name = luaL_checkstring(state, 1), *template = output->template;
-    lua_pushvalue(state, lua_upvalueindex(2));
-    rdt_lua_push_locals(state);
-    run_text(state, name, output);
-    output->template = template;
-    output->next_line = 0; /* needs a #line behind it */
-    return 0;
-}
-
-void rdt_marshal_run_template(lua_State *state, const char *name, rdt_output *output,
-                              rdt_push_environment_fn *push_environment, void *user) {
-    output->template = name; /* the environment may go by it */
-    push_environment(state, user);
-    run_text(state, name, output);
-}
-
-redtune_status rdt_marshal_render(rdt_codegen *codegen, const char *what, lua_CFunction function,
-                                  void *data, rdt_output *output, char **text, redtune_error *err) {
-    redtune_status status = rdt_lua_call(&codegen->lua, what, function, data, err);
-    if (!status) status = rdt_text_take(&output->text, text, err);
-    rdt_text_free(&output->text);
-    rdt_text_free(&output->chunk);
-    return status;
 }

@@ -103,22 +103,3 @@ int64_t rdt_marshal_integer(lua_State *state, int table, const char *field, int6
 /* Sets a field of the environment at index from the value on top. The environment's metatable
  * refuses assignments, which are for the template's author. */
 void rdt_marshal_define(lua_State *state, int environment, const char *name);
-
-/* What templates put out. It outlives the Lua call, since an error leaves by way of that one. */
-typedef struct rdt_output {
-    rdt_text text;
-    bool lines;            /* with #line directives that lead back to the template */
-    const char *template;  /* the file that runs: a template, or a piece that it includes */
-    lua_Integer next_line; /* of it, that the next line would come from */
-    rdt_text chunk;        /* its translation */
-} rdt_output;
-
-/* Pushes the environment that a template runs in. */
-typedef void rdt_push_environment_fn(lua_State *state, void *user);
-/* Runs a template file, adds its text to the output, and pushes nothing. A line of it that says
- * include "FILE" stands for that file's text, whose Lua lines see all that this line sees. */
-void rdt_marshal_run_template(lua_State *state, const char *name, rdt_output *output,
-                              rdt_push_environment_fn *push_environment, void *user);
-/* Outside rdt_lua_call: does it, and hands over the text that was put out. */
-redtune_status rdt_marshal_render(rdt_codegen *codegen, const char *what, lua_CFunction function,
-                                  void *data, rdt_output *output, char **text, redtune_error *err);

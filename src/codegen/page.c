@@ -3,7 +3,7 @@
 
 #include <string.h>
 #include "codegen/escape.h"
-#include "codegen/marshal.h"
+#include "codegen/template.h"
 #include "redtune/tools.h"
 
 static const struct {
@@ -208,8 +208,8 @@ static void push_page_environment(lua_State *state, void *user) {
 
 static int run_page(lua_State *state) {
     page_call *call = lua_touserdata(state, 1);
-    rdt_marshal_run_template(state, formats[call->format].template, &call->output,
-                             push_page_environment, call);
+    rdt_template_run(state, formats[call->format].template, &call->output, push_page_environment,
+                     call);
     return 0;
 }
 
@@ -217,7 +217,7 @@ redtune_status rdt_page_render(rdt_codegen *codegen, const rdt_report *report,
                                redtune_format format, char **text, redtune_error *err) {
     page_call call = {.report = report, .format = format};
     redtune_status status =
-        rdt_marshal_render(codegen, "render the report", run_page, &call, &call.output, text, err);
+        rdt_template_render(codegen, "render the report", run_page, &call, &call.output, text, err);
     rdt_text_free(&call.text);
     return status;
 }

@@ -1,5 +1,5 @@
 /* Render: a family, a problem and a point into CUDA source. */
-#include "codegen/marshal.h"
+#include "codegen/template.h"
 
 #include <stdio.h>
 
@@ -85,11 +85,10 @@ static void push_template_environment(lua_State *state, void *user) {
 
 static int run_templates(lua_State *state) {
     render_call *call = lua_touserdata(state, 1);
-    rdt_marshal_run_template(state, call->family->template, &call->output,
-                             push_template_environment, call);
+    rdt_template_run(state, call->family->template, &call->output, push_template_environment, call);
     if (call->yield)
-        rdt_marshal_run_template(state, call->yield == RDT_YIELD_MESSAGE ? "join.cu" : "combine.cu",
-                                 &call->output, push_template_environment, call);
+        rdt_template_run(state, call->yield == RDT_YIELD_MESSAGE ? "join.cu" : "combine.cu",
+                         &call->output, push_template_environment, call);
     return 0;
 }
 
@@ -105,7 +104,7 @@ static redtune_status render(rdt_codegen *codegen, rdt_case at, const rdt_point 
     };
     char what[64];
     snprintf(what, sizeof what, "render template %s", call.space->family);
-    return rdt_marshal_render(codegen, what, run_templates, &call, &call.output, source, err);
+    return rdt_template_render(codegen, what, run_templates, &call, &call.output, source, err);
 }
 
 redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,

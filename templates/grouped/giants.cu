@@ -1,6 +1,7 @@
 //@ -- Giants: segments that are too long for those that have them, a block or, in the family "tiled", a warp.
 //@ -- One has more than `long` elements, and more than `times` average segments. Threads that help look for them at
 //@ -- `looks` places at once.
+//@ takes op, acc, given, indexed, result, scratch, help_loads, long, looks, times, two_tiles
 // A launch has more blocks than take segments of their own: helpers. Where the offsets of a table are those of
 // neighbours, the elements from the first offset up to the last are dealt to these in equal ranges, and each
 // takes what giants have of its range: a warp of it a small share, the block a large one. It finds them by a search

@@ -1,4 +1,5 @@
 //@ -- A group of threads for each segment, or for a few at once.
+//@ takes acc, given, indexed, result, lanes
 // A group's segments, and where their elements are; there are none of a segment that is not there. All
 // that the tables say is asked for at once.
 __device__ __forceinline__ void load_segments(const segments &s, const element *input, u64 base, segment (&one)[EACH],

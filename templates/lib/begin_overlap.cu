@@ -1,6 +1,7 @@
 //@ -- How a kernel begins. `prefetch`: of a kernel that prefetches, the number of elements of its
 //@ -- input, and the call without its last argument, after a blank or a new line. The kernel's hash,
 //@ -- by which its measurements are found, includes which of these two it is.
+//@ takes given, arch, prefetch
 //@ if arch >= 90 then
     // The next kernel may be launched from now on, and this one may have been launched before the
     // one before it ended: nothing is read or written until that one is over.

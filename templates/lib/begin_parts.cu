@@ -1,4 +1,5 @@
 //@ -- Within a function: a thread's parts before the first element.
+//@ takes op, given, indexed
 //@ if indexed then
     best part[LANES];
     u32 load = 0;

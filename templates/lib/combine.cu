@@ -1,4 +1,5 @@
 //@ -- The op's functions, and the combination of two accumulators.
+//@ takes op, given, result, second
 //@ if op.functions then
 @{op.functions}
 //@ end

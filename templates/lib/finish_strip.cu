@@ -2,6 +2,7 @@
 //@ -- and, where blocks share the strip, from what the others leave. load_column() of the family
 //@ -- combines a block's values of a column; `skew` is what it is given besides the column, and
 //@ -- `skew_type` its parameter.
+//@ takes op, acc, given, result, vec, block, finish, shared, skew, skew_type, width
 //@ if shared then
 //@     local unit = math.max(32, width * vec)
 constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads with a column each

@@ -1,4 +1,5 @@
 //@ -- Words in scratch, in which a block hands its value to another that waits for it.
+//@ takes acc, scratch
 // A block hands over its value in words of 32 bits of it and, above them, a flag. A word is one
 // store, so that whoever sees the flag has the bits: no fence, no atomic operation. Words are zero
 // before and after. Every access is relaxed, the clearing too: a plain store would race.

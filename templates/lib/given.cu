@@ -1,4 +1,5 @@
 //@ -- What a kernel is given beside the usual operands (lib/operands.lua); nothing in most kernels.
+//@ takes given, result, second
 //@ if given.kernel ~= "" then
 // As model/launch.h has it.
 struct arguments {

@@ -1,4 +1,5 @@
 //@ -- Loads of a tile: TILE_BYTES, of which a thread takes UNROLL vectors, at place_of(tile, i).
+//@ takes given
 // All loads of the tile before the first use; those from stop on are left out.
 __device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop@{given.parameter})
 {

@@ -1,4 +1,5 @@
 //@ -- Blocks that are one cluster, and hand the values of their warps to block 0 in shared memory.
+//@ takes op, acc, given, block, cluster_blocks
 // A warp hands over its value in words of 32 bits of it and, above them, a flag: whoever sees the
 // flag has the bits. The words are in the shared memory of block 0, which is a fraction of the way
 // to L2. They are zero before a warp writes, since block 0 clears them before all blocks meet.

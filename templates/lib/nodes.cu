@@ -1,5 +1,6 @@
 //@ -- Values of nodes of the fixed order (docs/order.md) that blocks leave in scratch, and their
 //@ -- combination. A thread takes 2^levels times AT_ONCE of them at most.
+//@ takes op, acc, given, finish, node_levels
 //@ local top, at_once = node_levels, math.max(1, 8 // acc.halves)
 // The combination of n nodes' values, neighbours first: the first is the one of that number of the
 // launch, and each of the others `step` behind the one before it. No thread of the block has more

@@ -1,5 +1,6 @@
 //@ -- A warp's way through chunks in the fixed order (docs/order.md): of a chunk's 256 loads of 16
 //@ -- bytes lane l takes l, l + 32, ..., l + 224, UNROLL at a time.
+//@ takes op, acc, given, unroll
 // Where a lane's load i of a step is. A step brings UNROLL loads of a lane's eight, which are taken with
 // the bits of their numbers reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving
 // combines.

@@ -1,4 +1,5 @@
 //@ -- Ranks that hand each other their messages through memory that all of them reach.
+//@ takes given, result, block_of_results, rest
 // As model/launch.h has it.
 struct links {
     u64 mailboxes, own, epoch, failure, limit_ns;

@@ -1,4 +1,5 @@
 //@ -- Blocks that hand their values to one block that waits for them.
+//@ takes acc, scratch
 //@ include "lib/flagged_words.cu"
 // Waits for the value of another block. All words are asked for before one is looked at: a second
 // round trip to L2 would be a tenth of a small reduction.

@@ -1,5 +1,6 @@
 //@ -- The first rows of a block's strip, asked for while the kernel before still runs. `made` is how
 //@ -- many columns of a strip a block makes, and `side` how many strips it takes at a time.
+//@ takes given, ahead, made, side
 //@ if ahead then
 constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
 

@@ -1,4 +1,5 @@
 //@ -- Combines the values of a block of BLOCK threads: the parameter tail says how.
+//@ takes op, acc, given, block, tail
 // Thread 0 returns the combination of the block's values. All threads call it; between two calls
 // stands a barrier.
 __device__ __forceinline__ accumulator reduce_block(accumulator a@{given.parameter})

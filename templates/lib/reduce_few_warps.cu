@@ -1,4 +1,5 @@
 //@ -- Combines the values of a block whose warps' values fit into a thread's registers.
+//@ takes given, block
 // Thread 0 returns the combination of the block's values. All threads call it; between two calls
 // stands a barrier. Thread 0 combines the warps' values itself, in the order in which shuffles would:
 // it reads them by a few loads at once, where each shuffle waits for the one before.

@@ -1,4 +1,5 @@
 //@ -- Combines the values of a warp.
+//@ takes op, acc, given
 // Lane 0 returns the combination of the warp's values.
 __device__ __forceinline__ accumulator reduce_warp(accumulator a@{given.parameter})
 {

@@ -1,5 +1,6 @@
 //@ -- Several blocks that make one set of results, each of a split of their elements, and how they
 //@ -- meet: by the parameter finish.
+//@ takes op, acc, given, scratch, finish, node_levels?, order, shared
 // Which of the sets of results that blocks make a block makes, from which of the splits of their
 // elements.
 struct share {

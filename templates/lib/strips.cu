@@ -1,4 +1,5 @@
 //@ -- Where the strips of columns lie. `made` is how many columns of a strip a block makes at most.
+//@ takes made
 struct strip {
     u64 outer, first;  // the index of all its columns, and the first of them
     u32 columns;

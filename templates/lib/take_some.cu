@@ -1,5 +1,6 @@
 //@ -- Within a loop over tiles: takes up the vectors of the tile, `many` of them, that are there. Those
 //@ -- from stop on are not.
+//@ takes op, given, indexed, many, vectors
 //@ local target, behind = op.narrow and "sum" or "part", indexed and ", load + i" or ""
         {
             const u32 left = bytes_of(tile, stop);

@@ -1,4 +1,5 @@
 //@ -- The integer types of kernels, and what the accumulator, a message and the part declare.
+//@ takes op, acc
 typedef unsigned int u32;
 typedef long long i64;
 typedef unsigned long long u64;

@@ -1,4 +1,5 @@
 //@ -- The results of an accumulator, where they are more than one value to write.
+//@ takes op, given, result, second
 //@ if given.second then
 // Where the second result goes whose first goes there.
 __device__ __forceinline__ @{second.c} *second_result(@{result.c} *output, const values &given)

@@ -1,4 +1,5 @@
 //@ -- The results of a thread that has whole columns.
+//@ takes op, given, result, second, vec, resumes
 //@ local widest = math.max(result.bytes, second and second.bytes or 0)
 //@ local store = math.max(1, math.min(vec, 16 // widest))
 struct alignas(@{store * result.bytes}) stored {

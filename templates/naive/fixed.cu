@@ -1,4 +1,5 @@
 //@ -- The naive kernel's way through the elements in the fixed order, step by step.
+//@ takes given
 __device__ partial leaf(const question &q, u64 index@{given.parameter})
 {
     if (index >= q.count) return nothing();

@@ -1,5 +1,6 @@
 //@ -- Chunks that a group of several warps shares: thread l of LANES takes the loads l, l + LANES, ... of
 //@ -- a chunk's 256. A thread has few loads then, all of them in flight at once, and few instructions.
+//@ takes op, acc, given, result, lanes, log2, own
 constexpr u32 OWN = 256 / LANES;  // loads of a thread in a chunk
 
 // A thread's share of the chunk at that address, of which there is what lies before `end`.

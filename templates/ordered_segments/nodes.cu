@@ -1,4 +1,5 @@
 //@ -- Long segments in the fixed order: nodes that warps leave in scratch, and their combination.
+//@ takes op, acc, given, result, scratch, at_once, chunks, node_levels
 //@ include "lib/slots.cu"
 constexpr u32 AT_ONCE = @{at_once};  // values that a thread asks for at a time
 

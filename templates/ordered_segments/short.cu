@@ -1,4 +1,5 @@
 //@ -- Short segments in the fixed order, several at once by the lanes of a warp.
+//@ takes op, acc, given, result
 constexpr u32 PARTS = 4;  // vectors of a lane
 constexpr u64 SHORT_BYTES = PARTS * LOAD_BYTES;  // that a lane takes at once
 

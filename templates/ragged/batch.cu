@@ -1,4 +1,5 @@
 //@ -- What is the same whichever way a warp goes over segments that lie one after the other. `full`: most batches have BATCH segments, and a path without min().
+//@ takes dtype, layout, single, loads, vec, full
 constexpr u32 BATCH = 128;  // segments that a warp knows at a time
 constexpr u32 EACH = BATCH / 32;  // that a lane knows
 

@@ -1,4 +1,5 @@
 //@ -- How what blocks and warps have of one result comes together.
+//@ takes op, acc, given, result, scratch, warps, whole
 __device__ __forceinline__ accumulator *slot_of(void *scratch, u32 i)
 {
     return (accumulator *)((char *)scratch + @{scratch.slots_offset} + TABLE_BYTES) + i;

@@ -1,5 +1,7 @@
 //@ -- A thread's share of elements that lie side by side: of a run, which `fewest` threads take at least.
 //@ -- `apart`: there are runs that are APART. `two_tiles`: some are taken by TWO_TILES.
+//@ takes op, acc, given, indexed, result, second, dtype, layout, loads, load, vec, parts, block
+//@ takes apart, fewest, tail, two_tiles
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"

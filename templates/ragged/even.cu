@@ -1,5 +1,7 @@
 //@ -- Segments of about one length, one after the other: eight lanes, or warps, take them by their numbers,
 //@ -- without a search and without parts that must meet.
+//@ takes op, acc, given, indexed, result, scratch, ahead, first_offsets, offsets, resident
+//@ takes warps
 //@ include "lib/poll.cu"
 constexpr u32 TEAM_LOADS = UNROLL < 8 ? 8 : UNROLL;  // in flight of a thread
 //@ local teams, wide = 1, 1

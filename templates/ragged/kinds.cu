@@ -1,5 +1,6 @@
 //@ -- How the segments of a batch are reduced, by kinds of lengths: several at once, from memory, each
 //@ -- by as many lanes as its elements need.
+//@ takes op, acc, given, indexed, result, dtype, layout, vec, side
 constexpr u32 SIDE = @{side};  // segments that a lane has loads of in flight
 constexpr u32 LOADS = 2;  // of each of them
 

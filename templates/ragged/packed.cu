@@ -1,5 +1,6 @@
 //@ -- Segments that lie one after the other, as offsets give them: a warp goes over them a batch at a
 //@ -- time, and finds out by which kinds of lengths those of the batch are taken.
+//@ takes op, acc, given, indexed, result, dtype, layout, vec, ahead, offsets, side
 constexpr u32 SPAN = 1u << 28;  // elements of a batch whose segments are not all taken by the warp
 
 //@ include "ragged/kinds.cu"

@@ -1,4 +1,5 @@
 //@ -- The launch that counts the work before segments which are given with their ends.
+//@ takes arch, scratch
 // The work before chunk c of segments that are given with two tables; behind the last one, of all.
 __device__ __forceinline__ u64 *chunk_table(void *scratch)
 {

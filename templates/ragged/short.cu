@@ -1,4 +1,5 @@
 //@ -- Several short segments at once, whose elements are loaded one by one.
+//@ takes op, acc, given, indexed, result, dtype, single, loads, whole
 // Neighbours of one that is loaded so are loaded next: L1 keeps them.
 __device__ __forceinline__ value load_near(const element *from)
 {

@@ -1,4 +1,6 @@
 //@ -- A warp's stretch: where it begins, and the segments in it.
+//@ takes op, acc, given, indexed, result, dtype, layout, single, loads, vec, ahead, offsets
+//@ takes side, tiled, whole
 //@ include "ragged/begin.cu"
 // How many of `count` elements, behind a segment's cost and the work `before` it, stand before the
 // work `at`.

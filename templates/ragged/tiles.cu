@@ -1,5 +1,6 @@
 //@ -- Segments that lie one after the other, as offsets give them: a warp goes over their elements a tile
 //@ -- at a time, whatever the lengths. So nothing depends on lengths.
+//@ takes op, acc, given, indexed, result, dtype, layout, vec
 //@ local place = "i64"
 //@ include "ragged/tile.cu"
 struct packed_loads : tile_loads {

@@ -1,4 +1,5 @@
 //@ -- A warp's share of many short segments, a tile of their elements at a time, whatever the lengths.
+//@ takes op, acc, given, indexed, result, dtype, layout, vec
 //@ local place = "u32"
 //@ include "ragged/tile.cu"
 //@ include "tiled/tile.cu"

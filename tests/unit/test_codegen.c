@@ -29,6 +29,14 @@ static void marked_lines_are_lua(void) {
                " local x = 1\n if x then\nput(3,\"yes\")\n end\n");
 }
 
+static void takes_declares_names(void) {
+    CHECK_TEXT(translated("//@ takes a, b_1?  -- of x\n//@ takes c\n//@ takesa()\n"),
+               "local a <const>,b_1 <const> = takes(\"a\",\"b_1?\")\n"
+               "local c <const> = takes(\"c\")\n takesa()\n");
+    CHECK_CONTAINS(translated("\n//@ takes a,\n"), "t.cu:2: takes needs names");
+    CHECK_CONTAINS(translated("//@ takes \n"), "t.cu:1: takes needs names");
+}
+
 static void values_stand_between_pieces(void) {
     CHECK_TEXT(translated("a @{x + 1} b@{y}"), "put(1,\"a \",(x + 1),\" b\",(y))\n");
     CHECK_TEXT(translated("@{x}"), "put(1,(x))\n");
@@ -418,6 +426,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(text_passes_through),
         FACT(marked_lines_are_lua),
+        FACT(takes_declares_names),
         FACT(values_stand_between_pieces),
         FACT(braces_and_quotes_nest_in_values),
         FACT(quotes_and_backslashes_are_kept),

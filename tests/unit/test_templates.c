@@ -182,22 +182,66 @@ static void lines_lead_into_a_piece_and_back(void) {
                "#line 3 \"mine/kernel.cu\"\nb\nc\n");
 }
 
-static void pieces_see_what_their_line_sees(void) {
-    CHECK_CONTAINS(rendered_with("//@ local a, dtype = 1, 'mine'\n//@ for i = 7, 7 do\n"
-                                 "//@include 'mine/piece.cu'\n//@ end\n//@ local late = 2\n",
-                                 "@{a} @{i} @{dtype} @{op.name} @{block}\n"),
-                   "1 7 mine sum 64\n");
+static void pieces_have_what_they_take(void) {
+    static const struct {
+        const char *text, *piece, *wanted;
+    } cases[] = {
+        {"//@ local a, dtype = 1, 'mine'\n//@ for i = 7, 7 do\n//@include 'mine/piece.cu'\n//@ "
+         "end\n",
+         "//@ takes a, i, dtype -- three\n//@ takes op, block\n@{a} @{i} @{dtype} @{op.name} "
+         "@{block}\n",
+         "#line 3 \"mine/piece.cu\"\n1 7 mine sum 64\n"},
+        {"//@ local a = 1\n//@ local a = 2\n//@ include 'mine/piece.cu'\n", "//@ takes a\nx@{a}\n",
+         "x2\n"},
+        {"//@ local a = 1\n//@ include('mine/piece.cu', {a = 2})\n", "//@ takes a\nx@{a}\n",
+         "x2\n"},
+        {"//@ include 'mine/piece.cu'\n", "//@ takes a?\nx@{tostring(a)} @{math.max(1, 2)}\n",
+         "xnil 2\n"},
+        {"//@ local a = 1\n//@ include 'mine/piece.cu'\n", "\n@{a}\n",
+         "mine/piece.cu:2: undefined name 'a': this piece does not take it from "
+         "mine/kernel.cu:2"},
+        {"//@ include 'mine/piece.cu'\n", "\n@{block}\n",
+         "mine/piece.cu:2: undefined name 'block': this piece does not take it"},
+        {"\n//@ include 'mine/piece.cu'\n//@ local late = 2\n", "//@ takes block, late\n",
+         "mine/piece.cu:1: undefined name 'late': this piece takes it, and mine/kernel.cu:2 has "
+         "none"},
+        {"//@ takes block\n", "", "mine/kernel.cu:1: undefined name 'takes'"},
+        {"//@ include 'mine/piece.cu'\n", "\n//@ takes block,\n",
+         "cannot read mine/piece.cu:2: takes needs names"},
+        {"//@ include 'mine/piece.cu'\n", "//@ takes block op\n",
+         "cannot read mine/piece.cu:1: takes needs names"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK_CONTAINS(rendered_with(cases[i].text, cases[i].piece), cases[i].wanted);
+}
+
+/* A piece within a piece has what that one has, and nothing of the template. */
+static void pieces_take_from_the_piece_that_includes_them(void) {
+    static const char template[] = "//@ local a, inner = 1, false\n//@ include 'mine/piece.cu'\n";
+    CHECK_CONTAINS(rendered_with(template,
+                                 "//@ takes a, inner\n//@ if inner then\nx@{a}\n//@ else\n"
+                                 "//@ include('mine/piece.cu', {inner = true})\n//@ end\n"),
+                   "x1\n");
     CHECK_CONTAINS(
-        rendered_with("//@ local a = 1\n//@ local a = 2\n//@ include 'mine/piece.cu'\n", "x@{a}\n"),
-        "x2\n");
-    CHECK_CONTAINS(rendered_with("//@ include 'mine/piece.cu'\n//@ local late = 2\n", "@{late}\n"),
-                   "mine/piece.cu:1: undefined name 'late'");
+        rendered_with(template,
+                      "//@ takes a?, inner\n//@ if inner then\nx@{tostring(a)}\n//@ else\n"
+                      "//@ local a\n//@ include('mine/piece.cu', {inner = true})\n//@ end\n"),
+        "xnil\n");
+    CHECK_CONTAINS(rendered_with(template,
+                                 "//@ takes inner, a?\n//@ if not inner then\n"
+                                 "//@ include('mine/piece.cu', {inner = true})\n//@ else\n"
+                                 "@{block}\n//@ end\n"),
+                   "mine/piece.cu:5: undefined name 'block': this piece does not take it from "
+                   "mine/piece.cu:3");
 }
 
 static void templates_see_nothing_of_their_pieces(void) {
     CHECK_CONTAINS(
         rendered_with("//@ include 'mine/piece.cu'\n@{inner}\n", "//@ local inner = 1\n"),
         "mine/kernel.cu:2: undefined name 'inner'");
+    CHECK_CONTAINS(
+        rendered_with("//@ local a = 1\n//@ include 'mine/piece.cu'\n", "//@ takes a\n//@ a = 2\n"),
+        "mine/piece.cu:2: attempt to assign to const variable 'a'");
     CHECK_CONTAINS(rendered_with("//@ local a = 1\n//@ include 'mine/piece.cu'\n", "\n//@ a = 2\n"),
                    "mine/piece.cu:2: 'a' is assigned but not declared local");
 }
@@ -211,7 +255,9 @@ static void pieces_that_cannot_be_read_are_named(void) {
                    "overflow");
     /* One of redtune's own stands in for one that the folder lacks. */
     CHECK_CONTAINS(
-        rendered_with("//@ local acc = {declare = false}\n//@ include 'lib/types.cu'\n", ""),
+        rendered_with("//@ local acc, op = {declare = false}, {message = false, part = false}\n"
+                      "//@ include 'lib/types.cu'\n",
+                      ""),
         "\"lib/types.cu\"\ntypedef unsigned int u32;\n");
 }
 
@@ -321,7 +367,8 @@ int main(int argc, char **argv) {
         FACT(a_kernel_has_its_launch),
         FACT(a_folder_of_the_users_comes_first),
         FACT(lines_lead_into_a_piece_and_back),
-        FACT(pieces_see_what_their_line_sees),
+        FACT(pieces_have_what_they_take),
+        FACT(pieces_take_from_the_piece_that_includes_them),
         FACT(templates_see_nothing_of_their_pieces),
         FACT(pieces_that_cannot_be_read_are_named),
         FACT(undefined_name_is_an_error_with_its_line),
