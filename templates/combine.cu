@@ -51,14 +51,10 @@ redtune_combine(slot *slots, u32 n, u64 first, u64 count, @{result.c} *output@{g
     a = @{op.identity};
     for (u32 k = 0; taken >> k; k++)
         if (taken >> k & 1) a = combine(level[k], a@{given.argument});
-//@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = 32, neighbours = true })
 //@ else
     for (u32 i = threadIdx.x; i < n; i += 32) a = combine(a, slots[i].a@{given.argument});
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = 32 })
 //@ end
     if (threadIdx.x > 0) return;
 //@ if indexed then

@@ -61,14 +61,10 @@ __device__ __forceinline__ void join(const message *messages, u32 n, @{result.c}
     a = @{op.identity};
     for (u32 k = 0; taken >> k; k++)
         if (taken >> k & 1) a = combine(level[k], a@{given.argument});
-//@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = 32, neighbours = true })
 //@ else
     for (u32 i = threadIdx.x; i < n; i += 32) a = combine(a, take(messages[i])@{given.argument});
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = 32 })
 //@ end
     if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 }

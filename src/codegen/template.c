@@ -44,11 +44,12 @@ static void run_text(lua_State *state, const char *name, rdt_output *output);
 /* Upvalues of takes: what the including line gives, a table; its environment; where it stands. */
 enum { GIVEN = 1, OUTER, PLACE };
 
-/* Pushes the value of a name where the running piece is included; nil: there is none. */
-static void push_taken(lua_State *state, lua_Debug *includer, const char *name) {
+/* Pushes the value of a name where the running piece is included; nil: there is none. A name that
+ * may be missing is one that the including line gives, or not. */
+static void push_taken(lua_State *state, lua_Debug *includer, const char *name, bool may_miss) {
     const char *local;
     lua_pushstring(state, name);
-    if (lua_rawget(state, lua_upvalueindex(GIVEN)) != LUA_TNIL) return;
+    if (lua_rawget(state, lua_upvalueindex(GIVEN)) != LUA_TNIL || may_miss) return;
     /* In the order of their declaration: of two with one name the later is the one seen. */
     for (int i = 1; (local = lua_getlocal(state, includer, i)); i++)
         if (strcmp(local, name))
@@ -72,7 +73,8 @@ static int takes(lua_State *state) {
         size_t length;
         const char *name = luaL_checklstring(state, i, &length);
         const bool may_miss = length && name[length - 1] == '?';
-        push_taken(state, &includer, may_miss ? lua_pushlstring(state, name, length - 1) : name);
+        if (may_miss) name = lua_pushlstring(state, name, length - 1);
+        push_taken(state, &includer, name, may_miss);
         if (may_miss)
             lua_remove(state, -2);
         else if (lua_isnil(state, -1))

@@ -4,8 +4,9 @@
  * includes, sees the base that all Lua of the templates has, and the names that its own lines
  * "takes NAME, NAME" declare. Each of these is looked up where the including line stands: among
  * what that line gives (include's second argument), then among the local variables there, then in
- * the environment there. A missing one is an error that names both files, unless a question mark
- * behind it says that it may be missing; so is a name that the piece uses and does not take. */
+ * the environment there. "takes NAME?" declares what the including line may give, and else is nil:
+ * it is looked up nowhere else. A missing name is an error that names both files; so is one that
+ * the piece uses and does not take. */
 #pragma once
 
 #include "codegen/marshal.h"

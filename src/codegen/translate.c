@@ -64,7 +64,7 @@ static const char blanks[] = " \t",
                   letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
 /* How many of the first letters are in the set. */
-static size_t span(const char *text, size_t length, const char *set) {
+static size_t span_in_set(const char *text, size_t length, const char *set) {
     size_t count = 0;
     while (count < length && text[count] && strchr(set, text[count])) count++;
     return count;
@@ -74,18 +74,18 @@ static size_t span(const char *text, size_t length, const char *set) {
 static redtune_status add_taken(const char *name, size_t number, const char *list, size_t length,
                                 rdt_text *out, redtune_error *err) {
     rdt_text values = {0};
-    size_t at = span(list, length, blanks), many = 0;
+    size_t at = span_in_set(list, length, blanks), many = 0;
     rdt_text_add(out, "local ");
-    while ((many = span(list + at, length - at, letters)) > 0) {
+    while ((many = span_in_set(list + at, length - at, letters)) > 0) {
         const size_t from = at, may_miss = at + many < length && list[at + many] == '?';
         at += many + may_miss;
         rdt_text_addf(out, "%.*s <const>", (int)many, list + from);
         rdt_text_addf(&values, "\"%.*s\"", (int)(many + may_miss), list + from);
-        at += span(list + at, length - at, blanks);
+        at += span_in_set(list + at, length - at, blanks);
         if (at == length || list[at] != ',') break;
         rdt_text_add(out, ",");
         rdt_text_add(&values, ",");
-        at += 1 + span(list + at + 1, length - at - 1, blanks);
+        at += 1 + span_in_set(list + at + 1, length - at - 1, blanks);
     }
     const bool is_whole = many > 0 && (at == length || !strncmp(list + at, "--", 2));
     rdt_text_addf(out, " = takes(%s)\n", values.data ? values.data : "");
@@ -101,7 +101,7 @@ static redtune_status add_taken(const char *name, size_t number, const char *lis
 static redtune_status add_lua_line(const char *name, size_t number, const char *line, size_t length,
                                    rdt_text *out, redtune_error *err) {
     static const char word[] = "takes ";
-    const size_t first = span(line, length, blanks), behind = first + sizeof word - 1;
+    const size_t first = span_in_set(line, length, blanks), behind = first + sizeof word - 1;
     if (behind <= length && !memcmp(line + first, word, sizeof word - 1))
         return add_taken(name, number, line + behind, length - behind, out, err);
     rdt_text_add_bytes(out, line, length);
@@ -115,7 +115,7 @@ redtune_status rdt_translate(const char *name, const char *text, size_t length, 
     for (size_t number = 1; text < end; number++) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;
-        const char *first = text + span(text, (size_t)(stop - text), blanks);
+        const char *first = text + span_in_set(text, (size_t)(stop - text), blanks);
         const bool is_lua = stop - first >= 3 && !memcmp(first, "//@", 3);
         redtune_status status =
             is_lua ? add_lua_line(name, number, first + 3, (size_t)(stop - first - 3), out, err)

@@ -1,41 +1,22 @@
-//@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
-//@ local layout = loads.layout(dtype, vec)
-//@ local parts = given.parts(layout, vec)
-//@ local ahead = arch >= 90 and not counts
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of(_ENV, vec)
 //@ local together = finish == "cluster"
 //@ local once = (finish == "single" or finish == "poll") and not indexed and not op.part
 //@ local few = not together and tail == "shuffle" and block > 32 and not op.lanes and not op.part and block // 32 * acc.bytes <= 128
 //@ local cluster_blocks = require("lib/limits").cluster_blocks
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "block" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "block" with
 // @{config}
 //
-// output[0] = @{formula}
+// output[0] = @{op.formula}
 // for any n = count and any element-aligned input. Start it with @{block} threads per block.
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 VEC = @{vec};  // elements per load
-constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
+//@ include "lib/head.cu"
+//@ include("lib/constants.cu", { names = "VEC, UNROLL", unroll = unroll })
 constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
-constexpr u32 LANES = @{parts};  // accumulators per thread
-
-constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+//@ include("lib/constants.cu", { names = "LANES, LOAD_BYTES", parts = parts })
 constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
-//@ if ahead then
-constexpr u64 AHEAD_BYTES = 1 << 20;  // larger inputs are not prefetched
-//@ end
+//@ include("lib/constants.cu", { names = given.ahead and "AHEAD_BYTES = 1 << 20" or "" })
 
-static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) <= @{math.max(scratch.slot_bytes, acc.bytes)}, "");
-static_assert(LOAD_BYTES <= 16 && 2 * VEC <= BLOCK, "");
+//@ include("lib/asserts.cu", { accumulator = "<= " .. math.max(scratch.slot_bytes, acc.bytes), that = { "LOAD_BYTES <= 16 && 2 * VEC <= BLOCK" } })
 
 //@ include "lib/vector.cu"
 // Where this thread's load i of the tile at that address is.
@@ -63,8 +44,7 @@ __device__ __forceinline__ accumulator reduce_tile(u64 tile, u64 stop@{given.par
     vector v[UNROLL];
     load_tile(v, tile, stop@{given.argument});
 
-//@     include "lib/begin_parts.cu"
-    const accumulator edge = @{op.identity};
+//@ include("lib/begin_parts.cu", { edge = "const accumulator edge" })
     {
 //@     include "lib/take_tile.cu"
     }
@@ -96,10 +76,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     vector v[UNROLL];
     load_tile(v, tile, stop@{given.argument});
 
-//@ include "lib/begin_parts.cu"
-//@ if not op.part then
-    accumulator edge = @{op.identity};
-//@ end
+//@ include("lib/begin_parts.cu", { edge = "accumulator edge" })
 //@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop. The last block takes these, one a
     // thread.
@@ -146,10 +123,10 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@ elseif together then
 //@     include "lib/meet_cluster.cu"
 //@ end
-//@ if ahead then
+//@ if given.ahead then
 // Asks for the block's first tile to be brought into L2, a line of 128 bytes at a time. That reads
 // nothing, so it is right even while the kernel before may still write.
-__device__ __forceinline__ void prefetch_tile(const element *input, u64 count@{ahead and given.inputs > 1 and ", u64 second" or ""})
+__device__ __forceinline__ void prefetch_tile(const element *input, u64 count@{given.ahead and given.inputs > 1 and ", u64 second" or ""})
 {
     const u64 begin = (u64)input, stop = begin + count * sizeof(element);
     const u64 tile = begin + (u64)blockIdx.x * TILE_BYTES;
@@ -157,10 +134,7 @@ __device__ __forceinline__ void prefetch_tile(const element *input, u64 count@{a
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
         const u64 place = place_of(tile, i);
-        if (place < stop) asm volatile("prefetch.global.L2 [%0];" : : "l"(place));
-//@     if given.inputs > 1 then
-        if (place < stop) asm volatile("prefetch.global.L2 [%0];" : : "l"(place + second - begin));
-//@     end
+//@     include("lib/prefetch_line.cu", { place = "place", first = "begin", each = "if (place < stop) " })
     }
 }
 
@@ -172,11 +146,7 @@ redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scrat
     __shared__ u64 words[VALUES * WORDS];
     begin_meeting(words);
 //@ end
-//@ local prefetch = ahead and { "count", " prefetch_tile(input, count" }
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "count", "output")) do
-    @{line}
-//@ end
+//@ include("lib/begin.cu", { prefetch = given.ahead and { "count", " prefetch_tile(input, count" }, count = "count" })
 //@ if together then
     hand_over(words, reduce_warp(reduce_share(input, count@{given.argument})@{given.argument}));
     if (blockIdx.x > 0 || threadIdx.x >= 32) return;

@@ -1,5 +1,5 @@
 //@ -- A group of threads for each segment, or for a few at once.
-//@ takes acc, given, indexed, result, lanes
+//@ takes acc, given, indexed, lanes
 // A group's segments, and where their elements are; there are none of a segment that is not there. All
 // that the tables say is asked for at once.
 __device__ __forceinline__ void load_segments(const segments &s, const element *input, u64 base, segment (&one)[EACH],
@@ -52,11 +52,7 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a@{given.paramet
 //@ if lanes >= 32 then
     a = reduce_warp(a@{given.argument});
 //@ else
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@         if step < lanes then
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@         end
-//@     end
+//@     include "lib/fold_lanes.cu"
 //@ end
 //@ if lanes > 32 then
     __shared__ accumulator parts[WARPS];
@@ -74,7 +70,7 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a@{given.paramet
 // All threads of the block: those segments from base on that wait for it and are no giants, one after the other. Where
 // there are too few blocks, those of others, too.
 __device__ __noinline__ void reduce_waiting(const element *input, segments s, const bool *waits,
-                                               @{result.c} *output@{given.parameter})
+                                               @{given.output})
 {
     const u32 thread = threadIdx.x, helpers = duties_of(s.count).helpers;
     u64 base = first_of(s.count);
@@ -95,7 +91,7 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
 }
 
 // All threads of a block with segments of its own.
-__device__ __forceinline__ void reduce_own(const element *input, const segments &s, @{result.c} *output@{given.parameter})
+__device__ __forceinline__ void reduce_own(const element *input, const segments &s, @{given.output})
 {
     const u32 rank = threadIdx.x % GROUP;
     const u64 base = first_of(s.count);

@@ -1,15 +1,8 @@
-//@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
-//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
-//@ local parts = given.parts(layout, vec)
-//@ local tail = "shuffle"
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "grouped" with
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of(_ENV, vec)
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "grouped" with
 // @{config}
 //
-// output[i] = @{formula}
+// output[i] = @{op.formula}
 // for each segment i, n = its elements, wherever they are. Start it with @{block} threads per block, on
 // a block for every @{block // lanes * segments} segments and some more, which share giants; any number is right.
 //
@@ -20,40 +13,28 @@
 // the others of the block are done, and a giant by blocks that do nothing else. How a segment is combined
 // depends on the table and the grid alone.
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 WARPS = BLOCK / 32;
-constexpr u32 GROUP = @{lanes};  // threads per segment
-constexpr u32 GROUPS = BLOCK / GROUP;
+//@ include "lib/head.cu"
+//@ include("lib/constants.cu", { names = "WARPS, GROUP, GROUPS", lanes = lanes })
 constexpr u32 EACH = @{segments};  // segments that a group takes at once
 constexpr u32 SHARE = GROUPS * EACH;  // segments of a block
-constexpr u32 VEC = @{vec};  // elements per load
-constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
-constexpr u32 LANES = @{parts};  // accumulators per thread
-constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+//@ include("lib/constants.cu", { names = "VEC, UNROLL, LANES, LOAD_BYTES", unroll = unroll, parts = parts })
 
 // Loads of each thread, one after the other, that a group takes at most: one that is its block has to wait for nobody.
 constexpr u64 OWN_TILES = @{lanes < block and 8 or 16};
 constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 
-constexpr u32 ALL = 0xffffffff;  // lanes of a warp
+//@ include("lib/constants.cu", { names = "ALL" })
 
-static_assert(sizeof(element) == @{dtype.bytes}, "");
-static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
+//@ include("lib/asserts.cu", { that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0" } })
 
-//@ include "ragged/tables.cu"
-//@ include "ragged/offsets.cu"
+//@ include "lib/segments/tables.cu"
+//@ include "lib/segments/offsets.cu"
 //@ local fewest, apart = lanes, lanes < 32
 //@ local help_loads, two_tiles = require("grouped/family").help_loads(_ENV, dtype)
-//@ include "ragged/elements.cu"
+//@ include "lib/segments/elements.cu"
 //@ -- More than an average block and three average segments together.
 //@ local long, times, looks = "4 * (BLOCK * UNROLL * VEC) < OWN ? OWN : 4 * (BLOCK * UNROLL * VEC)", "(SHARE + 3)", 1
-//@ include "grouped/giants.cu"
+//@ include "lib/segments/giants.cu"
 //@ include "grouped/groups.cu"
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output, void *scratch@{given.parameter})
 {
@@ -65,13 +46,4 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     reduce_own(input, s, output@{given.argument});
 }
 
-extern "C" __global__ void __launch_bounds__(@{block}, @{resident})
-redtune_reduce(const element *input, segments s, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
-{
-//@ local prefetch = false
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "s.count", "output")) do
-    @{line}
-//@ end
-    reduce_all(input, s, output, scratch@{given.argument});
-}
+//@ include("lib/segments/entries.cu", { kernels = { { name = "redtune_reduce", resident = resident, of = "" } } })

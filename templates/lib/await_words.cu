@@ -1,7 +1,7 @@
-//@ -- Waits for the words of AT_ONCE values (lib/flagged_words.cu) of other blocks: `number` is that
-//@ -- of value i, and `is_there` whether there is one. The words of an absent value are flags alone.
-//@ -- by_warps: all lanes of a warp wait together.
-//@ takes by_warps, is_there, number
+//@ -- Waits for the words of AT_ONCE values (lib/flagged_words.cu) of other blocks: `number` is
+//@ -- that of value i, and `is_there` whether there is one. The words of an absent value are flags
+//@ -- alone. by_warps: all lanes of a warp wait together.
+//@ takes by_warps?, is_there, number
         u64 word[AT_ONCE][WORDS];
         u64 flags;
         // All words are asked for before one is looked at.

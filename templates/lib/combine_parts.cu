@@ -1,6 +1,6 @@
-//@ -- The end of a function: what a thread has in its parts becomes one accumulator, with what it has
-//@ -- in its edge, unless parts took that up, too.
-//@ -- Of an indexed op the family knows where its loads were.
+//@ -- The end of a function: what a thread has in its parts becomes one accumulator, with what it
+//@ -- has in its edge, unless parts took that up, too. Of an indexed op the family knows where its
+//@ -- loads were.
 //@ takes op, given, layout, parts
 //@ if op.fold then
 //@     for j = 0, parts - 1 do

@@ -2,7 +2,7 @@
 //@ -- and, where blocks share the strip, from what the others leave. load_column() of the family
 //@ -- combines a block's values of a column; `skew` is what it is given besides the column, and
 //@ -- `skew_type` its parameter.
-//@ takes op, acc, given, result, vec, block, finish, shared, skew, skew_type, width
+//@ takes op, acc, given, result, vec, block, finish, shared, skew?, skew_type?, width
 //@ if shared then
 //@     local unit = math.max(32, width * vec)
 constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads with a column each
@@ -11,11 +11,7 @@ constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads wi
 // call it, behind a barrier if shared memory was in use.
 __device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumulator a@{given.parameter})
 {
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@         if step >= width * vec then
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@         end
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = 32, least = width * vec })
 //@     if block > unit then
     const u32 group = threadIdx.x / @{unit}, column = threadIdx.x % @{unit};
     if (column < STRIP) shared[group * STRIP + column] = a;
@@ -33,7 +29,7 @@ __device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumu
 // block has of it. All threads of the block call it, behind a barrier.
 __device__ __forceinline__ void finish_strip(accumulator *shared, const share &mine, void *scratch,
                                              @{result.c} *output, u64 count,
-                                             u32 columns@{skew_type}@{given.parameter})
+                                             u32 columns@{skew_type or ""}@{given.parameter})
 {
 //@ if shared then
     if (mine.splits > 1) {
@@ -42,20 +38,20 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
         const u32 end = first + mine.split * step;
         if (mine.split < mine.splits - 1) {
             for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
-                leave(scratch, end + c, load_column(shared, c@{skew}@{given.argument}));
+                leave(scratch, end + c, load_column(shared, c@{skew or ""}@{given.argument}));
             return;
         }
 //@     else
         const u32 end = first + mine.splits * step;
         for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
-            leave(scratch, first + mine.split * step + c, load_column(shared, c@{skew}@{given.argument}));
+            leave(scratch, first + mine.split * step + c, load_column(shared, c@{skew or ""}@{given.argument}));
         if (!draws_last(scratch, mine)) return;
 //@     end
         const u32 group = threadIdx.x / STRIP % GROUPS;
         for (u32 c = threadIdx.x - group * STRIP; c < STRIP; c += BLOCK) {
             accumulator a = @{op.identity};
 //@     if finish == "poll" then
-            if (group == 0) a = load_column(shared, c@{skew}@{given.argument});
+            if (group == 0) a = load_column(shared, c@{skew or ""}@{given.argument});
 //@     end
             collect(a, scratch, first + group * step + c, GROUPS * step, end + c@{given.argument});
 //@     if block > width * vec then
@@ -69,7 +65,7 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
     }
 //@ end
     for (u32 c = threadIdx.x; c < STRIP && c < columns; c += BLOCK) {
-        const accumulator a = load_column(shared, c@{skew}@{given.argument});
+        const accumulator a = load_column(shared, c@{skew or ""}@{given.argument});
         @{given.write("output[c]", "a", "count")}
     }
 }

@@ -1,5 +1,8 @@
-//@ -- A thread's columns of a strip, and loads of an element of each: `single` is the layout of one.
-//@ takes given, dtype, layout, single, loads, load, vec
+//@ -- A thread's columns of a strip, and loads of an element of each: `single` is the layout of
+//@ -- one.
+//@ takes given, dtype, layout, load, vec
+//@ local loads = require "lib/load"
+//@ local single = loads.layout(dtype, 1)
 // A strip is whole if each thread's columns are neighbours that all exist, or none does, and one
 // load at a multiple of its bytes brings VEC of them. In other strips a thread's columns are WIDTH
 // apart, so that the threads' loads of one element each lie side by side.

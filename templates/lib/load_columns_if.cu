@@ -1,5 +1,7 @@
 //@ -- As load_columns.cu, of a row that may not be there.
-//@ takes given, dtype, layout, single, loads, load, vec
+//@ takes given, dtype, layout, load, vec
+//@ local loads = require "lib/load"
+//@ local single = loads.layout(dtype, 1)
 //@ include "lib/load_if.cu"
 //@ if vec > 1 then
 __device__ __forceinline__ @{single.word.c} load_single_if(bool there, const element *from)

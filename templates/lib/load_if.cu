@@ -1,5 +1,6 @@
 //@ -- Loads of VEC elements that may not be there, as those behind the last one.
-//@ takes given, layout, loads, load
+//@ takes given, layout, load
+//@ local loads = require "lib/load"
 // Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
 __device__ __forceinline__ vector load_vector_if(bool there, u64 from@{given.parameter})
 {

@@ -17,8 +17,7 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
     for (u32 first = 0; first < most; first += AT_ONCE, taken++) {
         accumulator value[AT_ONCE];
 //@ if finish == "poll" then
-//@     local number, is_there, by_warps = "number + (first + i) * step", "first + i < n", true
-//@     include "lib/await_words.cu"
+//@     include("lib/await_words.cu", { number = "number + (first + i) * step", is_there = "first + i < n", by_warps = true })
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
             if (first + i < n)
@@ -39,15 +38,8 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
             if (first + i < n) value[i] = @{acc.reload("partials(scratch) + node")};
         }
 //@ end
-//@ local apart = 1
-//@ while apart < at_once do
-//@     for i = 0, at_once - 1, 2 * apart do
-        value[@{i}] = combine(value[@{i}], value[@{i + apart}]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
-//@ local turn, value, each = "taken", "value[0]", ""
-//@ include "lib/wait_levels.cu"
+//@ include("lib/fold_pairs.cu", { array = "value", many = at_once })
+//@ include("lib/wait_levels.cu", { turn = "taken", value = "value[0]", top = top })
     }
     a = @{op.identity};
 #pragma unroll

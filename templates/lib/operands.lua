@@ -73,6 +73,8 @@ end
 --   conversions     CUDA text that reading elements and writing results needs
 --   has_values      whether functions of the kernel are given values beside their own
 --   parameter       of those functions, behind the others
+--   output          the parameter `output`, and that one behind it
+--   ahead           whether a kernel may prefetch while the one before it runs
 --   argument        in calls of them, likewise
 --   kernel          the parameter of a kernel, behind the others
 --   begin(input, count, output)   lines of text before a kernel reads or writes; output is its first
@@ -97,6 +99,8 @@ function operands.of(problem, exact)
         second = second, resumes = problem.resumes, counts = problem.counts,
         placed = problem.placed,
         parameter = has_values and ", const values &given" or "",
+        output = problem.result.c .. " *output" .. (has_values and ", const values &given" or ""),
+        ahead = problem.arch >= 90 and not problem.counts,
         argument = has_values and ", given" or "",
         kernel = (has_values or problem.counts) and ", arguments rest" or "",
     }

@@ -34,22 +34,14 @@ __device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u64 
         a[i] = fold_vector(v[i]@{given.argument});
         if (PART && at + LOAD_BYTES > end) a[i] = at < end ? edge : @{op.identity};
     }
-//@ local apart = 1
-//@ while apart < unroll do
-//@     for i = 0, unroll - 1, 2 * apart do
-    a[@{i}] = combine(a[@{i}], a[@{i + apart}]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
+//@ include("lib/fold_pairs.cu", { array = "a", many = unroll })
     return a[0];
 }
 
 // Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
 __device__ __forceinline__ accumulator reduce_lanes(accumulator a@{given.parameter})
 {
-//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = 32 })
     return a;
 }
 
@@ -94,13 +86,7 @@ __device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], const run
         else
             load_first<ALIGNED>(v, next@{given.argument});
     }
-//@ local apart, steps = 1, 8 // unroll
-//@ while apart < steps do
-//@     for i = 0, steps - 1, 2 * apart do
-    part[@{i}] = combine(part[@{i}], part[@{i + apart}]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
+//@ include("lib/fold_pairs.cu", { array = "part", many = 8 // unroll })
     return reduce_lanes(part[0]@{given.argument});
 }
 

@@ -1,7 +1,10 @@
 //@ -- Vectors of the fixed order (docs/order.md): 16 bytes of elements, from wherever they begin.
-//@ -- `single` is the layout of a load of one element. What an op takes long to combine is a function of its
-//@ -- own, called by all places that fold a vector: in each of them it would take NVRTC minutes.
-//@ takes op, given, dtype, layout, single, loads, vec
+//@ -- `single` is the layout of a load of one element. What an op takes long to combine is a
+//@ -- function of its own, called by all places that fold a vector: in each of them it would take
+//@ -- NVRTC minutes.
+//@ takes op, given, dtype, layout, vec
+//@ local loads = require "lib/load"
+//@ local single = loads.layout(dtype, 1)
 //@ local folding = op.costly and "__noinline__" or "__forceinline__"
 __device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", value y" or ""}@{given.parameter})
 {

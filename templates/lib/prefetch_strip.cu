@@ -1,8 +1,8 @@
-//@ -- The first rows of a block's strip, asked for while the kernel before still runs. `made` is how
-//@ -- many columns of a strip a block makes, and `side` how many strips it takes at a time.
-//@ takes given, ahead, made, side
-//@ if ahead then
-constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
+//@ -- The first rows of a block's strip, asked for while the kernel before still runs. `made` is
+//@ -- how many columns of a strip a block makes, and `side` how many strips it takes at a time.
+//@ takes given, dtype, vec, made, side
+//@ if given.ahead then
+//@ include("lib/constants.cu", { names = "AHEAD_BYTES = 1 << 23" })
 
 // Asks for each thread's first UNROLL rows to be brought into L2, a line of 128 bytes at a time. That
 // reads nothing, so it is right even while the kernel before may still write. A thread asks for the

@@ -18,11 +18,7 @@ __device__ __forceinline__ accumulator reduce_block(accumulator a@{given.paramet
 //@     if op.lanes then
         a = @{op.lanes("a", warps)};
 //@     end
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@         if step < warps and not op.lanes then
-        a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@         end
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = op.lanes and 1 or warps })
     }
     return a;
 //@ else

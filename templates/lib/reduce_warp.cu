@@ -6,9 +6,7 @@ __device__ __forceinline__ accumulator reduce_warp(accumulator a@{given.paramete
 //@ if op.lanes then
     return @{op.lanes("a", 32)};
 //@ else
-//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = 32 })
     return a;
 //@ end
 }

@@ -45,15 +45,14 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 }
 
 //@     if order == "fixed" then
-//@         include "lib/nodes.cu"
+//@         include("lib/nodes.cu", { node_levels = node_levels })
 //@     else
 // Combines a with the values of every step-th number up to that of the end, once they are there.
 __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
                                         u32 end@{given.parameter})
 {
     for (; number < end; number += AT_ONCE * step) {
-//@     local number, is_there, by_warps = "number + i * step", "i == 0 || number + i * step < end", false
-//@     include "lib/await_words.cu"
+//@     include("lib/await_words.cu", { number = "number + i * step", is_there = "i == 0 || number + i * step < end" })
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
             if (i > 0 && number + i * step >= end) break;
@@ -78,7 +77,7 @@ __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
 }
 
 //@     if order == "fixed" then
-//@         include "lib/nodes.cu"
+//@         include("lib/nodes.cu", { node_levels = node_levels })
 //@     else
 // Combines a with the values of every step-th number up to that of the end.
 __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,

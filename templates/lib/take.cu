@@ -1,6 +1,6 @@
-//@ -- take() brings a vector into a thread's LANES parts: accumulators, or, where the op is indexed,
-//@ -- the best values so far. `parts` is LANES: one per word where the op takes whole words, else one
-//@ -- per element, or fewer, which elements share.
+//@ -- take() brings a vector into a thread's LANES parts: accumulators, or, where the op is
+//@ -- indexed, the best values so far. `parts` is LANES: one per word where the op takes whole
+//@ -- words, else one per element, or fewer, which elements share.
 //@ takes op, given, indexed, dtype, layout, vec, parts
 //@ local two = given.inputs > 1
 //@ if indexed then

@@ -1,5 +1,6 @@
-//@ -- take() brings a vector into the best that a thread has, of an indexed op. All elements of a vector
-//@ -- are of one result: their extreme is found first, and which of them has it when all are taken.
+//@ -- take() brings a vector into the best that a thread has, of an indexed op. All elements of a
+//@ -- vector are of one result: their extreme is found first, and which of them has it when all are
+//@ -- taken.
 //@ takes op, given, dtype, layout, vec
 //@ local measured, number = op.measured, dtype.kind ~= "float"
 //@ local x = {}

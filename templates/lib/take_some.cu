@@ -1,6 +1,6 @@
-//@ -- Within a loop over tiles: takes up the vectors of the tile, `many` of them, that are there. Those
-//@ -- from stop on are not.
-//@ takes op, given, indexed, many, vectors
+//@ -- Within a loop over tiles: takes up the vectors of the tile, `many` of them, that are there.
+//@ -- Those from stop on are not. `counts`: they are counted, too.
+//@ takes op, given, indexed, counts?, many, vectors
 //@ local target, behind = op.narrow and "sum" or "part", indexed and ", load + i" or ""
         {
             const u32 left = bytes_of(tile, stop);
@@ -18,3 +18,6 @@
             for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")}@{given.argument});
 //@ end
         }
+//@ if counts and indexed then
+        load += @{many};
+//@ end

@@ -1,4 +1,5 @@
-//@ -- Within a loop over tiles: takes up the vectors v of the tile. Those from stop on are not there.
+//@ -- Within a loop over tiles: takes up the vectors v of the tile. Those from stop on are not
+//@ -- there.
 //@ takes op, given, indexed
 //@ local target, behind = "part", indexed and ", load + i" or ""
 //@ if op.narrow then

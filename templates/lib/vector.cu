@@ -1,6 +1,7 @@
-//@ -- Loads of VEC elements, at multiples of their bytes. `layout` says how they lie in registers, and
-//@ -- `loads` is lib/load.lua.
-//@ takes given, dtype, layout, loads, load, vec
+//@ -- Loads of VEC elements, at multiples of their bytes. `layout` says how they lie in registers,
+//@ -- and `loads` is lib/load.lua.
+//@ takes given, dtype, layout, load, vec
+//@ local loads = require "lib/load"
 struct vector {
     @{layout.word.c} word[@{layout.words}];
 //@ if given.paired then

@@ -2,15 +2,7 @@
 //@ takes op, given, result, second, vec, resumes
 //@ local widest = math.max(result.bytes, second and second.bytes or 0)
 //@ local store = math.max(1, math.min(vec, 16 // widest))
-struct alignas(@{store * result.bytes}) stored {
-    @{result.c} value[@{store}];
-};
-//@ if second then
-
-struct alignas(@{store * second.bytes}) other_stored {
-    @{second.c} value[@{store}];
-};
-//@ end
+//@ include "lib/stored.cu"
 
 // Writes this thread's results: neighbours together, where that is aligned.
 template <bool WHOLE>

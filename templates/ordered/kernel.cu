@@ -1,76 +1,47 @@
-//@ local loads = require "lib/load"
-//@ local name, formula = op.name, op.formula
-//@ local given = require("lib/operands").of(_ENV)
-//@ local by_rows, indexed, op = layout == "rows", false, given.made
-//@ local acc = op.acc
-//@ local vec = 16 // dtype.bytes
-//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
+//@ local by_rows = layout == "rows"
+//@ local op, given, acc, layout, vec = require("lib/kernel").of_order(_ENV)
 //@ local warps, groups, own, shared = block // 32, block // lanes, 256 // lanes, finish ~= "single"
 //@ local function log2(n) return math.floor(math.log(n, 2) + 0.5) end
-//@ local ahead = arch >= 90 and not counts
 //@ local room = finish == "poll" and scratch.all_words_bytes // (8 * acc.halves) or scratch.all_slots_bytes // acc.bytes
 //@ local span, node_levels = log2(groups * chunks), log2(16 // math.max(1, 8 // acc.halves))
 //@ local is_split = not shared and "false" or by_rows and "p.mine.splits > 1" or "true" -- results, by blocks
 //@ local count, extents = by_rows and "e.count" or "count", by_rows and "extents e" or "u64 count"
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ordered" with
 // @{config}
 // compile with --fmad=false
 //
 //@ if by_rows then
-// output[r] = @{formula}
+// output[r] = @{op.formula}
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
 // combined in the order of docs/order.md. Start it with @{block} threads per block, on any number
 // of blocks.
 //@ else
-// output[0] = @{formula}
+// output[0] = @{op.formula}
 // for any n = count and any element-aligned input, combined in the order of docs/order.md. Start it
 // with @{block} threads per block.
 //@ end
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
+//@ include "lib/head.cu"
 constexpr u32 LANES = @{lanes};  // threads that share a chunk: a group
 constexpr u32 GROUPS = BLOCK / LANES;
-constexpr u32 VEC = @{vec};  // elements per load
-constexpr u32 LOADS = 8;  // loads of a thread in a chunk
-constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
-constexpr u32 STEPS = LOADS / UNROLL;
-constexpr u32 ROWS = @{rows};  // results that a block makes one after the other
-
-constexpr u64 LOAD_BYTES = 16;
-constexpr u64 CHUNK_BYTES = 32 * LOADS * LOAD_BYTES;
-constexpr u64 CHUNK = CHUNK_BYTES / sizeof(element);
+//@ include("lib/constants.cu", { names = "VEC, LOADS, UNROLL, STEPS, ROWS, LOAD_BYTES = 16, CHUNK_BYTES, CHUNK", unroll = unroll, rows = rows })
 //@ if shared then
 constexpr u64 PLACES = @{room};  // of nodes in scratch
 constexpr u64 NODES_MAX = 16 * BLOCK;  // of a result: a thread combines 16 at most
 //@ end
-//@ if ahead then
-constexpr u64 NODE_BYTES = GROUPS * @{chunks} * CHUNK_BYTES;  // at least
-constexpr u64 AHEAD_BYTES = 1 << 20;  // larger inputs are not prefetched
-//@ end
+//@ local node = ("NODE_BYTES = GROUPS * %d * CHUNK_BYTES, AHEAD_BYTES = 1 << 20"):format(chunks)
+//@ include("lib/constants.cu", { names = given.ahead and node or "" })
 
-static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) <= @{math.max(scratch.slot_bytes, acc.bytes)}, "");
-static_assert(LOADS % UNROLL == 0, "");
+//@ include("lib/asserts.cu", { accumulator = "<= " .. math.max(scratch.slot_bytes, acc.bytes), that = { "LOADS % UNROLL == 0" } })
 
 //@ if by_rows then
-// As model/launch.h has it. Here inner and step are 1.
-struct extents {
-    u64 count, outer, inner, outer_step, step;
-};
-
-static_assert(sizeof(extents) == 40, "");
-
+//@ include "lib/extents.cu"
 //@ end
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/order_vectors.cu"
 //@ include "lib/order_chunks.cu"
-//@ include "lib/splits.cu"
+//@ include("lib/splits.cu", { node_levels = node_levels })
 // Nodes of 2^span chunks, at least one.
 __device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
 {
@@ -91,11 +62,7 @@ __device__ __forceinline__ accumulator reduce_groups(accumulator a, u32 turn@{gi
     __syncthreads();
     if (threadIdx.x < 32) {
         a = threadIdx.x < VALUES ? group_value[turn][threadIdx.x] : @{op.identity};
-//@ for _, step in ipairs { 1, 2, 4, 8, 16 } do
-//@     if step < warps then
-        if (@{step} < VALUES) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = warps, neighbours = true, when = "%d < VALUES" })
     }
     return a;
 }
@@ -222,7 +189,7 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run o
 }
 
 //@ end
-//@ if ahead then
+//@ if given.ahead then
 // Asks for the block's first chunks to be brought into L2, a line of 128 bytes at a time. That
 // reads nothing, so it is right even while the kernel before may still write.
 __device__ __forceinline__ void prefetch_node(const rows &all, const plan &p@{given.inputs > 1 and ", u64 second" or ""})
@@ -233,16 +200,12 @@ __device__ __forceinline__ void prefetch_node(const rows &all, const plan &p@{gi
     const u64 node = begin + ((u64)first_node(p) << p.span) * CHUNK_BYTES;
     for (u64 at = threadIdx.x * 128; at < NODE_BYTES; at += BLOCK * 128) {
         if (node + at >= stop) break;
-        asm volatile("prefetch.global.L2 [%0];" : : "l"(node + at));
-//@     if given.inputs > 1 then
-        asm volatile("prefetch.global.L2 [%0];" : : "l"(node + at + second - (u64)all.input));
-//@     end
+//@     include("lib/prefetch_line.cu", { place = "node + at", first = "(u64)all.input" })
     }
 }
 
 //@ end
-extern "C" __global__ void __launch_bounds__(@{block}, @{math.max(1, math.min(16, resident // block))})
-redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+//@ include("lib/entry.cu", { extents = extents, least = math.max(1, math.min(16, resident // block)) })
 {
     // What the arguments alone say is made before the kernel waits for the one before it.
     const rows all = @{by_rows and "rows{input, e.count, e.outer, e.outer_step}" or "rows{input, count, 1, 0}"};
@@ -251,11 +214,7 @@ redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scra
     run own = {};
     if (has_node(p)) own = run_of(all, first_row(p), first_node(p), p.span);
 //@ end
-//@ local prefetch = ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(all, p" }
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", count, "output")) do
-    @{line}
-//@ end
+//@ include("lib/begin.cu", { prefetch = given.ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(all, p" }, count = count })
     u32 turn = 0;
     if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
         take_nodes<true>(all, p, @{lanes == 32 and "own, " or ""}turn, output, scratch@{given.argument});
@@ -278,9 +237,7 @@ redtune_reduce(const element *input, @{extents}, @{result.c} *output, void *scra
     while (each * BLOCK < nodes) each *= 2;
     const u32 first = threadIdx.x * each, left = first < nodes ? nodes - first : 0;
     accumulator a = reduce_nodes(scratch, number_of(p.mine, first), (u32)p.mine.sets, left < each ? left : each, each@{given.argument});
-//@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = 32, neighbours = true })
     a = combine(@{op.identity}, reduce_groups<32>(a, turn@{given.argument})@{given.argument});
     if (threadIdx.x == 0) @{given.write("output[p.mine.set]", "a", "all.count")}
 //@ end

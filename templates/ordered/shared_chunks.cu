@@ -1,5 +1,6 @@
-//@ -- Chunks that a group of several warps shares: thread l of LANES takes the loads l, l + LANES, ... of
-//@ -- a chunk's 256. A thread has few loads then, all of them in flight at once, and few instructions.
+//@ -- Chunks that a group of several warps shares: thread l of LANES takes the loads l, l + LANES,
+//@ -- ... of a chunk's 256. A thread has few loads then, all of them in flight at once, and few
+//@ -- instructions.
 //@ takes op, acc, given, result, lanes, log2, own
 constexpr u32 OWN = 256 / LANES;  // loads of a thread in a chunk
 
@@ -27,13 +28,7 @@ __device__ __forceinline__ accumulator take_share(u64 chunk, u64 end@{given.para
         a[i] = fold_vector(v[i]@{given.argument});
         if (at[i] + LOAD_BYTES > end) a[i] = at[i] < end ? edge : @{op.identity};
     }
-//@ local apart = 1
-//@ while apart < own do
-//@     for i = 0, own - 1, 2 * apart do
-    a[@{i}] = combine(a[@{i}], a[@{i + apart}]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
+//@ include("lib/fold_pairs.cu", { array = "a", many = own })
     return a[0];
 }
 
@@ -49,13 +44,7 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn@{giv
         accumulator x[LANES / 32];
 #pragma unroll
         for (u32 i = 0; i < LANES / 32; i++) x[i] = @{acc.copy("thread_value[turn][threadIdx.x + 32 * i]")};
-//@ local half = lanes // 64
-//@ while half > 0 do
-//@     for i = 0, half - 1 do
-        x[@{i}] = combine(x[@{i}], x[@{i + half}]@{given.argument});
-//@     end
-//@     half = half // 2
-//@ end
+//@ include("lib/fold_halves.cu", { array = "x", many = lanes // 32 })
         a = reduce_lanes(x[0]@{given.argument});
     }
     return a;

@@ -1,24 +1,17 @@
-//@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
-//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
+//@ local op, given, acc, _, layout = require("lib/kernel").of(_ENV, vec)
 //@ local function log2(n) return math.floor(math.log(n, 2) + 0.5) end
 //@ local depth, warps, vector = block // width, block // 32, 16 // dtype.bytes
 //@ local together, rows = unroll // vector, width < 32 and warps or depth
 //@ local bits, least = log2(256 // depth), log2(depth * together)
-//@ local shared, node_levels, made = finish ~= "single", 6, "STRIP"
-//@ local ahead = arch >= 90 and not counts
+//@ local shared, node_levels = finish ~= "single", 6
 //@ -- With 64 registers 1024 threads are resident. Compilers take 120 where that many do, of which
 //@ -- elements of 2 bytes need all.
 //@ local few = dtype.bytes == 4 and acc.bytes == 4 and vec * unroll * given.inputs <= 32
-//@ local bounds = few and ("%d, %d"):format(block, 1024 // block) or block
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered_columns" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ordered_columns" with
 // @{config}
 // compile with --fmad=false
 //
-// output[o * inner + i] = @{formula}
+// output[o * inner + i] = @{op.formula}
 // for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
 // for n = count elements e, combined in the order of docs/order.md. Start it with @{block} threads
 // per block, on any number of blocks@{shared and ":" or "."}
@@ -29,42 +22,24 @@
 // A column's elements are rows apart. Those of a vector are VECTOR rows, which one thread takes; a
 // chunk's vectors are dealt to the DEPTH threads along the axis, or to those of several blocks.
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 WIDTH = @{width};  // threads side by side, over neighbouring columns
-constexpr u32 DEPTH = BLOCK / WIDTH;  // threads along the reduced axis
-constexpr u32 VEC = @{vec};  // columns per thread
-constexpr u32 STRIP = WIDTH * VEC;  // columns that a block takes at a time
+//@ include "lib/head.cu"
+//@ include("lib/constants.cu", { names = "WIDTH, DEPTH, VEC, STRIP", width = width })
 constexpr u32 VECTOR = @{vector};  // elements of a column that are combined first
 constexpr u32 TOGETHER = @{together};  // vectors of each column in flight per thread
 constexpr u32 CHUNK_LEVELS = 8;  // 2^8 vectors are a chunk
 constexpr u32 CHUNK = VECTOR << CHUNK_LEVELS;  // elements
-constexpr u32 BITS = @{bits};  // 2^BITS vectors of a chunk are a thread's
+//@ include("lib/constants.cu", { names = "BITS = " .. bits })
 constexpr u32 TURN_BITS = @{bits - log2(together)};  // which take 2^TURN_BITS turns at most
-constexpr u32 LEVELS = 48;  // of the tree above chunks
+//@ include("lib/constants.cu", { names = "LEVELS" })
 constexpr u32 OWN = @{depth > 1 and "1" or "VEC"};  // columns per thread of which it has the value
 
-constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+//@ include("lib/constants.cu", { names = "LOAD_BYTES" })
 
-static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) == @{acc.bytes}, "");
-static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0, "");
-static_assert(TOGETHER >= 1 && TOGETHER <= 1u << BITS, "");
-//@ if depth > 1 then
-static_assert(STRIP <= BLOCK, "");
-//@ end
+//@ local conditions = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0", "TOGETHER >= 1 && TOGETHER <= 1u << BITS" }
+//@ conditions[3] = depth > 1 and "STRIP <= BLOCK" or nil
+//@ include("lib/asserts.cu", { accumulator = "== " .. acc.bytes, that = conditions })
 
-// As model/launch.h has it.
-struct extents {
-    u64 count, outer, inner, outer_step, step;
-};
-
-static_assert(sizeof(extents) == 40, "");
-
+//@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
 __device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", value y" or ""}@{given.parameter})
@@ -72,23 +47,10 @@ __device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", valu
     return @{op.map("x", "y")};
 }
 
-//@ include "lib/splits.cu"
-// This thread's place among those side by side, and along the reduced axis. Of the places along it
-// those of a warp are far apart: what a warp's lanes have is combined before what warps have.
-__device__ __forceinline__ u32 across()
-{
-    return threadIdx.x % WIDTH;
-}
-
-__device__ __forceinline__ u32 along()
-{
-//@ if width < 32 then
-    return threadIdx.x % 32 / WIDTH * @{warps} + threadIdx.x / 32;
-//@ else
-    return threadIdx.x / WIDTH;
-//@ end
-}
-
+//@ include("lib/splits.cu", { node_levels = node_levels })
+//@ local spread = ("threadIdx.x %% 32 / WIDTH * %d + threadIdx.x / 32"):format(warps)
+// Of the places along the axis those of a warp are far apart: what its lanes have is combined before what warps have.
+//@ include("lib/across.cu", { along_place = width < 32 and spread })
 //@ include "lib/load_columns.cu"
 // The elements of a column that are combined first.
 struct leaves {
@@ -108,13 +70,7 @@ __device__ @{op.costly and "__noinline__" or "__forceinline__"} accumulator fold
     leaf[@{k}] = map(own.x[@{k}]@{given.inputs > 1 and (", own.y[%d]"):format(k) or ""}@{given.argument});
     if (!FULL && @{k} >= n) leaf[@{k}] = @{op.identity};
 //@ end
-//@ local half = vector // 2
-//@ while half > 0 do
-//@     for k = 0, half - 1 do
-    leaf[@{k}] = combine(leaf[@{k}], leaf[@{k + half}]@{given.argument});
-//@     end
-//@     half = half // 2
-//@ end
+//@ include("lib/fold_halves.cu", { array = "leaf", many = vector })
     return leaf[0];
 }
 
@@ -169,24 +125,16 @@ __device__ __forceinline__ void take_chunk(accumulator (&a)[VEC], const element 
         for (u32 i = 0; i < TOGETHER; i++) fold_columns<FULL>(part[i], v[i], there[i]@{given.argument});
 #pragma unroll
         for (u32 j = 0; j < VEC; j++) {
-//@ local apart = 1
-//@ while apart < together do
-//@     for i = 0, together - 1, 2 * apart do
-            part[@{i}][j] = combine(part[@{i}][j], part[@{i + apart}][j]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
+//@ include("lib/fold_pairs.cu", { array = "part", many = together, each = "[j]" })
             a[j] = part[0][j];
-//@ local turn, value, each, top = "turn", "a[j]", "[j]", bits - log2(together)
-//@ include "lib/wait_levels.cu"
+//@ include("lib/wait_levels.cu", { turn = "turn", value = "a[j]", each = "[j]", top = bits - log2(together) })
         }
     }
 }
 
 //@ if depth > 1 then
 // The threads' values meet in shared memory: of each column ROWS, after those of a warp are combined.
-constexpr u32 ROWS = @{rows};
-constexpr u32 SHARED = ROWS * STRIP > BLOCK ? ROWS * STRIP : BLOCK;
+//@ include("lib/constants.cu", { names = "ROWS = " .. rows .. ", SHARED" })
 
 static_assert(2 * SHARED * sizeof(accumulator) <= 49152, "");
 
@@ -207,20 +155,7 @@ __device__ __forceinline__ accumulator halve(const accumulator *from, u32 apart@
 template <bool WHOLE>
 __device__ __forceinline__ accumulator reduce_threads(accumulator *shared, accumulator (&a)[VEC]@{given.parameter})
 {
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@         if step >= width then
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], @{acc.shuffle("a[j]", step)}@{given.argument});
-//@         end
-//@     end
-//@     if width < 32 then
-    const u32 row = threadIdx.x / 32;
-    if (threadIdx.x % 32 < WIDTH)
-//@     else
-    const u32 row = along();
-//@     end
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++) shared[row * STRIP + column_of<WHOLE>(j)] = a[j];
+//@ include "lib/share_columns.cu"
     __syncthreads();
     accumulator all = @{op.identity};
     if (threadIdx.x < STRIP) all = halve<ROWS>(shared + threadIdx.x, STRIP@{given.argument});
@@ -356,9 +291,9 @@ __device__ __forceinline__ void finish_nodes(accumulator own, accumulator *share
 }
 
 //@ end
-//@ include "lib/strips.cu"
-//@ if ahead then
-constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
+//@ include("lib/strips.cu", { made = "STRIP" })
+//@ if given.ahead then
+//@ include("lib/constants.cu", { names = "AHEAD_BYTES = 1 << 23" })
 
 // Asks for each thread's first loads to be brought into L2, a line of 128 bytes at a time, as in
 // lib/prefetch_strip.cu.
@@ -381,36 +316,23 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
         for (u32 k = 0; k < VECTOR; k++) {
             const u64 from = (u64)(at + (row + k) * e.step);
             if (row + k >= left || !(begins || from % 128 < LOAD_BYTES)) continue;
-            asm volatile("prefetch.global.L2 [%0];" : : "l"(from));
-//@     if given.inputs > 1 then
-            asm volatile("prefetch.global.L2 [%0];" : : "l"(from + second - (u64)input));
-//@     end
+//@     include("lib/prefetch_line.cu", { place = "from", first = "(u64)input" })
         }
     }
 }
 
 //@ end
-extern "C" __global__ void __launch_bounds__(@{bounds})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+//@ include("lib/entry.cu", { extents = "extents e", least = few and 1024 // block })
 {
-    // What the arguments alone say is made before the kernel waits for the one before it.
-    const u64 strips = e.inner / STRIP + (e.inner % STRIP > 0);
-    share mine = share_of(e.outer * strips);
-    strip at = strip_of(mine.set, strips, e);
+//@ include "lib/begin_strips.cu"
 //@ if shared then
     const node own = node_of(mine, e.count);
 //@ else
     const node own = {0, (e.count + CHUNK - 1) / CHUNK, 0, 0};
 //@ end
-//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e, mine, at, own" }
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
-    @{line}
-//@ end
+//@ include("lib/begin.cu", { prefetch = given.ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e, mine, at, own" }, count = "e.count" })
 //@ if vec > 1 then
-    // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
-    const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
-    const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
+//@ include "lib/aligned.cu"
 //@ end
 //@ if depth > 1 then
     __shared__ alignas(16) accumulator shared[2 * SHARED];
@@ -422,9 +344,7 @@ redtune_reduce(const element *input, extents e, @{result.c} *output, void *scrat
 //@ if shared then
         if (mine.split >= mine.splits) return;
 //@ end
-        const u32 columns = at.columns;
-        const element *from = input + at.outer * e.outer_step + at.first;
-        @{result.c} *to = output + at.outer * e.inner + at.first;
+//@ include "lib/strip_place.cu"
         accumulator all[OWN];
 //@ if vec > 1 then
         const bool whole = aligned && columns % VEC == 0;

@@ -1,52 +1,26 @@
-//@ local loads = require "lib/load"
-//@ local name, formula = op.name, op.formula
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
-//@ local vec, indexed = 16 // dtype.bytes, false
-//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
+//@ local op, given, acc, layout, vec = require("lib/kernel").of_order(_ENV)
 //@ local members, warps = math.min(lanes, 32), math.max(1, lanes // 32)
 //@ local bits = math.floor(math.log(256 // members, 2) + 0.5)
 //@ local step_bits = math.floor(math.log(unroll, 2) + 0.5)
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ordered_rows" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ordered_rows" with
 // @{config}
 // compile with --fmad=false
 //
-// output[r] = @{formula}
+// output[r] = @{op.formula}
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
 // combined in the order of docs/order.md. Start it with @{block} threads per block, on any number
 // of blocks.
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 GROUP = @{lanes};  // threads per row
-constexpr u32 GROUPS = BLOCK / GROUP;
+//@ include "lib/head.cu"
+//@ include("lib/constants.cu", { names = "GROUP, GROUPS", lanes = lanes })
 constexpr u32 WARPS = @{warps};  // of a group: each takes chunks of its own
 constexpr u32 LANES = @{members};  // that share a chunk
-constexpr u32 VEC = @{vec};  // elements per load
-constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
-constexpr u32 ROWS = @{rows};  // that a group takes at once, if a step brings a row
-constexpr u32 BITS = @{bits};  // 2^BITS loads of a chunk are a thread's
-constexpr u32 LEVELS = 48;  // of the tree above chunks
+//@ include("lib/constants.cu", { names = "VEC, UNROLL, ROWS", unroll = unroll, rows = rows })
+//@ include("lib/constants.cu", { names = "BITS = " .. bits .. ", LEVELS, LOAD_BYTES = 16, CHUNK_BYTES = 256 * LOAD_BYTES" })
 
-constexpr u64 LOAD_BYTES = 16;
-constexpr u64 CHUNK_BYTES = 256 * LOAD_BYTES;
+//@ include("lib/asserts.cu", { that = { "BLOCK % 32 == 0 && BLOCK % GROUP == 0 && UNROLL <= 1u << BITS" } })
 
-static_assert(sizeof(element) == @{dtype.bytes}, "");
-static_assert(BLOCK % 32 == 0 && BLOCK % GROUP == 0 && UNROLL <= 1u << BITS, "");
-
-// As model/launch.h has it. Here inner and step are 1.
-struct extents {
-    u64 count, outer, inner, outer_step, step;
-};
-
-static_assert(sizeof(extents) == 40, "");
-
+//@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/order_vectors.cu"
@@ -77,13 +51,7 @@ __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, 
             part[i] = at[i] < end ? edge : @{op.identity};
             if (at[i] + LOAD_BYTES <= end) part[i] = fold_vector(v[i]@{given.argument});
         }
-//@ local apart = 1
-//@ while apart < unroll do
-//@     for i = 0, unroll - 1, 2 * apart do
-        part[@{i}] = combine(part[@{i}], part[@{i + apart}]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
+//@ include("lib/fold_pairs.cu", { array = "part", many = unroll })
         a = part[0];
 #pragma unroll
         for (u32 k = 0; k <= BITS; k++) {
@@ -100,18 +68,14 @@ __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, 
 // The group's first lane, of each warp, returns the combination of the lanes' values.
 __device__ __forceinline__ accumulator reduce_members(accumulator a@{given.parameter})
 {
-//@ for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@     if step < members then
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = members })
     return a;
 }
 
 //@ if warps == 1 then
 // Rows of which a step of the group's loads brings all: ROWS of them at once.
 template <bool ALIGNED>
-__device__ __forceinline__ void take_short(const element *input, const extents &e, @{result.c} *output@{given.parameter})
+__device__ __forceinline__ void take_short(const element *input, const extents &e, @{given.output})
 {
     const u32 bytes = e.count * sizeof(element), behind = bytes % LOAD_BYTES;
     const u32 lane = threadIdx.x % LANES * LOAD_BYTES;
@@ -148,13 +112,7 @@ __device__ __forceinline__ void take_short(const element *input, const extents &
                     if (at < bytes) part[i] = edge[r];
                 }
             }
-//@ local apart = 1
-//@ while apart < unroll do
-//@     for i = 0, unroll - 1, 2 * apart do
-            part[@{i}] = combine(part[@{i}], part[@{i + apart}]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
+//@ include("lib/fold_pairs.cu", { array = "part", many = unroll })
             const accumulator a = combine(@{op.identity}, reduce_members(part[0]@{given.argument})@{given.argument});
             const u64 row = first + r * GROUPS + threadIdx.x / GROUP;
             if (row < e.outer && lane == 0) @{given.write("output[row]", "a", "e.count")}
@@ -199,24 +157,15 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn@{giv
     __syncthreads();
     if (warp % WARPS == 0) {
         a = lane < WARPS ? warp_value[turn][warp + lane] : @{op.identity};
-//@     for _, step in ipairs { 1, 2, 4, 8, 16 } do
-//@         if step < warps then
-        a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@         end
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = warps, neighbours = true })
     }
     return a;
 }
 
 //@ end
-extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+//@ include("lib/entry.cu", { extents = "extents e" })
 {
-//@ local prefetch = false
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
-    @{line}
-//@ end
+//@ include("lib/begin.cu", { count = "e.count" })
     const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
 //@ if warps == 1 then
     if (e.count * sizeof(element) <= LANES * UNROLL * LOAD_BYTES) {

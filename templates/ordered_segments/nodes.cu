@@ -61,23 +61,14 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 before, u
             value[i] = @{op.identity};
             if (next + i < each && node < nodes) value[i] = node_at(scratch, place_of(before, node));
         }
-//@ local apart = 1
-//@ while apart < at_once do
-//@     for i = 0, at_once - 1, 2 * apart do
-        value[@{i}] = combine(value[@{i}], value[@{i + apart}]@{given.argument});
-//@     end
-//@     apart = 2 * apart
-//@ end
-//@ local turn, value, each, top = "taken", "value[0]", "", node_levels
-//@ include "lib/wait_levels.cu"
+//@ include("lib/fold_pairs.cu", { array = "value", many = at_once })
+//@ include("lib/wait_levels.cu", { turn = "taken", value = "value[0]", top = node_levels })
     }
     // A power of two of runs were taken.
 #pragma unroll
     for (u32 k = 0; k <= @{node_levels}; k++)
         if (taken == 1u << k) a = level[k];
-//@ for _, step in ipairs { 1, 2, 4, 8, 16 } do
-    a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = 32, neighbours = true })
     return a;
 }
 

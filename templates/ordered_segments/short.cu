@@ -1,5 +1,5 @@
 //@ -- Short segments in the fixed order, several at once by the lanes of a warp.
-//@ takes op, acc, given, result
+//@ takes op, acc, given
 constexpr u32 PARTS = 4;  // vectors of a lane
 constexpr u64 SHORT_BYTES = PARTS * LOAD_BYTES;  // that a lane takes at once
 
@@ -31,7 +31,7 @@ __device__ __forceinline__ accumulator take_vectors(u64 begin, u32 bytes, u32 ra
 // The lanes in the mask have segments of at most WIDE * SHORT_BYTES bytes; WIDE lanes take one.
 template <u32 WIDE>
 __device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, unsigned char *order, u64 base,
-                                             @{result.c} *output@{given.parameter})
+                                             @{given.output})
 {
     if (mask == 0) return;
     const u32 lane = threadIdx.x % 32, n = list_lanes(mask, order);
@@ -45,9 +45,7 @@ __device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, uns
             a = take_vectors<WIDE, true>(from, is_there ? its : 0, rank@{given.argument});
         else
             a = take_vectors<WIDE, false>(from, is_there ? its : 0, rank@{given.argument});
-//@ for _, step in ipairs { 4, 2, 1 } do
-        if (WIDE > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = 8, when = "WIDE > %d" })
         if (is_there && rank == 0) finish(output, base + whose, a, its / sizeof(element)@{given.argument});
     }
 }

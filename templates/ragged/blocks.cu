@@ -1,5 +1,5 @@
 //@ -- How what blocks and warps have of one result comes together.
-//@ takes op, acc, given, result, scratch, warps, whole
+//@ takes op, acc, given, scratch, warps, whole
 __device__ __forceinline__ accumulator *slot_of(void *scratch, u32 i)
 {
     return (accumulator *)((char *)scratch + @{scratch.slots_offset} + TABLE_BYTES) + i;
@@ -55,7 +55,7 @@ __device__ __forceinline__ bool leave_part(const chain &at, accumulator a, void 
 // The first warp combines the edges of all: two of each warp, in their order, so that those of one
 // segment stand side by side. Whether the offsets are seen to decrease: a segment ends behind all.
 __device__ __forceinline__ bool meet(const edge *edges, chain *chains, u64 span, u64 blocks,
-                                     void *scratch, @{result.c} *output@{given.parameter})
+                                     void *scratch, @{given.output})
 {
     const u32 lane = threadIdx.x;
     u64 key = NONE;
@@ -94,7 +94,7 @@ __device__ __forceinline__ bool meet(const edge *edges, chain *chains, u64 span,
 }
 
 // All threads of the block: the parts of a segment, in the order of the blocks.
-__device__ __forceinline__ void join(const chain &c, void *scratch, @{result.c} *output@{given.parameter})
+__device__ __forceinline__ void join(const chain &c, void *scratch, @{given.output})
 {
     accumulator a = @{op.identity};
     for (u32 block = c.first + threadIdx.x; block <= c.last; block += BLOCK) {

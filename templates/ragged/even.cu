@@ -1,5 +1,5 @@
-//@ -- Segments of about one length, one after the other: eight lanes, or warps, take them by their numbers,
-//@ -- without a search and without parts that must meet.
+//@ -- Segments of about one length, one after the other: eight lanes, or warps, take them by their
+//@ -- numbers, without a search and without parts that must meet.
 //@ takes op, acc, given, indexed, result, scratch, ahead, first_offsets, offsets, resident
 //@ takes warps
 //@ include "lib/poll.cu"
@@ -196,7 +196,7 @@ __device__ __forceinline__ void reduce_split(const segments &s, const sharing &h
 
 // By teams of warps; `one` is the first of this one, if there is any.
 __device__ __forceinline__ void reduce_even(const segments &s, u32 team, segment one,
-                                            const element *input, @{result.c} *output@{given.parameter})
+                                            const element *input, @{given.output})
 {
     const u32 warp = threadIdx.x / 32;
     // One of them is written while the other is still read.
@@ -234,7 +234,7 @@ __device__ __forceinline__ void reduce_even(const segments &s, u32 team, segment
 
 // By eight lanes each; `one` is the first of these, if there is any.
 __device__ __forceinline__ void reduce_by_eights(const segments &s, segment one, const element *input,
-                                                 @{result.c} *output@{given.parameter})
+                                                 @{given.output})
 {
     const u32 rank = threadIdx.x % 8;
     const u64 step = (u64)gridDim.x * EIGHTS;
@@ -253,9 +253,7 @@ __device__ __forceinline__ void reduce_by_eights(const segments &s, segment one,
         };
         accumulator a = reduce_loaded<TEAM_LOADS>(r, v, count@{indexed and ", 0" or ""}, load_next@{given.argument});
         __syncwarp();
-//@ for _, step in ipairs { 4, 2, 1 } do
-        a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = 8 })
         if (rank == 0 && i < s.count) finish(output, i, a, count@{given.argument});
         i = next;
     }

@@ -1,12 +1,6 @@
-//@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
 //@ local whole = layout == "list" -- one result of all segments
-//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
-//@ local parts = given.parts(layout, vec)
-//@ local warps, tail = block // 32, "shuffle"
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of(_ENV, vec)
+//@ local warps = block // 32
 //@ local tiled = not whole and unit == "tiles"
 //@ -- There are registers for the offsets that a warp needs next.
 //@ local ahead = not tiled and block * resident <= 512 and unroll < 8
@@ -14,15 +8,15 @@
 //@ local offsets = ahead and "i64 (&next)[EACH + 1], " or "" -- a parameter
 //@ local first_offsets = ahead and "how.next, " or ""
 //@ local run = tiled and "run" or "how.run" -- what a warp goes over
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "ragged" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ragged" with
 // @{config}
 //
 //@ if whole then
-// *output = @{formula}
+// *output = @{op.formula}
 // for the elements of all segments, one segment after the other, wherever they are. Start it with
 // @{block} threads per block, on any number of blocks.
 //@ else
-// output[i] = @{formula}
+// output[i] = @{op.formula}
 // for each segment i, n = its elements, wherever they are. Start it with @{block} threads per block, on
 // any number of blocks.
 //@ end
@@ -50,48 +44,30 @@
 // warp finds that they decrease, the last block makes all results anew, slowly. Other segments are
 // given with their ends, and redtune_prefix leaves the work before every chunk of them in scratch.
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
+//@ include "lib/head.cu"
+//@ local all = "WARPS, VEC, UNROLL, LANES, COST = " .. math.max(1, cost // dtype.bytes) .. ", LEAST, LOAD_BYTES"
+//@ include("lib/constants.cu", { names = all, unroll = unroll, parts = parts })
 
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 WARPS = BLOCK / 32;
-constexpr u32 VEC = @{vec};  // elements per load
-constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
-constexpr u32 LANES = @{parts};  // accumulators per thread
-constexpr u64 COST = @{math.max(1, cost // dtype.bytes)};  // elements that a segment counts for
-constexpr u64 LEAST = @{2048 // dtype.bytes};  // work of a stretch
-
-constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
-
-// The table of chunks, in front of the slots.
-constexpr u64 CHUNKS = 4096;
-constexpr u64 TABLE_BYTES = 33024;
-constexpr u32 PREFIX_BLOCK = 256;
-
-constexpr u32 ALL = 0xffffffff;  // lanes of a warp
+//@ include "lib/segments/chunks.cu"
 constexpr u64 NONE = ~0ull;  // no segment
 
-static_assert(sizeof(element) == @{dtype.bytes}, "");
-static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && 2 * WARPS <= 32, "");
-static_assert((CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0, "");
+//@ local chunks = "(CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0"
+//@ include("lib/asserts.cu", { that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && 2 * WARPS <= 32", chunks } })
 
-//@ include "ragged/tables.cu"
-//@ include "ragged/prefix.cu"
-//@ include "ragged/offsets.cu"
-//@ include "ragged/search.cu"
+//@ include "lib/segments/tables.cu"
+//@ include "lib/segments/prefix.cu"
+//@ include "lib/segments/offsets.cu"
+//@ include "lib/segments/search.cu"
 //@ local fewest, apart, two_tiles = 8, false, false
-//@ include "ragged/elements.cu"
-//@ include "ragged/listed.cu"
+//@ include "lib/segments/elements.cu"
+//@ include "lib/segments/listed.cu"
 //@ include "ragged/short.cu"
 //@ include "ragged/blocks.cu"
 //@ include "ragged/stretch.cu"
 //@ if whole then
 // Makes the result, by one block: offsets decrease, and what was dealt does not hold.
 __device__ __forceinline__ void reduce_slowly(const element *input, const segments &s,
-                                              @{result.c} *output@{given.parameter})
+                                              @{given.output})
 {
     accumulator a = @{op.identity};
     u64 before = 0;
@@ -116,7 +92,7 @@ __device__ __forceinline__ void reduce_slowly(const element *input, const segmen
 // dealt does not hold.
 __device__ __forceinline__ void reduce_slowly(const element *input, const segments &s, u64 i,
                                               u64 end, u32 step,
-                                              @{result.c} *output@{given.parameter})
+                                              @{given.output})
 {
 #pragma unroll 1
     for (; i < end; i += step) {
@@ -266,40 +242,17 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
     for (u32 i = 0; i < 2; i++)
         if (chains[i].complete) join(chains[i], scratch, output@{given.argument});
     if (!PACKED) return;
-    // Blocks count themselves, and in the upper half those that saw offsets decrease.
-    __shared__ bool redoes;
-    __threadfence();
-    __syncthreads();
-    if (thread == 0) {
-        const u32 one = decrease ? 0x10001 : 1, sum = atomicAdd((u32 *)scratch, one) + one;
-        const bool all = (sum & 0xffff) == blocks;
-        if (all) *(u32 *)scratch = 0;
-        redoes = all && sum > 0xffff;
-        __threadfence();
-    }
-    __syncthreads();
-    if (!redoes) return;
+//@ include("lib/segments/redo.cu", { thread = "thread" })
     // Segments whose parts did not all come have left counters.
     for (u32 block = thread; block < blocks; block += BLOCK) *counter_of(scratch, block) = 0;
     reduce_slowly(input, s, warp, s.count, WARPS, output@{given.argument});
 }
 //@ end
 
-//@ local kernels = whole and { { "redtune_reduce", "" } }
-//@     or { { "redtune_reduce", "<true>" }, { "redtune_scattered", "<false>" } }
-//@ local config = { block = block, unroll = unroll, resident = resident }
-//@ local residents = { redtune_reduce = resident,
-//@     redtune_scattered = require("ragged/family").scattered_resident(config) }
-//@ for _, kernel in ipairs(kernels) do
-extern "C" __global__ void __launch_bounds__(@{block}, @{residents[kernel[1]]})
-@{kernel[1]}(const element *input, segments s, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
-{
-//@     local prefetch = false
-//@     include "lib/begin_overlap.cu"
-//@     for _, line in ipairs(given.begin("input", "s.count", "output")) do
-    @{line}
-//@     end
-    reduce_all@{kernel[2]}(input, s, output, scratch@{given.argument});
-}
-
+//@ local kernels = { { name = "redtune_reduce", resident = resident, of = whole and "" or "<true>" } }
+//@ if not whole then
+//@     local config = { block = block, unroll = unroll, resident = resident }
+//@     local few = require("ragged/family").scattered_resident(config)
+//@     kernels[2] = { name = "redtune_scattered", resident = few, of = "<false>" }
 //@ end
+//@ include("lib/segments/entries.cu", { kernels = kernels })

@@ -1,6 +1,6 @@
-//@ -- How the segments of a batch are reduced, by kinds of lengths: several at once, from memory, each
-//@ -- by as many lanes as its elements need.
-//@ takes op, acc, given, indexed, result, dtype, layout, vec, side
+//@ -- How the segments of a batch are reduced, by kinds of lengths: several at once, from memory,
+//@ -- each by as many lanes as its elements need.
+//@ takes op, acc, given, indexed, dtype, layout, vec, side
 constexpr u32 SIDE = @{side};  // segments that a lane has loads of in flight
 constexpr u32 LOADS = 2;  // of each of them
 
@@ -105,7 +105,7 @@ __device__ __forceinline__ void take_side(accumulator (&a)[SIDE], const int (&fi
 
 // The n segments of one kind, each by 2^power lanes: those of mem.order, or the first n.
 __device__ __forceinline__ void reduce_kind(const packed &mem, const batch &b, u32 n, bool is_listed,
-                                            u32 power, @{result.c} *output@{given.parameter})
+                                            u32 power, @{given.output})
 {
     const u32 lane = threadIdx.x % 32, wide = 1u << power, rank = lane & (wide - 1);
     for (u32 next = lane >> power; __any_sync(ALL, next < n); next += SIDE * 32 >> power) {
@@ -121,9 +121,7 @@ __device__ __forceinline__ void reduce_kind(const packed &mem, const batch &b, u
 #pragma unroll
         for (u32 k = 0; k < SIDE; k++) {
             if (power > 0) {
-//@ for _, step in ipairs { 4, 2, 1 } do
-                if (wide > @{step}) a[k] = combine(a[k], @{acc.shuffle("a[k]", step)}@{given.argument});
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = 8, value = "a[k]", when = "wide > %d" })
             }
             if (rank == 0 && count[k] >= 0)
                 finish(output + b.number, which[k], a[k], count[k]@{given.argument});
@@ -133,7 +131,7 @@ __device__ __forceinline__ void reduce_kind(const packed &mem, const batch &b, u
 
 // Those that eight lanes take each.
 __device__ __forceinline__ void reduce_by_eight(const packed &mem, const batch &b, u32 n, bool is_listed,
-                                                @{result.c} *output@{given.parameter})
+                                                @{given.output})
 {
     const u32 lane = threadIdx.x % 32;
     for (u32 next = lane / 8; __any_sync(ALL, next < n); next += 4) {
@@ -141,16 +139,14 @@ __device__ __forceinline__ void reduce_by_eight(const packed &mem, const batch &
         const u32 at = mem.at[r], count = next < n ? mem.at[r + 1] - at : 0;
         accumulator a = reduce_run<UNROLL>((const element *)b.aligned + at, count@{indexed and ", 0" or ""}, lane % 8,
                                            8@{given.argument});
-//@ for _, step in ipairs { 4, 2, 1 } do
-        a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@ end
+//@ include("lib/fold_lanes.cu", { lanes = 8 })
         if (next < n && lane % 8 == 0) finish(output + b.number, r, a, count@{given.argument});
     }
 }
 
 // A batch of segments that need LOADS loads each at most, and that no other warp has a part of: each lane
 // takes those that it knows. False, with nothing done: it is no such batch.
-__device__ __forceinline__ bool reduce_tiny(const packed &mem, const batch &b, @{result.c} *output@{given.parameter})
+__device__ __forceinline__ bool reduce_tiny(const packed &mem, const batch &b, @{given.output})
 {
     const u32 lane = threadIdx.x % 32;
     bool is_other = b.is_outside, is_part = false, is_twice = false;

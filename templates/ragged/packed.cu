@@ -1,13 +1,13 @@
-//@ -- Segments that lie one after the other, as offsets give them: a warp goes over them a batch at a
-//@ -- time, and finds out by which kinds of lengths those of the batch are taken.
-//@ takes op, acc, given, indexed, result, dtype, layout, vec, ahead, offsets, side
+//@ -- Segments that lie one after the other, as offsets give them: a warp goes over them a batch at
+//@ -- a time, and finds out by which kinds of lengths those of the batch are taken.
+//@ takes op, acc, given, indexed, dtype, layout, vec, ahead, offsets, side
 constexpr u32 SPAN = 1u << 28;  // elements of a batch whose segments are not all taken by the warp
 
 //@ include "ragged/kinds.cu"
 // What the stretch has of one segment, by the whole warp.
 __device__ __forceinline__ void reduce_one(const stretch &mine, const deal &d, const element *input,
                                            const segment &one, u64 number, edge *edges,
-                                           @{result.c} *output@{given.parameter})
+                                           @{given.output})
 {
     const u32 lane = threadIdx.x % 32;
     const u64 before = one.offset - d.origin + number * COST;
@@ -29,7 +29,7 @@ __device__ __forceinline__ u32 kind_of(u32 own, u32 j)
 // one (1), and of the last one (2). Empty ones have their results then. Whether the offsets are seen to
 // decrease.
 __device__ __forceinline__ bool sort_batch(const packed &mem, const batch &b, u32 crossing, u32 &own,
-                                           u32 &kinds, @{result.c} *output@{given.parameter})
+                                           u32 &kinds, @{given.output})
 {
     const u32 lane = threadIdx.x % 32;
     bool falls = false;
@@ -86,7 +86,7 @@ __device__ __forceinline__ u32 list_kinds(packed &mem, u32 own, u32 kinds)
 
 // Those segments that are taken by some lanes each.
 __device__ __forceinline__ void reduce_kinds(packed &mem, const batch &b, u32 own, u32 kinds,
-                                             @{result.c} *output@{given.parameter})
+                                             @{given.output})
 {
     // Lengths that are near to one another are taken as one kind. Else there are three: by one lane, by
     // four and by eight.
@@ -163,7 +163,7 @@ __device__ __forceinline__ u32 begin_batch(packed &mem, batch &b, const i64 (&ne
 // Whether the offsets are seen to decrease.@{ahead and " `next` has those of the first batch." or ""}
 __device__ __forceinline__ bool reduce_packed(packed &mem, @{offsets}const segments &s,
                                               edge *edges, const element *input,
-                                              @{result.c} *output@{given.parameter})
+                                              @{given.output})
 {
     const course &c = mem.run;
     batch b;

@@ -1,13 +1,7 @@
 //@ -- Several short segments at once, whose elements are loaded one by one.
-//@ takes op, acc, given, indexed, result, dtype, single, loads, whole
+//@ takes op, acc, given, indexed, dtype, vec, whole
 // Neighbours of one that is loaded so are loaded next: L1 keeps them.
-__device__ __forceinline__ value load_near(const element *from)
-{
-    @{single.word.c} word[1];
-    @{loads.statement(single, "plain", "word", "from")}
-    return @{dtype.unpack("word[0]", 0)};
-}
-
+//@ include("lib/load_element.cu", { name = "load_near", load = "plain" })
 constexpr u32 AT_ONCE = 8;  // elements that a lane loads before it uses one
 
 // The lanes in the mask have segments of at most WIDE * AT_ONCE elements; WIDE lanes take one.
@@ -22,7 +16,7 @@ __device__ __forceinline__ void reduce_short(u32 mask, const element *elements, 
 template <u32 WIDE>
 __device__ __forceinline__ void reduce_short(u32 mask, const element *elements, u64 length,
                                              unsigned char *order, u64 base,
-                                             @{result.c} *output@{given.parameter})
+                                             @{given.output})
 //@ end
 {
     if (mask == 0) return;
@@ -58,9 +52,7 @@ __device__ __forceinline__ void reduce_short(u32 mask, const element *elements, 
         }
 //@ if not whole then
         // Further lanes are given values of the next segment, and theirs are not looked at.
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-        if (WIDE > @{step}) a = combine(a, @{acc.shuffle("a", step)}@{given.argument});
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = 32, when = "WIDE > %d" })
         if (there && lane % WIDE == 0) finish(output, base + whose, a, count@{given.argument});
 //@ end
     }

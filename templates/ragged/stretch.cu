@@ -1,7 +1,6 @@
 //@ -- A warp's stretch: where it begins, and the segments in it.
-//@ takes op, acc, given, indexed, result, dtype, layout, single, loads, vec, ahead, offsets
-//@ takes side, tiled, whole
-//@ include "ragged/begin.cu"
+//@ takes op, acc, given, indexed, dtype, layout, vec, ahead, offsets, side, tiled, whole
+//@ include "lib/segments/begin.cu"
 // How many of `count` elements, behind a segment's cost and the work `before` it, stand before the
 // work `at`.
 __device__ __forceinline__ u64 elements_before(u64 at, u64 before, u64 count)
@@ -13,7 +12,7 @@ __device__ __forceinline__ u64 elements_before(u64 at, u64 before, u64 count)
 //@ if not whole then
 // One lane: a is what the stretch has of a segment of `count` elements, with the work `before` it.
 __device__ __forceinline__ void deliver(const stretch &mine, u64 segment, accumulator a, u64 count,
-                                        u64 before, edge *edges, @{result.c} *output@{given.parameter})
+                                        u64 before, edge *edges, @{given.output})
 {
     const bool from_before = before < mine.from, goes_on = before + COST + count > mine.to;
     if (!from_before && !goes_on) finish(output, segment, a, count@{given.argument});
@@ -23,7 +22,7 @@ __device__ __forceinline__ void deliver(const stretch &mine, u64 segment, accumu
 }
 
 //@     local full = false
-//@     include "ragged/batch.cu"
+//@     include "lib/segments/batch.cu"
 //@     if tiled then
 //@         include "ragged/tiles.cu"
 //@     else
@@ -40,27 +39,13 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
 __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segments &s, const deal &d,
                                                edge *edges, unsigned char *order,
                                                const element *input,
-                                               @{result.c} *output@{given.parameter})
+                                               @{given.output})
 //@ end
 {
-    const u32 lane = threadIdx.x % 32;
-    const segment nothing = {0, 0, false};
-    u64 before = mine.before;
-    segment next = mine.first + lane <= mine.last ? segment_of(s, mine.first + lane) : nothing;
-    for (u64 base = mine.first; base <= mine.last; base += 32) {
-        const segment one = next;
-        const u64 i = base + lane;
-        next = i + 32 <= mine.last ? segment_of(s, i + 32) : nothing;
-        const u64 work = i <= mine.last ? COST + one.count : 0;
-        u64 at;
-        if (s.end) {
-            const u64 through = scan_warp(work);
-            at = before + through - work;
-            before += __shfl_sync(ALL, through, 31);
-        } else {
-            if (__any_sync(ALL, one.backwards)) return true;
-            at = one.offset - d.origin + i * COST;
-        }
+//@ include("lib/segments/walk.cu", {
+//@     work = "const u64 work = i <= mine.last ? COST + one.count : 0;", through = "through = scan_warp(work)",
+//@     falls = "__any_sync(ALL, one.backwards)",
+//@ })
         const bool there = work > 0 && at < mine.to;
         const bool crosses = at < mine.from || at + work > mine.to;
         const u64 count = one.count;

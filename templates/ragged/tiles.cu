@@ -1,8 +1,8 @@
-//@ -- Segments that lie one after the other, as offsets give them: a warp goes over their elements a tile
-//@ -- at a time, whatever the lengths. So nothing depends on lengths.
-//@ takes op, acc, given, indexed, result, dtype, layout, vec
+//@ -- Segments that lie one after the other, as offsets give them: a warp goes over their elements
+//@ -- a tile at a time, whatever the lengths. So nothing depends on lengths.
+//@ takes op, acc, given, indexed, dtype, layout, vec
 //@ local place = "i64"
-//@ include "ragged/tile.cu"
+//@ include "lib/segments/tile.cu"
 struct packed_loads : tile_loads {
     u32 skew;  // elements of the tile's first vector that stand before the warp's
 };
@@ -97,7 +97,7 @@ __device__ __forceinline__ void fetch_share(const deal &d, const segments &s, co
 }
 // Writes what the warp has of a batch's n segments.
 __device__ __forceinline__ void finish_batch(const packed &mem, const segments &s, u64 base, u32 n, u32 crossing, edge *edges,
-                                             @{result.c} *output@{given.parameter})
+                                             @{given.output})
 {
 #pragma unroll
     for (u32 j = 0; j < EACH; j++) {
@@ -146,7 +146,7 @@ __device__ __forceinline__ bool begin_batch(packed &mem, const i64 (&next)[EACH 
 }
 
 // Whether the offsets are seen to decrease.
-__device__ __forceinline__ bool reduce_packed(packed &mem, const segments &s, edge *edges, const element *input, @{result.c} *output@{given.parameter})
+__device__ __forceinline__ bool reduce_packed(packed &mem, const segments &s, edge *edges, const element *input, @{given.output})
 {
     const course &c = mem.run;
     const u32 lane = threadIdx.x % 32;

@@ -1,56 +1,29 @@
-//@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
-//@ local layout = loads.layout(dtype, vec)
+//@ local op, given, acc, indexed, layout = require("lib/kernel").of(_ENV, vec)
 //@ local parts = indexed and 1 or given.parts(layout, vec)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local over = unroll > 1 and rows == 1 and not shared and unroll // 2 or 0
-//@ local ahead = arch >= 90 and not counts
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "rows" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "rows" with
 // @{config}
 //
-// output[r] = @{formula}
+// output[r] = @{op.formula}
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
 // wherever that is. Start it with @{block} threads per block, on any number of blocks@{shared and ":" or "."}
 //@ if shared then
 // rows are shared by as many as there are for each.
 //@ end
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 GROUP = @{lanes};  // threads per row
-constexpr u32 GROUPS = BLOCK / GROUP;
-constexpr u32 ROWS = @{rows};  // rows that a group takes at a time
-constexpr u32 VEC = @{vec};  // elements per load
-constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
+//@ include "lib/head.cu"
+//@ include("lib/constants.cu", { names = "GROUP, GROUPS, ROWS, VEC, UNROLL", lanes = lanes, rows = rows, unroll = unroll })
 //@ if over > 0 then
 constexpr u32 OVER = @{over};  // loads in flight besides, where a row has no more than that left
 //@ end
-constexpr u32 LANES = @{parts};  // accumulators per thread
-
-constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+//@ include("lib/constants.cu", { names = "LANES, LOAD_BYTES", parts = parts })
 constexpr u64 TILE_BYTES = GROUP * UNROLL * LOAD_BYTES;
-//@ if ahead then
-constexpr u64 AHEAD_BYTES = 1 << 23;  // larger inputs are not prefetched
-//@ end
+//@ include("lib/constants.cu", { names = given.ahead and "AHEAD_BYTES = 1 << 23" or "" })
 
-static_assert(sizeof(element) == @{dtype.bytes}, "");
-static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
+//@ include("lib/asserts.cu", { that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0" } })
 
-// As model/launch.h has it. Here inner and step are 1.
-struct extents {
-    u64 count, outer, inner, outer_step, step;
-};
-
-static_assert(sizeof(extents) == 40, "");
-
+//@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
 // This thread's place in its group.
 __device__ __forceinline__ u32 member()
@@ -109,12 +82,7 @@ __device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn@{g
     for (u32 r = 0; r < ROWS; r++) a[r] = @{lanes > 1 and op.lanes("a[r]", lanes) or "a[r]"};
 //@ elseif lanes < 32 then
     // Further members are given values of the next group, and theirs are not looked at.
-//@     for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@         if step < lanes then
-#pragma unroll
-    for (u32 r = 0; r < ROWS; r++) a[r] = combine(a[r], @{acc.shuffle("a[r]", step)}@{given.argument});
-//@         end
-//@     end
+//@     include("lib/fold_lanes.cu", { lanes = lanes, value = "a[r]", over = "u32 r = 0; r < ROWS; r++" })
 //@ else
 #pragma unroll
     for (u32 r = 0; r < ROWS; r++) a[r] = reduce_warp(a[r]@{given.argument});
@@ -135,11 +103,7 @@ __device__ __forceinline__ void reduce_group(accumulator (&a)[ROWS], u32 turn@{g
 //@         if op.lanes then
             a[r] = @{op.lanes("a[r]", warps)};
 //@         end
-//@         for _, step in ipairs { 16, 8, 4, 2, 1 } do
-//@             if step < warps and not op.lanes then
-            a[r] = combine(a[r], @{acc.shuffle("a[r]", step)}@{given.argument});
-//@             end
-//@         end
+//@         include("lib/fold_lanes.cu", { lanes = op.lanes and 1 or warps, value = "a[r]" })
         }
     }
 //@     end
@@ -193,10 +157,7 @@ __device__ __forceinline__ void begin_row(progress &p, const element *input, u64
 }
 
 // Each thread returns its share of what was started with: tiles are dealt round-robin to the
-// splits.
-//@ if indexed then
-// The first element has the index `origin`.
-//@ end
+// splits.@{indexed and " The first element has the index `origin`." or ""}
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
                                                const share &mine@{origin}@{given.parameter})
@@ -204,10 +165,7 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
     const u64 stop = p.stop;
     u64 tile = p.tile;
     vector(&v)[UNROLL] = p.v;
-//@ include "lib/begin_parts.cu"
-//@ if not op.part then
-    accumulator edge = @{op.identity};
-//@ end
+//@ include("lib/begin_parts.cu", { edge = "accumulator edge" })
 //@ if vec > 1 then
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
     const u64 head = (u32)(p.body - p.begin) / sizeof(element);
@@ -217,27 +175,16 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
         if (mine.split > 0) break;
 //@     end
         const u64 at = i < head ? i : i + between;
-//@     if indexed then
-        edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
-//@     elseif op.part then
-        part[0] = @{op.part.take("part[0]", given.each("input + at"))};
-//@     else
-        edge = combine(edge, map(@{given.read("input + at")}@{given.argument})@{given.argument});
-//@     end
+//@     include "lib/take_edge.cu"
     }
 //@ end
 
     while (tile < stop) {
-//@     local vectors, many = "v", "UNROLL"
-//@     include "lib/take_some.cu"
-//@ if indexed then
-        load += UNROLL;
-//@ end
+//@     include("lib/take_some.cu", { vectors = "v", many = "UNROLL", counts = true })
 //@ if over > 0 then
         if (ends_over(tile, stop)) {
             tile += TILE_BYTES;
-//@     local vectors, many = "p.rest", "OVER"
-//@     include "lib/take_some.cu"
+//@     include("lib/take_some.cu", { vectors = "p.rest", many = "OVER" })
             break;
         }
 //@ end
@@ -309,7 +256,7 @@ __device__ __forceinline__ u64 sets_of(const extents &e)
     return (e.outer + SET - 1) / SET;
 }
 
-//@ if ahead then
+//@ if given.ahead then
 // Asks for each thread's first loads to be brought into L2, a line of 128 bytes at a time. That
 // reads nothing, so it is right even while the kernel before may still write. A thread asks for the
 // line that begins in its load, and a group's first one for the row's first line, too.
@@ -325,23 +272,15 @@ __device__ __forceinline__ void prefetch_rows(const element *input, const extent
             const u64 place = place_of(tile, i);
             const bool begins = i == 0 && member() == 0 && row_bytes >= 128;
             if (place >= stop || !(begins || place % 128 < LOAD_BYTES)) continue;
-            asm volatile("prefetch.global.L2 [%0];" : : "l"(place));
-//@     if given.inputs > 1 then
-            asm volatile("prefetch.global.L2 [%0];" : : "l"(place + second - (u64)input));
-//@     end
+//@     include("lib/prefetch_line.cu", { place = "place", first = "(u64)input" })
         }
     }
 }
 
 //@ end
-extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+//@ include("lib/entry.cu", { extents = "extents e" })
 {
-//@ local prefetch = ahead and { "e.count * e.outer", "prefetch_rows(input, e" }
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
-    @{line}
-//@ end
+//@ include("lib/begin.cu", { prefetch = given.ahead and { "e.count * e.outer", "prefetch_rows(input, e" }, count = "e.count" })
     // A block's threads go on together, those too that have no row left.
 //@ if vec > 1 then
     const u64 steps = (e.outer > 1 ? e.outer_step : 0) | e.count;

@@ -1,47 +1,24 @@
-//@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
-//@ local layout = loads.layout(dtype, vec)
-//@ op.narrow, op.word = nil, nil -- these would combine neighbours, which may be of several rows
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
 //@ if load == "evict_first" and arch < 80 then load = "no_allocate" end
-//@ local parts, two, each = vec, given.inputs > 1, vec // row
+//@ local two, each = given.inputs > 1, vec // row
 //@ local widest = math.max(result.bytes, second and second.bytes or 0)
 //@ local store = math.max(1, math.min(each, 16 // widest))
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "short" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "short" with
 // @{config}
 //
-// output[r] = @{formula}
+// output[r] = @{op.formula}
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
 // wherever that is. Start it with @{block} threads per block, on any number of blocks.
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
+//@ include "lib/head.cu"
 constexpr u32 ROW = @{row};  // elements of a row that is loaded as a whole
-constexpr u32 VEC = @{vec};  // elements per load
+//@ include("lib/constants.cu", { names = "VEC" })
 constexpr u32 EACH = VEC / ROW;  // rows per load
-constexpr u32 UNROLL = @{unroll};  // independent loads in flight per thread
-constexpr u32 STRIP = BLOCK * EACH;  // rows of a block's loads that lie side by side
-constexpr u32 SET = UNROLL * STRIP;  // rows that a block takes at a time
-constexpr u32 LANES = VEC;
-
-constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+//@ include("lib/constants.cu", { names = "UNROLL, STRIP = BLOCK * EACH, SET = UNROLL * STRIP, LANES = VEC, LOAD_BYTES", unroll = unroll })
 
 static_assert(sizeof(element) == @{dtype.bytes} && LOAD_BYTES <= 16 && VEC % ROW == 0, "");
 
-// As model/launch.h has it. Here inner and step are 1.
-struct extents {
-    u64 count, outer, inner, outer_step, step;
-};
-
-static_assert(sizeof(extents) == 40, "");
-
+//@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
@@ -60,17 +37,9 @@ __device__ __forceinline__ best take_element(best b, value x, u64 index)
     return before ? best{x, index} : b;
 }
 //@ else
-//@     include "lib/take.cu"
-__device__ __forceinline__ @{given.part} take_element(@{given.part} a, value x@{two and ", value y" or ""}@{given.parameter})
-{
-//@     if op.part then
-    return @{op.part.take("a", "x", "y")};
-//@     else
-    return combine(a, map(x@{two and ", y" or ""}@{given.argument})@{given.argument});
-//@     end
-}
+//@ include "lib/take.cu"
+//@ include("lib/take_element.cu", { place = "" })
 //@ end
-
 //@ local made, none = given.part, op.part and op.part.zero or op.identity
 //@ if indexed then made, none = "best", ("best{%s, ~0ull}"):format(op.last) end
 //@ local value, other_value -- the results
@@ -79,20 +48,11 @@ __device__ __forceinline__ @{given.part} take_element(@{given.part} a, value x@{
 //@ else
 //@     value, other_value = op.finalize("whole", "e.count")
 //@ end
-// Results that are written together.
-struct alignas(@{store * result.bytes}) stored {
-    @{result.c} value[@{store}];
-};
-//@ if second then
-
-struct alignas(@{store * second.bytes}) other_stored {
-    @{second.c} value[@{store}];
-};
-//@ end
+//@ include "lib/stored.cu"
 
 // Makes the results of the rows of a load.
 __device__ __forceinline__ void reduce_vector(const vector &v, const extents &e,
-                                              @{result.c} *output@{given.parameter})
+                                              @{given.output})
 {
 //@ for first = 0, each - 1, store do
 //@     if not resumes then
@@ -149,7 +109,7 @@ __device__ __forceinline__ void reduce_vector(const vector &v, const extents &e,
 // results are aligned.
 template <u32 N>
 __device__ __forceinline__ void reduce_vectors(const element *from, const extents &e,
-                                               @{result.c} *output@{given.parameter})
+                                               @{given.output})
 {
     // All loads before the first use.
     vector v[N];
@@ -161,7 +121,7 @@ __device__ __forceinline__ void reduce_vectors(const element *from, const extent
 
 // Makes the result of one row, wherever its elements are.
 __device__ __forceinline__ void reduce_row(const element *from, const extents &e,
-                                           @{result.c} *output@{given.parameter})
+                                           @{given.output})
 {
     @{made} a = @{none};
 //@ local x = vec > 1 and given.read("from + i")
@@ -189,14 +149,9 @@ __device__ __forceinline__ void reduce_row(const element *from, const extents &e
 //@ end
 }
 
-extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+//@ include("lib/entry.cu", { extents = "extents e" })
 {
-//@ local prefetch = false
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
-    @{line}
-//@ end
+//@ include("lib/begin.cu", { count = "e.count" })
     bool packed = e.count == ROW && (e.outer_step == ROW || e.outer == 1);
     packed = packed && (u64)input % LOAD_BYTES == 0;
     packed = packed && (u64)output % sizeof(stored) == 0;

@@ -1,20 +1,12 @@
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
 //@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
-//@ local layout, single = loads.layout(dtype, vec), loads.layout(dtype, 1)
-//@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
-//@ local parts = vec
-//@ local acc_bytes = acc.bytes
+//@ local single = loads.layout(dtype, 1)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
-//@ local ahead, side = arch >= 90 and not counts, strips
-//@ local made = "MADE"
-//@ local skew, skew_type = ", skew", ", const skews &skew"
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "skewed" with
+//@ local skew_type = ", const skews &skew"
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "skewed" with
 // @{config}
 //
-// output[o * inner + i] = @{formula}
+// output[o * inner + i] = @{op.formula}
 // for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
 // for n = count elements e, wherever that is. Start it with @{block} threads per block, on any
 // number of blocks@{shared and ":" or "."}
@@ -22,55 +14,28 @@
 // strips of @{(width - 1) * vec} columns are shared by as many as there are for each.
 //@ end
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 WIDTH = @{width};  // threads side by side, over neighbouring columns
-constexpr u32 DEPTH = BLOCK / WIDTH;  // threads along the reduced axis
-constexpr u32 VEC = @{vec};  // elements per load
-constexpr u32 STRIP = WIDTH * VEC;  // columns that loads bring of each row
+//@ include "lib/head.cu"
+//@ include("lib/constants.cu", { names = "WIDTH, DEPTH, VEC, STRIP", width = width })
 constexpr u32 MADE = STRIP - VEC;  // columns of a strip: these are among them in each row
-constexpr u32 UNROLL = @{unroll};  // elements of each column in flight per thread
-constexpr u32 LANES = VEC;  // accumulators per thread
+//@ include("lib/constants.cu", { names = "UNROLL, LANES = VEC", unroll = unroll })
 constexpr u32 SHARED = DEPTH * STRIP;
 //@ if strips > 1 then
 constexpr u32 STRIPS = @{strips};  // strips at once, of columns of one tile
 //@ end
 
-constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+//@ include("lib/constants.cu", { names = "LOAD_BYTES" })
 
-static_assert(sizeof(element) == @{dtype.bytes} && sizeof(accumulator) == @{acc_bytes}, "");
-static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0, "");
+//@ include("lib/asserts.cu", { accumulator = "== " .. acc.bytes, that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0" } })
 static_assert(DEPTH % VEC == 0, "the rows of a thread have one skew");
 static_assert(@{strips > 1 and "STRIPS * " or ""}SHARED * sizeof(accumulator) <= 49152, "");
 
-// As model/launch.h has it.
-struct extents {
-    u64 count, outer, inner, outer_step, step;
-};
-
-static_assert(sizeof(extents) == 40, "");
-
+//@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
 //@ include "lib/load_if.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
 //@ include "lib/splits.cu"
-// This thread's place among those side by side, and along the reduced axis.
-__device__ __forceinline__ u32 across()
-{
-    return threadIdx.x % WIDTH;
-}
-
-__device__ __forceinline__ u32 along()
-{
-    return threadIdx.x / WIDTH;
-}
-
+//@ include "lib/across.cu"
 // The skews of a strip: by how many elements its first column is behind a multiple of LOAD_BYTES.
 struct skews {
     u32 first, step;  // in row 0, and how many more in the next one
@@ -193,20 +158,12 @@ __device__ __forceinline__ void reduce_tile(accumulator (&a)[STRIPS][VEC], const
 
 //@ end
 // Combines this thread's share of its columns with a. Of the `count` rows of its window tiles are
-// dealt round-robin to the splits; a thread takes rows DEPTH apart.
-//@ if indexed then
-// The first of them has the index `origin`.
-//@ end
+// dealt round-robin to the splits; a thread takes rows DEPTH apart.@{indexed and " The first has the index `origin`." or ""}
 __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window &w, u64 count,
                                              u64 step, const share &mine@{origin}@{given.parameter})
 {
     constexpr u64 TILE = UNROLL * DEPTH;
-//@ if shared then
-    const u64 first = mine.split * TILE + along(), next = mine.splits * TILE;
-//@ else
-    constexpr u64 next = TILE;
-    const u64 first = along();
-//@ end
+//@ include "lib/begin_share.cu"
     const u64 stride = DEPTH * step;
     const element *at = w.from + first * step;
     const bool whole = w.end - w.begin == VEC;
@@ -220,43 +177,17 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window
         load_rows(v, at, stride, left, w, whole || between@{given.argument});
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++)
-            if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
-//@ if indexed then
-        load += UNROLL;
-//@ end
+            if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});@{indexed and "\n        load += UNROLL;" or ""}
     }
-//@ if indexed then
-    // Where no value went before the last one there is, it is the first load's. A thread that had
-    // none names an element behind all that there are, and so before none of them.
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++) {
-        const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
-        const u64 index = origin + first + tiles * next + i * DEPTH;
-        a[j] = combine(a[j], candidate(part[j].x, index)@{given.argument});
-    }
-//@ else
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], @{given.widen("part[j]")}@{given.argument});
-//@ end
+//@ include("lib/end_share.cu", { many = "UNROLL" })
 }
 
 // This thread's share of the columns of its window.
 __device__ __forceinline__ void reduce_window(accumulator (&a)[VEC], const window &w,
                                               const extents &e, const share &mine@{given.parameter})
 {
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = @{op.identity};
-//@ if indexed then
-    // A thread counts its loads in 32 bits: stretches, of whole tiles, keep it from running over.
-    constexpr u64 STRETCH = 1ull << 31;
-    for (u64 at = 0; at < e.count; at += STRETCH) {
-        const u64 left = e.count - at, count = left < STRETCH ? left : STRETCH;
-        const window there = {w.from + at * e.step, w.begin, w.end, w.packed};
-        reduce_share(a, there, count, e.step, mine, at@{given.argument});
-    }
-//@ else
-    reduce_share(a, w, e.count, e.step, mine@{given.argument});
-//@ end
+//@ local there = "const window there = {w.from + at * e.step, w.begin, w.end, w.packed};\n        "
+//@ include("lib/take_stretches.cu", { part = there .. "reduce_share(a, there, count, e.step, mine", all = "reduce_share(a, w, e.count, e.step, mine" })
 }
 
 // The combination of all rows' values of that column of the strip, in the order of the rows of
@@ -290,19 +221,14 @@ __device__ __forceinline__ window window_at(const element *from, u64 first, u32 
 }
 
 //@ end
-//@ include "lib/finish_strip.cu"
+//@ include("lib/finish_strip.cu", { skew = ", skew", skew_type = skew_type })
 //@ if strips == 1 then
-//@     include "lib/strips.cu"
+//@     include("lib/strips.cu", { made = "MADE" })
 //@ end
-//@ include "lib/prefetch_strip.cu"
-extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+//@ include("lib/prefetch_strip.cu", { made = "MADE", side = strips })
+//@ include("lib/entry.cu", { extents = "extents e" })
 {
-//@ local prefetch = ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
-    @{line}
-//@ end
+//@ include("lib/begin.cu", { prefetch = given.ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }, count = "e.count" })
     __shared__ alignas(16) accumulator shared[@{strips > 1 and "STRIPS * " or ""}SHARED];
 //@ if strips > 1 then
     constexpr u32 SET = STRIPS * MADE;  // columns that a block makes at a time

@@ -1,59 +1,29 @@
-//@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
 //@ local vec = 16 // dtype.bytes
-//@ local layout = loads.layout(dtype, vec)
-//@ op.narrow, op.word = nil, nil -- elements are taken one by one
-//@ local parts, two = vec, given.inputs > 1
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
+//@ local two = given.inputs > 1
 //@ given.paired = false
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "staged" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "staged" with
 // @{config}
 //
-// output[r] = @{formula}
+// output[r] = @{op.formula}
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
 // wherever that is. Start it with @{block} threads per block, on any number of blocks.
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 ROWS = @{rows};  // rows per thread
-constexpr u32 SET = BLOCK * ROWS;  // rows that a block takes at a time
+//@ include "lib/head.cu"
+//@ include("lib/constants.cu", { names = "ROWS, SET = BLOCK * ROWS", rows = rows })
 constexpr u32 ROOM = SET * @{room};  // bytes that they may have, to be staged
-constexpr u32 VEC = @{vec};  // elements per load
-constexpr u32 LANES = VEC;
+//@ include("lib/constants.cu", { names = "VEC, LANES = VEC" })
 constexpr u32 LOAD_BYTES = 16;
 constexpr u32 UNROLL = (ROOM / LOAD_BYTES + BLOCK - 1) / BLOCK;  // loads in flight per thread
 
 static_assert(sizeof(element) == @{dtype.bytes} && VEC * sizeof(element) == LOAD_BYTES, "");
 
-// As model/launch.h has it. Here inner and step are 1.
-struct extents {
-    u64 count, outer, inner, outer_step, step;
-};
-
-static_assert(sizeof(extents) == 40, "");
-
+//@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
-__device__ __forceinline__ @{given.part} take_element(@{given.part} a, value x@{two and ", value y" or ""}, u64 index@{given.parameter})
-{
-//@ if indexed then
-    return combine(a, candidate(x, index)@{given.argument});
-//@ elseif op.part then
-    return @{op.part.take("a", "x", "y")};
-//@ else
-    return combine(a, map(x@{two and ", y" or ""}@{given.argument})@{given.argument});
-//@ end
-}
-
+//@ include("lib/take_element.cu", { place = ", u64 index" })
 // Brings elements [from, to) of the input into shared memory, as far behind its begin as the first
 // is behind a multiple of LOAD_BYTES. Loads that reach out of [low, high), the rows of all blocks,
 // are made element by element. All threads of the block call it.
@@ -82,14 +52,9 @@ __device__ __forceinline__ void stage(char *shared, const element *from, const e
     }
 }
 
-extern "C" __global__ void __launch_bounds__(@{block})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+//@ include("lib/entry.cu", { extents = "extents e" })
 {
-//@ local prefetch = false
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
-    @{line}
-//@ end
+//@ include("lib/begin.cu", { count = "e.count" })
     __shared__ alignas(16) char shared[ROOM + LOAD_BYTES];
 //@ if two then
     __shared__ alignas(16) char other_shared[ROOM + LOAD_BYTES];

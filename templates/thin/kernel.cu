@@ -1,67 +1,30 @@
-//@ local loads = require "lib/load"
-//@ local name, formula, indexed = op.name, op.formula, op.indexed or false
-//@ local given = require("lib/operands").of(_ENV)
-//@ local op = given.made
-//@ local acc = op.acc
-//@ local layout = loads.layout(dtype, vec)
-//@ op.narrow, op.word = nil, nil -- these would combine neighbours, which are of several columns
-//@ local parts, two = vec, given.inputs > 1
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
+//@ local two = given.inputs > 1
 //@ -- As many blocks as a multiprocessor of 2048 threads has, where registers are enough.
 //@ local words = math.max(1, vec * dtype.bytes // 4) * given.inputs * strips * unroll
 //@ local full = (arch == 80 or arch >= 90 and arch < 120) and acc.bytes * vec * strips <= 32
 //@     and words <= 8
-//@ local bounds = full and ("%d, %d"):format(block, 2048 // block) or block
 //@ local store = math.max(1, math.min(vec, 16 // math.max(result.bytes, second and second.bytes or 0)))
-// redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "thin" with
+// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "thin" with
 // @{config}
 //
-// output[o * inner + i] = @{formula}
+// output[o * inner + i] = @{op.formula}
 // for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
 // for n = count elements e, wherever that is. Start it with @{block} threads per block, on any
 // number of blocks.
 
-//@ include "lib/types.cu"
-typedef @{dtype.c} element;  // in memory
-typedef @{dtype.value} value;  // in registers
-typedef @{acc.c} accumulator;
-
-//@ include "lib/given.cu"
-constexpr u32 BLOCK = @{block};  // threads per block
-constexpr u32 VEC = @{vec};  // columns per load
-constexpr u32 STRIPS = @{strips};  // strips at once
-constexpr u32 UNROLL = @{unroll};  // elements of each column in flight per thread
-constexpr u32 STRIP = BLOCK * VEC;  // columns
-constexpr u32 SET = STRIPS * STRIP;  // columns that a block takes at a time
-constexpr u32 LANES = VEC;
-
-constexpr u64 LOAD_BYTES = VEC * @{dtype.bytes};
+//@ include "lib/head.cu"
+//@ include("lib/constants.cu", { names = "VEC, STRIPS, UNROLL, STRIP = BLOCK * VEC, SET, LANES = VEC, LOAD_BYTES", strips = strips, unroll = unroll })
 
 static_assert(sizeof(element) == @{dtype.bytes} && LOAD_BYTES <= 16, "");
 
-// As model/launch.h has it.
-struct extents {
-    u64 count, outer, inner, outer_step, step;
-};
-
-static_assert(sizeof(extents) == 40, "");
-
+//@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
 //@ include "lib/load_if.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
-// Combines a column's value with the element of that index.
-__device__ __forceinline__ @{given.part} take_element(@{given.part} a, value x@{two and ", value y" or ""}, u64 index@{given.parameter})
-{
-//@ if indexed then
-    return combine(a, candidate(x, index)@{given.argument});
-//@ elseif op.part then
-    return @{op.part.take("a", "x", "y")};
-//@ else
-    return combine(a, map(x@{two and ", y" or ""}@{given.argument})@{given.argument});
-//@ end
-}
-
+//@ include("lib/take_element.cu", { place = ", u64 index" })
 __device__ __forceinline__ void take_vector(@{given.part} (&a)[VEC], const vector &v, u64 index@{given.parameter})
 {
 //@ for j = 0, vec - 1 do
@@ -72,22 +35,13 @@ __device__ __forceinline__ void take_vector(@{given.part} (&a)[VEC], const vecto
 //@ end
 }
 
-// Results that are written together.
-struct alignas(@{store * result.bytes}) stored {
-    @{result.c} value[@{store}];
-};
-//@ if second then
-
-struct alignas(@{store * second.bytes}) other_stored {
-    @{second.c} value[@{store}];
-};
-//@ end
+//@ include "lib/stored.cu"
 
 // Makes the results of VEC neighbouring columns of each of N strips. Loads and results are aligned.
 //@ local none = op.part and op.part.zero or op.identity
 template <u32 N>
 __device__ __forceinline__ void reduce_vectors(const element *from, const extents &e,
-                                               @{result.c} *output@{given.parameter})
+                                               @{given.output})
 {
     @{given.part} a[N][VEC];
 #pragma unroll
@@ -137,7 +91,7 @@ __device__ __forceinline__ void reduce_vectors(const element *from, const extent
 
 // Makes the result of one column.
 __device__ __forceinline__ void reduce_column(const element *from, const extents &e,
-                                              @{result.c} *output@{given.parameter})
+                                              @{given.output})
 {
     @{given.part} a = @{none};
 //@ local x = vec > 1 and given.read("from")
@@ -158,17 +112,10 @@ __device__ __forceinline__ void reduce_column(const element *from, const extents
     @{given.write("*output", given.widen("a"), "e.count")}
 }
 
-extern "C" __global__ void __launch_bounds__(@{bounds})
-redtune_reduce(const element *input, extents e, @{result.c} *output, void *scratch, u32 overlaps@{given.kernel})
+//@ include("lib/entry.cu", { extents = "extents e", least = full and 2048 // block })
 {
-//@ local prefetch = false
-//@ include "lib/begin_overlap.cu"
-//@ for _, line in ipairs(given.begin("input", "e.count", "output")) do
-    @{line}
-//@ end
-    // Steps that are not used, of one outer or of one element, keep nothing from being aligned.
-    const u64 steps = (e.outer > 1 ? e.outer_step : 0) | (e.count > 1 ? e.step : 0);
-    const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
+//@ include("lib/begin.cu", { count = "e.count" })
+//@ include "lib/aligned.cu"
     const u64 sets = e.inner / SET + (e.inner % SET > 0);
     for (u64 set = blockIdx.x; set < e.outer * sets; set += gridDim.x) {
         const u64 o = e.outer > 1 ? set / sets : 0, first = (set - o * sets) * SET;

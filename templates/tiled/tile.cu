@@ -1,4 +1,5 @@
-//@ -- How a warp loads and marks a tile, where places are numbers of 32 bits that count from its first vector on.
+//@ -- How a warp loads and marks a tile, where places are numbers of 32 bits that count from its
+//@ -- first vector on.
 //@ takes given
 // Places count elements from the address `origin`, where a vector begins. The table has those from low up to high.
 struct extent {

@@ -1,7 +1,8 @@
-//@ -- A warp's share of many short segments, a tile of their elements at a time, whatever the lengths.
-//@ takes op, acc, given, indexed, result, dtype, layout, vec
+//@ -- A warp's share of many short segments, a tile of their elements at a time, whatever the
+//@ -- lengths.
+//@ takes op, acc, given, indexed, dtype, layout, vec
 //@ local place = "u32"
-//@ include "ragged/tile.cu"
+//@ include "lib/segments/tile.cu"
 //@ include "tiled/tile.cu"
 constexpr u32 END = BATCH;  // no segment of the share
 constexpr u32 PLACES = 1u << 30;  // elements that a warp's segments have fewer of, for places in 32 bits
@@ -22,7 +23,7 @@ __device__ __noinline__ u32 next_long(const tile_memory &mem, u32 from)
 }
 
 // A warp's segment i, which is long for it, unless it is a giant.
-__device__ __noinline__ void reduce_long(const element *input, segments s, u64 i, @{result.c} *output@{given.parameter})
+__device__ __noinline__ void reduce_long(const element *input, segments s, u64 i, @{given.output})
 {
     const segment large = segment_of(s, i);
     if (is_giant(s, i, large.offset, large.count)) return;
@@ -33,7 +34,7 @@ __device__ __noinline__ void reduce_long(const element *input, segments s, u64 i
 
 // A warp's segments from base on, and where there are too few blocks, others': a lane each, wherever they are, and those that
 // are long for that one after the other.
-__device__ __noinline__ void reduce_each(const element *input, segments s, u64 base, @{result.c} *output@{given.parameter})
+__device__ __noinline__ void reduce_each(const element *input, segments s, u64 base, @{given.output})
 {
     const u64 step = (u64)(gridDim.x - duties_of(s.count).helpers) * SHARE;
 #pragma unroll 1
@@ -54,7 +55,7 @@ __device__ __noinline__ void reduce_each(const element *input, segments s, u64 b
 }
 
 // The long ones of a warp's segments from base on, whose places mem.at has.
-__device__ __noinline__ void reduce_longs(const tile_memory &mem, const element *input, segments s, u64 base, @{result.c} *output@{given.parameter})
+__device__ __noinline__ void reduce_longs(const tile_memory &mem, const element *input, segments s, u64 base, @{given.output})
 {
 #pragma unroll 1
     for (u32 r = next_long(mem, 0); r < END; r = next_long(mem, r + 1)) reduce_long(input, s, base + r, output@{given.argument});
@@ -63,7 +64,7 @@ __device__ __noinline__ void reduce_longs(const tile_memory &mem, const element 
 // A warp's segments from base on, in a table of neighbours. Returns false, and has written nothing, where offsets decrease,
 // or where the segments span PLACES elements or more.
 __device__ __forceinline__ bool reduce_tiles(tile_memory &mem, const element *input, const segments &s, u64 base,
-                                             @{result.c} *output@{given.parameter})
+                                             @{given.output})
 {
     const u32 lane = threadIdx.x % 32;
     const u64 left = s.count - base;

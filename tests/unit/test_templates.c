@@ -195,8 +195,10 @@ static void pieces_have_what_they_take(void) {
          "x2\n"},
         {"//@ local a = 1\n//@ include('mine/piece.cu', {a = 2})\n", "//@ takes a\nx@{a}\n",
          "x2\n"},
-        {"//@ include 'mine/piece.cu'\n", "//@ takes a?\nx@{tostring(a)} @{math.max(1, 2)}\n",
-         "xnil 2\n"},
+        {"//@ local a = 1\n//@ include 'mine/piece.cu'\n",
+         "//@ takes a?\nx@{tostring(a)} @{math.max(1, 2)}\n", "xnil 2\n"},
+        {"//@ include('mine/piece.cu', {a = false})\n", "//@ takes a?\nx@{tostring(a)}\n",
+         "xfalse\n"},
         {"//@ local a = 1\n//@ include 'mine/piece.cu'\n", "\n@{a}\n",
          "mine/piece.cu:2: undefined name 'a': this piece does not take it from "
          "mine/kernel.cu:2"},

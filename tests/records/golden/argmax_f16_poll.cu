@@ -20,7 +20,6 @@ constexpr u32 VEC = 8;  // elements per load
 constexpr u32 UNROLL = 2;  // independent loads in flight per thread
 constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
 constexpr u32 LANES = 8;  // accumulators per thread
-
 constexpr u64 LOAD_BYTES = VEC * 2;
 constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
 

@@ -17,17 +17,16 @@ typedef float accumulator;
 constexpr u32 BLOCK = 256;  // threads per block
 constexpr u32 WIDTH = 4;  // threads side by side, over neighbouring columns
 constexpr u32 DEPTH = BLOCK / WIDTH;  // threads along the reduced axis
-constexpr u32 VEC = 4;  // columns per thread
-constexpr u32 STRIP = WIDTH * VEC;  // columns that a block takes at a time
-constexpr u32 UNROLL = 8;  // elements of each column in flight per thread
+constexpr u32 VEC = 4;  // elements per load
+constexpr u32 STRIP = WIDTH * VEC;  // results whose elements the loads of a block side by side bring
+constexpr u32 UNROLL = 8;  // independent loads in flight per thread
 constexpr u32 LANES = VEC;  // accumulators per thread
-
 constexpr u64 LOAD_BYTES = VEC * 4;
 
 static_assert(sizeof(element) == 4 && sizeof(accumulator) == 4, "");
 static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0, "");
 
-// As model/launch.h has it.
+// As model/launch.h has it. Of rows inner and step are 1.
 struct extents {
     u64 count, outer, inner, outer_step, step;
 };
@@ -282,8 +281,8 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 
 // The threads' values meet in shared memory: of each column ROWS values, after those of a warp are
 // combined.
-constexpr u32 ROWS = WIDTH < 32 ? BLOCK / 32 : DEPTH;
-constexpr u32 SHARED = ROWS * STRIP > BLOCK ? ROWS * STRIP : BLOCK;
+constexpr u32 ROWS = WIDTH < 32 ? BLOCK / 32 : DEPTH;  // results that a thread, a group or a block takes at once or one after the other
+constexpr u32 SHARED = ROWS * STRIP > BLOCK ? ROWS * STRIP : BLOCK;  // values of a block in shared memory
 
 static_assert(SHARED * sizeof(accumulator) <= 49152, "");
 

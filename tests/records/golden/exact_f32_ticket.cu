@@ -48,7 +48,6 @@ constexpr u32 VEC = 4;  // elements per load
 constexpr u32 UNROLL = 4;  // independent loads in flight per thread
 constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
 constexpr u32 LANES = 1;  // accumulators per thread
-
 constexpr u64 LOAD_BYTES = VEC * 4;
 constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
 
@@ -405,9 +404,9 @@ __device__ __forceinline__ accumulator reduce_block(accumulator a)
     __syncthreads();
     if (warp == 0) {
         a = lane < 8 ? warp_value[lane] : no_sum();
-        a = combine(a, shuffled_down(a, 4));
-        a = combine(a, shuffled_down(a, 2));
-        a = combine(a, shuffled_down(a, 1));
+    a = combine(a, shuffled_down(a, 4));
+    a = combine(a, shuffled_down(a, 2));
+    a = combine(a, shuffled_down(a, 1));
     }
     return a;
 }

@@ -20,7 +20,7 @@ typedef float accumulator;
 
 constexpr u32 BLOCK = 128;  // threads per block
 constexpr u32 WARPS = BLOCK / 32;
-constexpr u32 GROUP = 32;  // threads per segment
+constexpr u32 GROUP = 32;  // threads of a group, which take a result
 constexpr u32 GROUPS = BLOCK / GROUP;
 constexpr u32 EACH = 1;  // segments that a group takes at once
 constexpr u32 SHARE = GROUPS * EACH;  // segments of a block
@@ -158,8 +158,8 @@ __device__ __forceinline__ accumulator reduce_block(accumulator a)
     __syncthreads();
     if (warp == 0) {
         a = lane < 4 ? warp_value[lane] : 0.0f;
-        a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
-        a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
     }
     return a;
 }

@@ -15,23 +15,22 @@ typedef float value;  // in registers
 typedef float accumulator;
 
 constexpr u32 BLOCK = 256;  // threads per block
-constexpr u32 GROUP = 128;  // threads per row
+constexpr u32 GROUP = 128;  // threads of a group, which take a result
 constexpr u32 GROUPS = BLOCK / GROUP;
 constexpr u32 WARPS = 4;  // of a group: each takes chunks of its own
 constexpr u32 LANES = 32;  // that share a chunk
 constexpr u32 VEC = 4;  // elements per load
 constexpr u32 UNROLL = 8;  // independent loads in flight per thread
-constexpr u32 ROWS = 1;  // that a group takes at once, if a step brings a row
-constexpr u32 BITS = 3;  // 2^BITS loads of a chunk are a thread's
+constexpr u32 ROWS = 1;  // results that a thread, a group or a block takes at once or one after the other
+constexpr u32 BITS = 3;  // 2^BITS loads or vectors of a chunk are a thread's
 constexpr u32 LEVELS = 48;  // of the tree above chunks
-
 constexpr u64 LOAD_BYTES = 16;
-constexpr u64 CHUNK_BYTES = 256 * LOAD_BYTES;
+constexpr u64 CHUNK_BYTES = 256 * LOAD_BYTES;  // of the fixed order
 
 static_assert(sizeof(element) == 4, "");
 static_assert(BLOCK % 32 == 0 && BLOCK % GROUP == 0 && UNROLL <= 1u << BITS, "");
 
-// As model/launch.h has it. Here inner and step are 1.
+// As model/launch.h has it. Of rows inner and step are 1.
 struct extents {
     u64 count, outer, inner, outer_step, step;
 };
@@ -156,13 +155,13 @@ __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, 
             part[i] = at[i] < end ? edge : 0.0f;
             if (at[i] + LOAD_BYTES <= end) part[i] = fold_vector(v[i]);
         }
-        part[0] = combine(part[0], part[1]);
-        part[2] = combine(part[2], part[3]);
-        part[4] = combine(part[4], part[5]);
-        part[6] = combine(part[6], part[7]);
-        part[0] = combine(part[0], part[2]);
-        part[4] = combine(part[4], part[6]);
-        part[0] = combine(part[0], part[4]);
+    part[0] = combine(part[0], part[1]);
+    part[2] = combine(part[2], part[3]);
+    part[4] = combine(part[4], part[5]);
+    part[6] = combine(part[6], part[7]);
+    part[0] = combine(part[0], part[2]);
+    part[4] = combine(part[4], part[6]);
+    part[0] = combine(part[0], part[4]);
         a = part[0];
 #pragma unroll
         for (u32 k = 0; k <= BITS; k++) {
@@ -222,8 +221,8 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn)
     __syncthreads();
     if (warp % WARPS == 0) {
         a = lane < WARPS ? warp_value[turn][warp + lane] : 0.0f;
-        a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
-        a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
+    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
     }
     return a;
 }

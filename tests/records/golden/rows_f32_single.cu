@@ -13,20 +13,19 @@ typedef float value;  // in registers
 typedef float accumulator;
 
 constexpr u32 BLOCK = 128;  // threads per block
-constexpr u32 GROUP = 4;  // threads per row
+constexpr u32 GROUP = 4;  // threads of a group, which take a result
 constexpr u32 GROUPS = BLOCK / GROUP;
-constexpr u32 ROWS = 4;  // rows that a group takes at a time
+constexpr u32 ROWS = 4;  // results that a thread, a group or a block takes at once or one after the other
 constexpr u32 VEC = 4;  // elements per load
 constexpr u32 UNROLL = 1;  // independent loads in flight per thread
 constexpr u32 LANES = 4;  // accumulators per thread
-
 constexpr u64 LOAD_BYTES = VEC * 4;
 constexpr u64 TILE_BYTES = GROUP * UNROLL * LOAD_BYTES;
 
 static_assert(sizeof(element) == 4, "");
 static_assert(LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0, "");
 
-// As model/launch.h has it. Here inner and step are 1.
+// As model/launch.h has it. Of rows inner and step are 1.
 struct extents {
     u64 count, outer, inner, outer_step, step;
 };

@@ -16,7 +16,6 @@ constexpr u32 VEC = 4;  // elements per load
 constexpr u32 UNROLL = 4;  // independent loads in flight per thread
 constexpr u32 STEP = BLOCK * UNROLL;  // loads that a block makes at a time: a tile
 constexpr u32 LANES = 4;  // accumulators per thread
-
 constexpr u64 LOAD_BYTES = VEC * 4;
 constexpr u64 TILE_BYTES = STEP * LOAD_BYTES;
 

@@ -1,6 +1,6 @@
-//@ -- A tile of elements that lie side by side, with segments of any lengths: lanes of a warp take equal shares of it,
-//@ -- find where segments end in it by marks, and a scan brings together what shares have of one segment. `place` is the type
-//@ -- of where segments begin.
+//@ -- A tile of elements that lie side by side, with segments of any lengths: lanes of a warp take
+//@ -- equal shares of it, find where segments end in it by marks, and a scan brings together what
+//@ -- shares have of one segment. `place` is the type of where segments begin.
 //@ takes op, acc, given, indexed, dtype, layout, vec, place
 //@ local mark_words, per_mark = math.max(1, vec // 4), math.min(4, vec)
 //@ local mark_c = ({ "unsigned char", "unsigned short", nil, "u32" })[per_mark]

@@ -1,18 +1,14 @@
-//@ -- A thread's share of elements that lie side by side: of a run, which `fewest` threads take at least.
-//@ -- `apart`: there are runs that are APART. `two_tiles`: some are taken by TWO_TILES.
-//@ takes op, acc, given, indexed, result, second, dtype, layout, loads, load, vec, parts, block
-//@ takes apart, fewest, tail, two_tiles
+//@ -- A thread's share of elements that lie side by side: of a run, which `fewest` threads take at
+//@ -- least. `apart`: there are runs that are APART. `two_tiles`: some are taken by TWO_TILES.
+//@ takes op, acc, given, indexed, result, second, dtype, layout, load, vec, parts, block, apart
+//@ takes fewest, order, two_tiles
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
 //@ include "lib/reduce_warp.cu"
-//@ include "lib/reduce_block.cu"
-__device__ __forceinline__ void finish(@{result.c} *output, u64 segment, accumulator a, u64 count@{given.parameter})
-{
-    @{given.write("output[segment]", "a", "count")}
-}
-
+//@ include("lib/reduce_block.cu", { tail = "shuffle" })
+//@ include "lib/segments/finish.cu"
 // Loads of `count` elements side by side, by `wide` lanes: aligned ones, from body up to `stop` bytes behind it. A lane
 // has N of them in flight, a tile's. SIZE holds the bytes of any run that is taken so. APART: lanes of a warp have runs of
 // their own, so that most of them end at different loads.
@@ -65,10 +61,7 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
     const auto place_of = [&](SIZE tile, u32 i) { return r.place_of(tile, i); };
     SIZE tile = 0;
 
-//@ include "lib/begin_parts.cu"
-//@ if not op.part then
-    accumulator edge = @{op.identity};
-//@ end
+//@ include("lib/begin_parts.cu", { edge = "accumulator edge" })
     // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
     const u32 head = (u32)(r.body - r.begin) / (u32)sizeof(element);
 //@ if vec > 1 then
@@ -81,13 +74,7 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
     for (SIZE i = rank; i < count - between; i += wide) {
 //@     end
         const SIZE at = i < head ? i : i + between;
-//@     if indexed then
-        edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
-//@     elseif op.part then
-        part[0] = @{op.part.take("part[0]", "load_element(input + at)")};
-//@     else
-        edge = combine(edge, map(load_element(input + at)@{given.argument})@{given.argument});
-//@     end
+//@     include "lib/take_edge.cu"
     }
 //@ end
 
@@ -95,13 +82,9 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
     if (TWO_TILES) {
         vector next[UNROLL];
         const auto take_whole = [&](const vector (&v)[UNROLL]) {
-//@     local many, vectors = "UNROLL", "v"
             const auto bytes_of = [](SIZE, SIZE) { return 0; };
             const auto is_there = [](u32, u32) { return true; };
-//@     include "lib/take_some.cu"
-//@     if indexed then
-            load += UNROLL;
-//@     end
+//@     include("lib/take_some.cu", { vectors = "v", many = "UNROLL", counts = true })
             tile += TILE_BYTES;
         };
 #pragma unroll 1
@@ -116,13 +99,9 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
     while (tile < stop) {
 //@ if apart then
         if (APART) {
-//@     local many, vectors = "UNROLL", "v"
         const auto bytes_of = [&](SIZE, SIZE behind) { return behind; };
         const auto is_there = [&](u32 i, SIZE) { return place_of(tile, i) < stop; };
-//@     include "lib/take_some.cu"
-//@     if indexed then
-        load += UNROLL;
-//@     end
+//@     include("lib/take_some.cu", { vectors = "v", many = "UNROLL", counts = true })
         } else {
 //@ end
 //@ include "lib/take_tile.cu"

@@ -1,5 +1,8 @@
-//@ -- What is the same whichever way a warp goes over segments that lie one after the other. `full`: most batches have BATCH segments, and a path without min().
-//@ takes dtype, layout, single, loads, vec, full
+//@ -- What is the same whichever way a warp goes over segments that lie one after the other.
+//@ -- `full`: most batches have BATCH segments, and a path without min().
+//@ takes dtype, layout, vec, full
+//@ local loads = require "lib/load"
+//@ local single = loads.layout(dtype, 1)
 constexpr u32 BATCH = 128;  // segments that a warp knows at a time
 constexpr u32 EACH = BATCH / 32;  // that a lane knows
 

@@ -1,7 +1,7 @@
-//@ -- Giants: segments that are too long for those that have them, a block or, in the family "tiled", a warp.
-//@ -- One has more than `long` elements, and more than `times` average segments. Threads that help look for them at
-//@ -- `looks` places at once.
-//@ takes op, acc, given, indexed, result, scratch, help_loads, long, looks, times, two_tiles
+//@ -- Giants: segments that are too long for those that have them, a block or, in the family
+//@ -- "tiled", a warp. One has more than `long` elements, and more than `times` average segments.
+//@ -- Threads that help look for them at `looks` places at once.
+//@ takes op, acc, given, indexed, scratch, help_loads, long, looks, times, two_tiles
 // A launch has more blocks than take segments of their own: helpers. Where the offsets of a table are those of
 // neighbours, the elements from the first offset up to the last are dealt to these in equal ranges, and each
 // takes what giants have of its range: a warp of it a small share, the block a large one. It finds them by a search
@@ -193,7 +193,7 @@ __device__ __forceinline__ bool leave_part(const share &its, accumulator a, void
 
 // A warp whose lane 0 has what a share was combined to: leaves that, and writes the result of a giant that is complete
 // so. Nobody else waits for it.
-__device__ __noinline__ void leave_share(const share &its, accumulator a, void *scratch, @{result.c} *output@{given.parameter})
+__device__ __noinline__ void leave_share(const share &its, accumulator a, void *scratch, @{given.output})
 {
     const u32 lane = threadIdx.x % 32;
     if (its.first != its.last) {
@@ -315,7 +315,7 @@ __device__ __forceinline__ void look(help_memory &mem, const segments &s, u64 ba
 // A warp of a block that helps: takes the shares of giants among `wide` segments from `first` on, but large ones, which it
 // leaves to the block.
 __device__ __forceinline__ void take_shares(help_memory &mem, const element *input, const segments &s, u64 first, u32 wide, u64 last,
-                                            void *scratch, @{result.c} *output@{given.parameter})
+                                            void *scratch, @{given.output})
 {
     const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     {
@@ -344,7 +344,7 @@ __device__ __forceinline__ void take_shares(help_memory &mem, const element *inp
 }
 
 // All threads of a block that helps: its shares of the giants in its range.
-__device__ __noinline__ void help(help_memory &mem, const element *input, segments s, void *scratch, @{result.c} *output@{given.parameter})
+__device__ __noinline__ void help(help_memory &mem, const element *input, segments s, void *scratch, @{given.output})
 {
     if (!begin_help(mem, s)) return;
     const u32 warp = threadIdx.x / 32;

@@ -1,0 +1,15 @@
+//@ -- Combines the variable `value`, or a, with those of other lanes of the warp: of `lanes` lanes
+//@ -- side by side, or, where that is given, of each of the lanes `least` apart. The nearest ones
+//@ -- come last, or, by `neighbours`, first. `over` are loops' bounds, of many such variables;
+//@ -- `when` is a condition, in which %d stands for how far the other lane is.
+//@ takes acc, given, lanes, least?, neighbours?, over?, value?, when?
+//@ local a = value or "a"
+//@ for _, step in ipairs(neighbours and { 1, 2, 4, 8, 16 } or { 16, 8, 4, 2, 1 }) do
+//@     if step < lanes and step >= (least or 1) then
+//@         local guard = when and ("if (%s) "):format(when:format(step)) or over and ("for (%s) "):format(over) or ""
+//@         if over then
+#pragma unroll
+//@         end
+    @{guard}@{a} = combine(@{a}, @{acc.shuffle(a, step)}@{given.argument});
+//@     end
+//@ end

@@ -1,0 +1,7 @@
+//@ -- Asks for the line at the address `place` to be brought into L2, and for that of a second
+//@ -- input: `first` is the address that `second` is for. `each` stands before each.
+//@ takes given, each?, first, place
+        @{each or ""}asm volatile("prefetch.global.L2 [%0];" : : "l"(@{place}));
+//@ if given.inputs > 1 then
+        @{each or ""}asm volatile("prefetch.global.L2 [%0];" : : "l"(@{place} + second - @{first}));
+//@ end
