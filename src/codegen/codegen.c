@@ -44,6 +44,12 @@ static void read_param(lua_State *state, rdt_param *param) {
     lua_settop(state, table);
 }
 
+/* The registry, and the family that is loaded next. */
+typedef struct registry_call {
+    rdt_codegen *codegen;
+    int count, at;
+} registry_call;
+
 /* Loads a family behind those loaded already, and leaves the stack as it is. */
 static void load_family(lua_State *state, rdt_codegen *codegen, const char *name) {
     const int top = lua_gettop(state);
@@ -79,8 +85,9 @@ static void load_family(lua_State *state, rdt_codegen *codegen, const char *name
     lua_settop(state, top);
 }
 
-static int load_families(lua_State *state) {
-    rdt_codegen *codegen = lua_touserdata(state, 1);
+/* Puts the families' names into the registry of Lua, and counts them. */
+static int load_registry(lua_State *state) {
+    registry_call *call = lua_touserdata(state, 1);
     rdt_lua_require(state, "ops");
     rdt_lua_require(state, "dtypes");
     rdt_lua_require(state, "registry");
@@ -89,13 +96,35 @@ static int load_families(lua_State *state) {
     lua_Integer count = luaL_len(state, -1);
     if (count < 1 || count > RDT_FAMILY_MAX)
         luaL_error(state, "registry.lua must name 1 to %d families", RDT_FAMILY_MAX);
-    for (int i = 1; i <= count; i++) {
-        lua_geti(state, -1, i);
-        load_family(state, codegen, luaL_checkstring(state, -1));
-        lua_pop(state, 1);
-    }
-    codegen->spaces = (rdt_spaces){codegen->space, (int)count};
+    call->count = (int)count;
     return 0;
+}
+
+static int load_registered(lua_State *state) {
+    const registry_call *call = lua_touserdata(state, 1);
+    rdt_lua_require(state, "registry");
+    lua_geti(state, -1, call->at);
+    load_family(state, call->codegen, luaL_checkstring(state, -1));
+    return 0;
+}
+
+/* In a folder of the user's a family that does not load is left out, unless none is left. */
+static redtune_status load_families(rdt_codegen *codegen, redtune_error *err) {
+    static const char what[] = "load the templates";
+    registry_call call = {.codegen = codegen};
+    redtune_error why;
+    redtune_status status = rdt_lua_call(&codegen->lua, what, load_registry, &call, err);
+    for (call.at = 1; !status && call.at <= call.count; call.at++) {
+        status = rdt_lua_call(&codegen->lua, what, load_registered, &call, &why);
+        const bool may_miss = status == REDTUNE_TEMPLATE && codegen->lua.source.folder;
+        if (may_miss && (codegen->family_count || call.at < call.count)) {
+            rdt_text_copy(codegen->left_out, sizeof codegen->left_out, why.message);
+            status = REDTUNE_OK;
+        }
+        if (status && err) *err = why;
+    }
+    codegen->spaces = (rdt_spaces){codegen->space, codegen->family_count};
+    return status;
 }
 
 /* A family that is loaded by its name. */
@@ -114,8 +143,7 @@ redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err) {
     rdt_codegen *codegen = calloc(1, sizeof *codegen);
     if (!codegen) return rdt_fail_memory(err, sizeof *codegen);
     redtune_status status = rdt_lua_open(&codegen->lua, err);
-    if (!status)
-        status = rdt_lua_call(&codegen->lua, "load the templates", load_families, codegen, err);
+    if (!status) status = load_families(codegen, err);
     if (status) {
         rdt_codegen_close(codegen);
         return status;
@@ -146,6 +174,8 @@ const char *rdt_codegen_build(void) { return rdt_template_build; }
 const char *rdt_codegen_hash(const rdt_codegen *codegen) { return codegen->hash; }
 
 const char *rdt_codegen_folder(const rdt_codegen *codegen) { return codegen->lua.source.folder; }
+
+const char *rdt_codegen_left_out(const rdt_codegen *codegen) { return codegen->left_out; }
 
 const rdt_spaces *rdt_codegen_spaces(const rdt_codegen *codegen) { return &codegen->spaces; }
 

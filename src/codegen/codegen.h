@@ -23,6 +23,9 @@ const char *rdt_codegen_build(void);
 /* The user's template folder, or NULL for the templates compiled in. */
 const char *rdt_codegen_folder(const rdt_codegen *codegen);
 
+/* Why a family of the user's folder does not load, which is left out then; "": all do. */
+const char *rdt_codegen_left_out(const rdt_codegen *codegen);
+
 /* The spaces of the families in the registry's order, which is that of a point's family. They live
  * as long as the codegen. */
 const rdt_spaces *rdt_codegen_spaces(const rdt_codegen *codegen);

@@ -57,7 +57,8 @@ struct rdt_codegen {
     rdt_space space[RDT_FAMILY_MAX];
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
-    rdt_allowed allowed[RDT_FAMILY_MAX]; /* of the class that was last asked for */
+    char left_out[sizeof((redtune_error){0}.message)]; /* why the last one is that does not load */
+    rdt_allowed allowed[RDT_FAMILY_MAX];               /* of the class that was last asked for */
     rdt_points kept[RDT_POINTS_KEPT];
     int kept_next; /* the place that is taken next */
     rdt_pushed pushed;

@@ -78,7 +78,26 @@ what_was_measured_of_both_is_verified() {
     want_in_out '"family": "solo"'
 }
 
+# Whichever stands first: the other one is tuned, and what is wrong is said.
+a_family_that_does_not_render_or_load_is_left_out() {
+    for first in block solo; do
+        family_first $first $([ $first = block ] && echo solo || echo block)
+        export REDTUNE_DB=$folder/broken.db
+        echo '@{nothing}' >>templates/solo/kernel.cu
+        run "$redtune" --size 16 --dtype f16 --effort quick --again
+        want_exit 0
+        want_in_err "leaves template solo out: cannot render template solo: solo/kernel.cu:"
+        want_in_err "undefined name 'nothing'"
+        want_in_out " block  "
+        echo 'return nothing' >templates/solo/family.lua
+        run "$redtune" --size 16 --dtype f16 --effort quick --again
+        want_exit 0
+        want_in_err "cannot load the templates: solo/family.lua:1: undefined name 'nothing'"
+        want_in_out " block  "
+    done
+}
+
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run each_family_wins_where_it_is_faster the_winner_of_either_family_serves \
     a_pin_names_either_family an_op_that_one_family_has_is_served_by_it \
-    what_was_measured_of_both_is_verified
+    what_was_measured_of_both_is_verified a_family_that_does_not_render_or_load_is_left_out

@@ -20,8 +20,17 @@ static uint64_t flush_count(const rdt_test_buffers *buffers) {
     return buffers->flush.bytes / rdt_problem_input_bytes(&buffers->problem);
 }
 
+/* Whether the failure is the candidate's, and not one that every later candidate would meet: a
+ * template that does not render is no other family's, and a launch that needs too much leaves the
+ * context as it was. */
+static bool survivable(const redtune_error *error) {
+    return error->status == REDTUNE_COMPILER || error->status == REDTUNE_TEMPLATE ||
+           error->status == REDTUNE_WRONG ||
+           (error->status == REDTUNE_DEVICE && error->code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+}
+
 /* Makes the kernel that flushes: the built-in default for whole arrays as large as the flush
- * buffer. */
+ * buffer, or that of the next family, where it cannot be made. */
 static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem *problem,
                                  redtune_error *err) {
     rdt_codegen *codegen = kernels->maker.codegen;
@@ -32,12 +41,18 @@ static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem 
         .count = flush_count(kernels->buffers),
     };
     rdt_case at = {&flush, &kernels->buffers->context->facts};
-    rdt_point point;
-    redtune_status status = rdt_rules_default(codegen, at, &point, err);
-    if (!status) status = rdt_rules_launch(codegen, at, &point, &kernels->flush_launch, err);
-    if (!status)
-        status = kernels->maker.make(kernels->maker.user, &flush, &point, &kernels->flush_launch,
-                                     &kernels->flush_kernel, err);
+    rdt_point points[RDT_FAMILY_MAX];
+    size_t count = 0;
+    redtune_error why;
+    redtune_status status = rdt_rules_defaults(codegen, at, points, &count, &why);
+    for (size_t i = 0; i < count; i++) {
+        status = rdt_rules_launch(codegen, at, &points[i], &kernels->flush_launch, &why);
+        if (!status)
+            status = kernels->maker.make(kernels->maker.user, &flush, &points[i],
+                                         &kernels->flush_launch, &kernels->flush_kernel, &why);
+        if (!status || !survivable(&why)) break;
+    }
+    if (status && err) *err = why;
     return status;
 }
 
@@ -82,13 +97,6 @@ void rdt_kernel_set_destroy(rdt_kernel_set *kernels) {
     }
     rdt_kernel_unload(kernels->flush_kernel);
     free(kernels);
-}
-
-/* Whether the failure is the candidate's, and not one that every later candidate would meet: a
- * launch that needs too much leaves the context as it was. */
-static bool survivable(const redtune_error *error) {
-    return error->status == REDTUNE_COMPILER || error->status == REDTUNE_WRONG ||
-           (error->status == REDTUNE_DEVICE && error->code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }
 
 static redtune_status verify_edges(const rdt_test_buffers *buffers, const redtune_problem *problem,

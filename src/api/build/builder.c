@@ -69,6 +69,9 @@ redtune_status rdt_builder_borrow(rdt_builder *builder, rdt_codegen **codegen, r
     if (!builder->codegen) {
         rdt_log_write(builder->log, REDTUNE_LOG_DEBUG, "starting Lua for the templates");
         status = rdt_codegen_open(&builder->codegen, err);
+        const char *why = status ? "" : rdt_codegen_left_out(builder->codegen);
+        if (*why)
+            rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "a template is left out: %s", why);
     }
     if (status)
         pthread_mutex_unlock(&builder->lock);

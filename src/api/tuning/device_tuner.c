@@ -93,6 +93,34 @@ static void tell_of_lock(void *user) {
 
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
+/* Says which families do not load, once, and which of those that serve the problem do not render.
+ * Their candidates fail by themselves. */
+static void warn_of_templates(rdt_device_tuner *self, const redtune_problem *problem) {
+    const rdt_case at = {problem, self->facts};
+    rdt_point point[RDT_FAMILY_MAX];
+    size_t count = 0;
+    redtune_error why;
+    const char *left_out = rdt_codegen_left_out(self->codegen);
+    const unsigned loaded = 1u << RDT_FAMILY_MAX;
+    if (*left_out && !(self->warned & loaded)) warn(self, left_out);
+    self->warned |= loaded;
+    if (rdt_rules_defaults(self->codegen, at, point, &count, NULL)) return;
+    for (size_t i = 0; i < count; i++) {
+        char kernel[RDT_KERNEL_BYTES];
+        const unsigned family = 1u << point[i].family;
+        if (self->warned & family ||
+            rdt_kernel_hash_find(self->codegen, at, &point[i], kernel, &why) != REDTUNE_TEMPLATE)
+            continue;
+        self->warned |= family;
+        rdt_text line = {0};
+        rdt_text_addf(&line, "the tune leaves template %s out: %s",
+                      rdt_codegen_spaces(self->codegen)->space[point[i].family].family,
+                      why.message);
+        if (line.data) warn(self, line.data);
+        rdt_text_free(&line);
+    }
+}
+
 /* Another dtype with elements of the same size that has been tuned, in the same layout: what is
  * best for one is good for the other. */
 static redtune_status read_alike(rdt_device_tuner *self, rdt_sweep *sweep, redtune_error *err) {
@@ -148,6 +176,7 @@ redtune_status rdt_device_tuner_run(rdt_device_tuner *self, const rdt_work_range
         rdt_problem_domain(sweep.problems, rdt_problem_list_class(self->problems, first));
     rdt_evaluator evaluator;
     self->first = first;
+    warn_of_templates(self, sweep.problems);
     rdt_tuning_open_patience(self->database, tell_of_lock, self);
     redtune_status status = read_known(self, &sweep, err);
     if (!status) status = self->open_evaluator(self->user, &domain, &evaluator, err);

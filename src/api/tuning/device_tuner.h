@@ -33,7 +33,8 @@ typedef struct rdt_device_tuner {
     redtune_status (*open_evaluator)(void *user, const rdt_domain *domain, rdt_evaluator *out,
                                      redtune_error *err);
     void *user;
-    size_t first; /* the device tuner's own: of the current range */
+    size_t first;    /* the device tuner's own: of the current range */
+    unsigned warned; /* likewise: a bit of each family that was said to be left out */
 } rdt_device_tuner;
 
 /* Tunes the work range's problems; what the database has the answer for is told and not measured.
