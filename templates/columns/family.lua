@@ -66,19 +66,14 @@ function family.distinct(c, p, d)
 end
 
 function family.useful(c, p, d)
-    -- The loads of threads side by side fill no sector of 32 bytes, and do not take all columns.
-    local bytes = p.dtype.bytes
-    if not shapes.fills_sector(strip(c) * bytes, p.inner * bytes) then return false end
     if c.vec ~= aligned_vec(p) then return false end
     -- More side by side than long columns gain by, unless accumulators are wide and threads that have
-    -- columns of their own need not combine them; or few threads where there is much to do.
+    -- columns of their own need not combine them.
     local own = c.width == c.block and limits.accumulator_bytes(p, d) > 4
-    if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 and not own then return false end
+    if c.width > 16 and strip(c) * p.dtype.bytes > 512 and tiles(c, p) > 1 and not own then return false end
     -- More loads than usual where they bring all of a column, of not too many.
     if c.unroll > 16 and (tiles(c, p) > 1 or bytes_of(p) > MANY_BYTES) then return false end
-    if not shape.has_many_threads(c, p) then return false end
-    -- Lines that another load needs, too, may be worth a place in L1.
-    return shapes.gains_by_l1(c, p) and shape.useful(c, p, d)
+    return shape.is_useful_strip(c, p, d)
 end
 
 -- Results that a thread writes with gaps between them: halves of sectors.

@@ -157,9 +157,13 @@ function shape.of_columns(made)
         return c.width == c.block and 0 or math.max(rows * strip(c), c.block)
     end
 
-    -- Whether there are threads enough for what there is to do.
-    function self.has_many_threads(c, p)
-        return c.block >= 128 or p.count * p.inner * p.outer * p.dtype.bytes <= 1024 * 1024
+    -- Whether a strip may be the fastest: its loads side by side fill a sector of 32 bytes or take all columns, there
+    -- are threads enough for what there is to do, and loads through L1 may find lines there.
+    function self.is_useful_strip(c, p, d)
+        local bytes = p.dtype.bytes
+        return strip(c) * bytes >= math.min(32, p.inner * bytes)
+            and (c.block >= 128 or p.count * p.inner * p.outer * bytes <= 1024 * 1024)
+            and shape.gains_by_l1(c, p) and self.useful(c, p, d)
     end
 
     -- Small inputs: fewer loads for each of more blocks.
@@ -246,11 +250,6 @@ end
 -- Whether loads find lines in L1 that others needed, which those of 16 bytes do not.
 function shape.gains_by_l1(c, p)
     return c.load ~= "plain" or c.vec * p.dtype.bytes < 16
-end
-
--- Whether loads side by side, of so many bytes of a row, fill a sector or take all of the row.
-function shape.fills_sector(side, row)
-    return side >= math.min(32, row)
 end
 
 return shape

@@ -87,17 +87,12 @@ function family.distinct(c, p, d)
 end
 
 function family.useful(c, p, d)
-    -- The loads of threads side by side fill no sector of 32 bytes, and do not take all columns.
-    local bytes = p.dtype.bytes
-    if not shapes.fills_sector(strip(c) * bytes, p.inner * bytes) then return false end
     if c.vec ~= aligned_vec(p, d) then return false end
-    -- More side by side than long columns gain by, or few threads where there is much to do.
-    if c.width > 16 and strip(c) * bytes > 512 and tiles(c, p) > 1 then return false end
-    if not shape.has_many_threads(c, p) then return false end
+    -- More side by side than long columns gain by.
+    if c.width > 16 and strip(c) * p.dtype.bytes > 512 and tiles(c, p) > 1 then return false end
     -- More loads than registers.
     if c.vec * limits.element_bytes(p) * c.unroll > 256 then return false end
-    -- Lines that another load needs, too, may be worth a place in L1.
-    return shapes.gains_by_l1(c, p) and shape.useful(c, p, d)
+    return shape.is_useful_strip(c, p, d)
 end
 
 -- Threads of a multiprocessor that have registers, as the kernel's launch bounds and compilers have it.
