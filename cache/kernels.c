@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/hash.h"
+#include "cache/private.h"
 #include "cache/sqlite.h"
 
 #define LIMIT_BYTES (INT64_C(256) << 20)
@@ -56,11 +57,16 @@ typedef struct kernel {
     bool ptx;
 } kernel;
 
-redtune_status rdt_kernels_open(const char *path, rdt_kernels **out, redtune_error *err) {
+redtune_status rdt_kernels_open(const char *path, const rdt_log *log, rdt_kernels **out,
+                                redtune_error *err) {
     rdt_kernels *kernels = calloc(1, sizeof *kernels);
+    char *real = NULL;
     if (!kernels) return rdt_fail_memory(err, sizeof *kernels);
     kernels->limit_bytes = LIMIT_BYTES;
-    redtune_status status = rdt_sqlite_open(&kernels->file, &kind, path, RDT_SQLITE_WRITE, err);
+    redtune_status status = rdt_private_prepare(&kind, path, log, &real, err);
+    if (!status) status = rdt_sqlite_open(&kernels->file, &kind, real, RDT_SQLITE_WRITE, err);
+    if (!status) rdt_private_tighten(real);
+    free(real);
     if (status) {
         free(kernels);
         return status;
@@ -96,6 +102,13 @@ static bool is_damage(const redtune_error *why) {
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (why->status == REDTUNE_DATABASE && (why->code & 0xff) == codes[i]) return true;
     return false;
+}
+
+/* A lock that was waited for in vain is not waited for again until it is free: each plan would wait
+ * for some of them. */
+static void note_lock(rdt_kernels *kernels, redtune_status status, const redtune_error *why) {
+    const bool busy = status == REDTUNE_DATABASE && (why->code & 0xff) == SQLITE_BUSY;
+    kernels->file.busy_ms = busy ? 0 : kind.busy_ms;
 }
 
 /* A table that is gone on a sound file: another process has emptied it, so look again first. */
@@ -198,6 +211,7 @@ redtune_status rdt_kernels_find(rdt_kernels *kernels, const char *key, void **da
     redtune_error why = {0};
     redtune_status status = find(kernels, key, &found, &why);
     if (status == REDTUNE_MEMORY) return pass_on(&why, err);
+    note_lock(kernels, status, &why);
     if (status && is_damage(&why)) note_damage(kernels, &why);
     *data = (void *)found.data;
     *bytes = found.bytes;
@@ -288,7 +302,9 @@ static bool heal(rdt_kernels *kernels, redtune_error *why) {
     bool moved = why->code == SQLITE_READONLY_DBMOVED;
     if (!moved && !is_barred(kernels, why)) return false;
     kernels->sound = kernels->damaged = false;
-    return !(moved ? rdt_sqlite_reopen(file, why) : rdt_sqlite_replace(file, why));
+    if (moved ? rdt_sqlite_reopen(file, why) : rdt_sqlite_replace(file, why)) return false;
+    rdt_private_tighten(file->path);
+    return true;
 }
 
 redtune_status rdt_kernels_put(rdt_kernels *kernels, const char *key, const void *data,
@@ -304,6 +320,7 @@ redtune_status rdt_kernels_put(rdt_kernels *kernels, const char *key, const void
         if (!status) status = store(kernels, &stored, &why);
         if (!status || !heal(kernels, &why)) break;
     }
+    note_lock(kernels, status, &why);
     return status ? pass_on(&why, err) : REDTUNE_OK;
 }
 

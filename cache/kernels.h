@@ -5,13 +5,17 @@
 #pragma once
 
 #include <stdbool.h>
+#include "base/log.h"
 #include "base/text.h"
 
 typedef struct rdt_kernels rdt_kernels;
 
-/* Opens or creates the cache. The caller treats any failure as "no cache". The file's content is
- * not looked at before the first use, so this is quick and succeeds on a damaged one. */
-redtune_status rdt_kernels_open(const char *path, rdt_kernels **out, redtune_error *err);
+/* Opens or creates the cache, which its user alone may write: one that is another's is refused, and
+ * one that others could have written begins anew, with a line in the log (cache/private.h). log may
+ * be NULL. The caller treats any failure as "no cache". The file's content is not looked at before
+ * the first use, so this is quick and succeeds on a damaged one. */
+redtune_status rdt_kernels_open(const char *path, const rdt_log *log, rdt_kernels **out,
+                                redtune_error *err);
 /* Why it cannot be written, if so. */
 redtune_status rdt_kernels_check_writable(const rdt_kernels *kernels, redtune_error *err);
 /* kernels may be NULL. */

@@ -179,7 +179,7 @@ static redtune_status connect(rdt_sqlite *file, rdt_sqlite_access access, redtun
 
 static redtune_status make_folder(const rdt_sqlite *file, redtune_error *err) {
     redtune_error why = {0};
-    redtune_status status = rdt_file_make_folder_of(file->path, &why);
+    redtune_status status = rdt_file_make_folder_of(file->path, 0777, &why);
     if (!status) return REDTUNE_OK;
     return rdt_sqlite_fail_open(file, status, why.code, why.message, file->kind->remedy, err);
 }
@@ -335,7 +335,7 @@ redtune_status rdt_sqlite_reopen(rdt_sqlite *file, redtune_error *err) {
  * damaged. */
 static redtune_status rename_over(const rdt_sqlite *file, const char *fresh, redtune_error *err) {
     const char *real = sqlite3_db_filename(file->db, "main");
-    int descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    int descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor < 0 || close(descriptor))
         return fail_file(file, "no new one can be made: ", errno, err);
     bool good =

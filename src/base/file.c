@@ -47,7 +47,7 @@ bool rdt_file_is_absent(const char *path) {
     return stat(path, &info) && errno == ENOENT;
 }
 
-redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err) {
+redtune_status rdt_file_make_folder_of(const char *path, unsigned mode, redtune_error *err) {
     if (!*path) return REDTUNE_OK;
     char *folder = strdup(path);
     if (!folder) return rdt_fail_memory(err, strlen(path) + 1);
@@ -55,7 +55,7 @@ redtune_status rdt_file_make_folder_of(const char *path, redtune_error *err) {
     for (char *at = folder + 1; *at && !status; at++) {
         if (*at != '/') continue;
         *at = '\0';
-        if (mkdir(folder, 0777) && errno != EEXIST) {
+        if (mkdir(folder, mode) && errno != EEXIST) {
             int code = errno;
             status = rdt_fail(err, REDTUNE_FILE, code, "cannot create folder %s: %s", folder,
                               rdt_locale_reason(code));
@@ -99,7 +99,7 @@ redtune_status rdt_file_kernels_path(char **out, redtune_error *err) {
 }
 
 /* A program that was found through PATH is known by its bare name; the kernel knows its file. */
-static char *find_code(void) {
+char *rdt_file_find_code(void) {
     static const char anchor;
     Dl_info info;
     bool placed = dladdr(&anchor, &info) && info.dli_fname && strchr(info.dli_fname, '/');
@@ -107,7 +107,7 @@ static char *find_code(void) {
 }
 
 redtune_status rdt_file_near_code(const char *const *relative, char **out, redtune_error *err) {
-    char *code = find_code();
+    char *code = rdt_file_find_code();
     redtune_status status = REDTUNE_OK;
     *out = NULL;
     if (!code) return errno == ENOMEM ? rdt_fail_memory(err, 1) : REDTUNE_OK;

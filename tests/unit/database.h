@@ -23,7 +23,7 @@ static char scratch[64];
 
 UNUSED static bool scratch_begin(void) {
     snprintf(scratch, sizeof scratch, "/tmp/redtune-test-XXXXXX");
-    return mkdtemp(scratch) && !chmod(scratch, 0777);
+    return mkdtemp(scratch) && !chmod(scratch, 0755); /* for tests that become another user */
 }
 
 static int scratch_remove(const char *path, const struct stat *info, int kind, struct FTW *walk) {

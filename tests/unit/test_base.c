@@ -162,15 +162,15 @@ static void file_exists_where_it_does(void) {
 static void file_makes_the_folders_above_a_path(void) {
     rmdir("base-a/b");
     rmdir("base-a");
-    CHECK_OK(rdt_file_make_folder_of("base-a/b/file", &err), err);
+    CHECK_OK(rdt_file_make_folder_of("base-a/b/file", 0777, &err), err);
     CHECK(rdt_file_exists("base-a/b") && !rdt_file_exists("base-a/b/file"));
-    CHECK_OK(rdt_file_make_folder_of("base-a/b/file", &err), err);
-    CHECK_OK(rdt_file_make_folder_of("file", &err), err);
+    CHECK_OK(rdt_file_make_folder_of("base-a/b/file", 0777, &err), err);
+    CHECK_OK(rdt_file_make_folder_of("file", 0777, &err), err);
 }
 
 static void file_names_the_folder_it_cannot_make(void) {
     CHECK(write_file("base-file", "", 0));
-    CHECK_FAILS(rdt_file_make_folder_of("base-file/b/file", &err), REDTUNE_FILE, err,
+    CHECK_FAILS(rdt_file_make_folder_of("base-file/b/file", 0777, &err), REDTUNE_FILE, err,
                 "cannot create folder base-file/b: Not a directory");
 }
 

@@ -190,7 +190,7 @@ static bool find_kernel(rdt_kernels *kernels, int key, bool *there) {
 /* Each uses the kernels in another order, and all do not fit. */
 static bool use_kernels(int index) {
     rdt_kernels *kernels = NULL;
-    bool good = !rdt_kernels_open(kernels_path, &kernels, &err);
+    bool good = !rdt_kernels_open(kernels_path, NULL, &kernels, &err);
     if (good) rdt_kernels_limit(kernels, KERNEL_LIMIT_BYTES);
     for (int i = 0; i < TRANSACTIONS && good; i++) {
         char name[32], content[30000];
@@ -226,7 +226,7 @@ static void a_lock_that_is_not_given_back_is_told(void) {
     sqlite3 *writer = NULL;
     rdt_kernels *kernels = NULL;
     unlink(kernels_path);
-    CHECK_OK(rdt_kernels_open(kernels_path, &kernels, &err), err);
+    CHECK_OK(rdt_kernels_open(kernels_path, NULL, &kernels, &err), err);
     CHECK_OK(rdt_kernels_put(kernels, "first", "x", 1, false, &err), err);
     CHECK(!sqlite3_open(kernels_path, &writer));
     CHECK(!sqlite3_exec(writer, "BEGIN IMMEDIATE", NULL, NULL, NULL));

@@ -23,12 +23,12 @@ static struct {
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-static const char *path(void) { return in_scratch("kernels.db"); }
+static const char *path(void) { return in_scratch("redtune/kernels.db"); }
 
 static bool reopen(void) {
     rdt_kernels_close(kernels);
     kernels = NULL;
-    return !rdt_kernels_open(path(), &kernels, &err);
+    return !rdt_kernels_open(path(), NULL, &kernels, &err);
 }
 
 /* An open cache without a file's content. */
@@ -128,12 +128,12 @@ static void census_counts(void) {
 
 static void open_fails_where_no_file_can_be(void) {
     rdt_kernels *none = NULL;
-    CHECK(!mkdir(in_scratch("folder"), 0777));
-    CHECK_FAILS(rdt_kernels_open(in_scratch("folder"), &none, &err), REDTUNE_FILE, err,
-                "cannot open kernel cache ");
+    CHECK(!mkdir(in_scratch("redtune/folder"), 0777));
+    CHECK_FAILS(rdt_kernels_open(in_scratch("redtune/folder"), NULL, &none, &err), REDTUNE_FILE,
+                err, "cannot open kernel cache ");
     CHECK(write_bytes(in_scratch("plain"), "x", 1));
-    CHECK_FAILS(rdt_kernels_open(in_scratch("plain/kernels.db"), &none, &err), REDTUNE_FILE, err,
-                "Not a directory");
+    CHECK_FAILS(rdt_kernels_open(in_scratch("plain/kernels.db"), NULL, &none, &err), REDTUNE_FILE,
+                err, "Not a directory");
     CHECK(!none);
 }
 
@@ -271,7 +271,10 @@ static void a_read_only_cache_is_read(void) {
     CHECK(!chmod(path(), 0444));
     rdt_kernels_close(kernels);
     kernels = NULL;
+    if (geteuid() == 0)
+        CHECK(!chown(path(), 65534, 65534) && !chown(in_scratch("redtune"), 65534, 65534));
     CHECK(run_processes(1, use_read_only));
+    if (geteuid() == 0) CHECK(!chown(path(), 0, 0) && !chown(in_scratch("redtune"), 0, 0));
     CHECK_INT(ask("SELECT used FROM kernel"), 0);
 }
 
@@ -391,7 +394,7 @@ static void every_allocation_may_fail(void) {
         rdt_kernels *own = NULL;
         int64_t count, total;
         unlink(path());
-        redtune_status status = rdt_kernels_open(path(), &own, &err);
+        redtune_status status = rdt_kernels_open(path(), NULL, &own, &err);
         if (!status) status = rdt_kernels_put(own, KEY, "kernel", 6, true, &err);
         if (!status) status = rdt_kernels_find(own, KEY, &data, &bytes, &ptx, &err);
         if (!status) status = rdt_kernels_census(own, &count, &total, &err);

@@ -59,7 +59,7 @@ static int find(rdt_kernels *kernels, int key) {
 
 static rdt_kernels *open_limited(void) {
     rdt_kernels *kernels = NULL;
-    if (rdt_kernels_open(path, &kernels, &err)) return NULL;
+    if (rdt_kernels_open(path, NULL, &kernels, &err)) return NULL;
     rdt_kernels_limit(kernels, LIMIT_BYTES);
     return kernels;
 }

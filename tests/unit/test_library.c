@@ -31,7 +31,8 @@ static void in_root(const char *path, char out[8192]) { snprintf(out, 8192, "%s/
 static bool copy_library(const char *from, const char *to, int elf_class) {
     char *data = NULL;
     size_t length = 0;
-    if (rdt_file_make_folder_of(to, &err) || rdt_file_read(from, 1 << 24, &data, &length, &err))
+    if (rdt_file_make_folder_of(to, 0777, &err) ||
+        rdt_file_read(from, 1 << 24, &data, &length, &err))
         return false;
     if (elf_class) data[4] = (char)elf_class; /* EI_CLASS */
     FILE *file = fopen(to, "wb");

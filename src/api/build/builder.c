@@ -22,7 +22,7 @@ struct rdt_builder {
     pthread_mutex_t kernels_lock;
     char *cache; /* the kernel cache's path; NULL: the user's */
     rdt_kernels *kernels;
-    bool kernels_tried;
+    bool kernels_tried, kernels_told; /* a kernel that was not stored has been told of */
     atomic_bool ptx; /* the driver takes no cubin of ours: one in software, say */
 };
 
@@ -144,7 +144,8 @@ static rdt_kernels *try_kernels(rdt_builder *builder) {
     redtune_error failure;
     redtune_status status = builder->cache ? REDTUNE_OK : rdt_file_kernels_path(&path, &failure);
     if (!status)
-        status = rdt_kernels_open(path ? path : builder->cache, &builder->kernels, &failure);
+        status = rdt_kernels_open(path ? path : builder->cache, builder->log, &builder->kernels,
+                                  &failure);
     if (status)
         rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "working without a kernel cache: %s",
                       failure.message);
@@ -172,7 +173,9 @@ static bool put_image(rdt_builder *builder, const char *key, const rdt_image *im
     rdt_kernels *kernels = try_kernels(builder);
     if (kernels) {
         kept = !rdt_kernels_put(kernels, key, image->data, image->bytes, image->ptx, &failure);
-        if (!kept) rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "%s", failure.message);
+        if (!kept && !builder->kernels_told)
+            rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "%s", failure.message);
+        builder->kernels_told |= !kept;
     }
     pthread_mutex_unlock(&builder->kernels_lock);
     return kept;

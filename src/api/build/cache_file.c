@@ -21,22 +21,32 @@ static bool make_temporary(rdt_cache_file *out) {
     return true;
 }
 
+static redtune_status check_cache_file(const char *path, const rdt_log *log, redtune_error *err) {
+    rdt_kernels *kernels = NULL;
+    redtune_status status = rdt_kernels_open(path, log, &kernels, err);
+    if (!status) status = rdt_kernels_check_writable(kernels, err);
+    rdt_kernels_close(kernels);
+    return status;
+}
+
 void rdt_cache_file_open(const rdt_log *log, rdt_cache_file *out) {
     char *path = NULL;
-    rdt_kernels *kernels = NULL;
     redtune_error why;
     rdt_cache_file file = {0};
     redtune_status status = rdt_file_kernels_path(&path, &why);
-    if (!status) status = rdt_kernels_open(path, &kernels, &why);
-    if (!status) status = rdt_kernels_check_writable(kernels, &why);
+    if (!status) status = check_cache_file(path, log, &why);
     if (!status && strlen(path) < sizeof file.path) {
         rdt_text_copy(file.path, sizeof file.path, path);
     } else {
         bool made = make_temporary(&file);
+        if (made && check_cache_file(file.path, log, NULL)) {
+            rdt_cache_file_close(&file);
+            file = (rdt_cache_file){0};
+            made = false;
+        }
         rdt_log_write(log, REDTUNE_LOG_WARNING, "compiled kernels are kept %s: %s",
                       made ? "for this tune only" : "nowhere", why.message);
     }
-    rdt_kernels_close(kernels);
     free(path);
     *out = file;
 }

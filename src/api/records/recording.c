@@ -411,7 +411,7 @@ redtune_status rdt_recording_merge(const char *path, const rdt_recording *record
     rdt_recording all = {0};
     rdt_text text = {0};
     int file = -1;
-    redtune_status status = rdt_file_make_folder_of(path, err);
+    redtune_status status = rdt_file_make_folder_of(path, 0777, err);
     if (!status) status = lock_file(path, &file, err);
     if (!status) status = read_recording(path, &all, err);
     for (size_t i = 0; !status && i < recording->count; i++)

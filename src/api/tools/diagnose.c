@@ -158,13 +158,19 @@ static void look_at_databases(audience *to, const redtune_options *options) {
     rdt_layers_free(&layers);
 }
 
+static void hear_of_kernel_cache(void *user, redtune_log_level level, const char *line) {
+    (void)level;
+    tell_finding(user, REDTUNE_HEALTH_NOTE, "kernel cache", line, "");
+}
+
 static void look_at_kernel_cache(audience *to) {
+    const rdt_log log = {hear_of_kernel_cache, to, REDTUNE_LOG_WARNING};
     char *path = NULL;
     rdt_kernels *kernels = NULL;
     int64_t count = 0, bytes = 0;
     redtune_error failure;
     redtune_status status = rdt_file_kernels_path(&path, &failure);
-    if (!status) status = rdt_kernels_open(path, &kernels, &failure);
+    if (!status) status = rdt_kernels_open(path, &log, &kernels, &failure);
     if (!status) status = rdt_kernels_census(kernels, &count, &bytes, &failure);
     if (status) {
         tell_finding(to, REDTUNE_HEALTH_NOTE, "kernel cache", failure.message,
