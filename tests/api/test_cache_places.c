@@ -231,6 +231,21 @@ static void no_place_of_the_cache_changes_a_result(void) {
     CHECK_INT(failed, 0);
 }
 
+/* The digests are right; what they are of is not a kernel, or not this one. */
+static void a_kernel_that_does_not_load_is_compiled_anew(void) {
+    static const char *const contents[] = {
+        "garbage", ".version 99.9\n.target sm_90\n.address_size 64\n",
+        ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry other() { ret; }\n"};
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        int skip = 0;
+        CHECK(lay_out(":", &skip));
+        CHECK(replace_kernel(contents[i], strlen(contents[i]), true));
+        CHECK(run_once(REDTUNE_SUM) == COUNT);
+        CHECK(run_once(REDTUNE_SUM) == COUNT); /* from the cache */
+        CHECK_INT(heard.lines, 0);
+    }
+}
+
 /* ---- while it runs --------------------------------------------------------------------------- */
 
 static void a_lock_is_waited_for_once(void) {
@@ -280,6 +295,7 @@ static void a_cache_that_goes_while_it_runs_is_missed_by_nobody(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(no_place_of_the_cache_changes_a_result),
+        FACT(a_kernel_that_does_not_load_is_compiled_anew),
         FACT(a_lock_is_waited_for_once),
         FACT(a_cache_that_goes_while_it_runs_is_missed_by_nobody),
     };

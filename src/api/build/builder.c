@@ -23,7 +23,7 @@ struct rdt_builder {
     char *cache; /* the kernel cache's path; NULL: the user's */
     rdt_kernels *kernels;
     bool kernels_tried, kernels_told; /* a kernel that was not stored has been told of */
-    atomic_bool ptx; /* the driver takes no cubin of ours: one in software, say */
+    atomic_bool ptx;                  /* the driver takes no cubin of ours: one in software, say */
 };
 
 redtune_status rdt_builder_create(const rdt_log *log, rdt_builder **out, redtune_error *err) {
@@ -221,6 +221,8 @@ typedef struct kernel_source {
     char name[64]; /* of the source, for messages */
     const rdt_facts *facts;
     bool ptx, cached_only;
+    bool anew;  /* the cached one does not load */
+    bool found; /* the image came from the cache */
 } kernel_source;
 
 static redtune_status make_key(const rdt_builder *builder, const kernel_source *wanted,
@@ -253,16 +255,29 @@ static redtune_status compile(rdt_builder *builder, const kernel_source *wanted,
 
 /* The compiled source, from the kernel cache or the compiler. key is "" where the cache has it not
  * afterwards. */
-static redtune_status get_image(rdt_builder *builder, const kernel_source *wanted,
+static redtune_status get_image(rdt_builder *builder, kernel_source *wanted,
                                 char key[RDT_HASH_TEXT_BYTES], rdt_image *out, redtune_error *err) {
     redtune_status status = make_key(builder, wanted, key, err);
-    if (!status) status = find_image(builder, key, out, err);
+    if (!status && !wanted->anew) status = find_image(builder, key, out, err);
+    wanted->found = out->data != NULL;
     if (status || out->data || wanted->cached_only) return status;
     status = compile(builder, wanted, out, err);
     if (!status && !put_image(builder, key, out)) key[0] = '\0';
     return status;
 }
 
+/* Whether the driver refused a whole image, rather than that it has no memory or the like. */
+static bool is_refused(redtune_status status, const redtune_error *why) {
+    static const long codes[] = {CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU,
+                                 CUDA_ERROR_INVALID_PTX, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+                                 CUDA_ERROR_NOT_FOUND /* a function of it */};
+    for (size_t i = 0; status == REDTUNE_DEVICE && i < sizeof codes / sizeof *codes; i++)
+        if (why->code == codes[i]) return true;
+    return false;
+}
+
+/* An image of the right digest that the driver refuses, as one of another NVRTC's may be, is made
+ * anew; a cubin that it refuses then is replaced by PTX. */
 static redtune_status make_from_source(rdt_builder *builder, const rdt_context *context,
                                        kernel_source *wanted, const rdt_launch *launch,
                                        rdt_kernel **out, redtune_error *err) {
@@ -275,13 +290,14 @@ static redtune_status make_from_source(rdt_builder *builder, const rdt_context *
         wanted->ptx = atomic_load(&builder->ptx);
         redtune_status status = get_image(builder, wanted, key, &image, &failure);
         if (!status) status = load_image(context, image, key, launch, out, &failure);
-        bool refused = status == REDTUNE_DEVICE && (failure.code == CUDA_ERROR_NO_BINARY_FOR_GPU ||
-                                                    failure.code == CUDA_ERROR_INVALID_IMAGE);
-        if (!refused || wanted->ptx) {
+        const bool refused = is_refused(status, &failure);
+        if (refused && wanted->found && wanted->cached_only) return REDTUNE_OK;
+        if (!refused || (wanted->ptx && !wanted->found)) {
             if (status && err) *err = failure;
             return status;
         }
-        atomic_store(&builder->ptx, true);
+        if (!wanted->found) atomic_store(&builder->ptx, true);
+        wanted->anew = wanted->found;
     }
 }
 
