@@ -30,13 +30,19 @@ bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b) {
            a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes && a->bus_bits == b->bus_bits;
 }
 
+#define BYTES(field) +sizeof(((rdt_facts *)0)->field)
+enum { FILLING = 4 }; /* behind the last member */
+_Static_assert(RDT_FACTS_LIST(BYTES) BYTES(name) BYTES(memory_bytes) BYTES(driver_version) +
+                       FILLING ==
+                   sizeof(rdt_facts),
+               "a new member of rdt_facts belongs into RDT_FACTS_LIST, or here");
+#undef BYTES
+
 /* By members: what fills up the struct behind them may be anything. */
 bool rdt_facts_same(const rdt_facts *a, const rdt_facts *b) {
-    return rdt_facts_same_model(a, b) && a->threads_per_sm == b->threads_per_sm &&
-           a->threads_per_block == b->threads_per_block &&
-           a->shared_bytes_per_block == b->shared_bytes_per_block &&
-           a->memory_bytes == b->memory_bytes && a->memory_khz == b->memory_khz &&
-           a->driver_version == b->driver_version;
+#define SAME(field) &&a->field == b->field
+    return !strcmp(a->name, b->name) RDT_FACTS_LIST(SAME) SAME(memory_bytes) SAME(driver_version);
+#undef SAME
 }
 
 bool rdt_facts_is_simulated(const rdt_facts *facts) {

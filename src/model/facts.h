@@ -3,6 +3,19 @@
 
 #include "base/text.h"
 
+/* The numbers that rules, and the comparison with other GPUs, see: what a config depends on beside
+ * the name. facts.c says which are in no list. */
+#define RDT_FACTS_LIST(X)                                                                          \
+    X(major)                                                                                       \
+    X(minor)                                                                                       \
+    X(sm_count)                                                                                    \
+    X(threads_per_sm)                                                                              \
+    X(threads_per_block)                                                                           \
+    X(shared_bytes_per_block)                                                                      \
+    X(l2_bytes)                                                                                    \
+    X(bus_bits)                                                                                    \
+    X(memory_khz)
+
 typedef struct rdt_facts {
     char name[96];
     int major, minor; /* compute capability */

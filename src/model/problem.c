@@ -6,6 +6,15 @@
 #include <string.h>
 #include "base/reserved.h"
 
+#define BYTES(field) +sizeof(((redtune_problem *)0)->field)
+enum { FILLING = 8 }; /* behind result and order */
+_Static_assert(RDT_PROBLEM_KIND_LIST(BYTES) RDT_PROBLEM_EXTENT_LIST(BYTES) BYTES(config)
+                           BYTES(reserved) +
+                       FILLING ==
+                   sizeof(redtune_problem),
+               "a new field of redtune_problem belongs into one of its lists");
+#undef BYTES
+
 #define ENTRY(id, name) name,
 static const char *const layout_names[] = {RDT_LAYOUT_LIST(ENTRY) NULL};
 static const char *const order_names[] = {RDT_ORDER_LIST(ENTRY) NULL};

@@ -35,6 +35,12 @@
     X(REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_EXACT, "exact")                                         \
     X(REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_COMPENSATED, "fixed_compensated")
 
+/* The fields of redtune_problem that say what is reduced. Every key of a problem has them all; a
+ * new field is in one of the lists, or does not compile (problem.c). config says how to reduce. */
+#define RDT_PROBLEM_KIND_LIST(X) X(op) X(dtype) X(result) X(order) X(accuracy) X(uses) X(segmented)
+/* Of segments outer_step is greatest, and step is median. */
+#define RDT_PROBLEM_EXTENT_LIST(X) X(count) X(outer) X(inner) X(outer_step) X(step)
+
 /* A kernel of one layout is right for those before it, too, except one of segments. */
 typedef enum rdt_layout {
 #define ENTRY(id, name) id,

@@ -114,7 +114,7 @@ static int content_bytes(const char *key) {
 
 static bool follows(redtune *rt) {
     rdt_executable *variant = calloc(1, sizeof *variant);
-    bool followed = variant && rdt_plan_cache_follow(rt, recipe_key, variant);
+    bool followed = variant && rdt_plan_cache_follow(rt, recipe_key, false, variant);
     rdt_executable_destroy(rt, variant);
     return followed;
 }

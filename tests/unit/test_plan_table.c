@@ -107,6 +107,52 @@ static void columns_share_a_plan_up_to_the_next_power_of_two(void) {
     rdt_plan_table_clear(&table);
 }
 
+/* Each pair differs in one part of the key alone, which is named; results would not show all. */
+static void each_part_of_the_key_tells_problems_apart(void) {
+    static const struct {
+        const char *part;
+        redtune_problem a, b;
+    } pairs[] = {
+        {"op", {.count = 9}, {.count = 9, .op = REDTUNE_PROD}},
+        {"dtype", {.dtype = REDTUNE_F32}, {.dtype = REDTUNE_I32}},
+        {"result", {.count = 9}, {.count = 9, .result = REDTUNE_F64}},
+        {"order", {.count = 9}, {.count = 9, .order = REDTUNE_ORDER_FIXED}},
+        {"accuracy", {.count = 9}, {.count = 9, .accuracy = REDTUNE_ACCURACY_EXACT}},
+        {"uses", {.count = 9}, {.count = 9, .uses = REDTUNE_USE_ACCUMULATE}},
+        {"segmented", {.count = 9}, {.count = 9, .segmented = REDTUNE_SEGMENTED_EACH}},
+        {"segmented",
+         {.count = 9, .segmented = REDTUNE_SEGMENTED_EACH},
+         {.count = 9, .segmented = REDTUNE_SEGMENTED_ALL}},
+        {"count", {.count = 15}, {.count = 16}},
+        {"outer", {.count = 16, .outer = 2}, {.count = 16, .outer = 4}},
+        {"inner", {.count = 16, .inner = 64}, {.count = 16, .inner = 128}},
+        {"median",
+         {.count = 9, .segmented = REDTUNE_SEGMENTED_EACH},
+         {.count = 9, .segmented = REDTUNE_SEGMENTED_EACH, .median = 1}},
+        {"greatest",
+         {.count = 9, .segmented = REDTUNE_SEGMENTED_EACH},
+         {.count = 9, .segmented = REDTUNE_SEGMENTED_EACH, .greatest = 9}},
+        {"alignment",
+         {.dtype = REDTUNE_F32, .count = 16, .outer = 2, .outer_step = 17},
+         {.dtype = REDTUNE_F32, .count = 16, .outer = 2, .outer_step = 18}},
+        {"columns",
+         {.dtype = REDTUNE_F32, .count = 16, .outer = 2, .outer_step = 64},
+         {.dtype = REDTUNE_F32, .count = 16, .outer = 2, .outer_step = 64, .step = 4}},
+    };
+    redtune_plan *got = NULL;
+    int failed = 0;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const redtune_problem *a = &pairs[i].a, *b = &pairs[i].b;
+        CHECK_OK(rdt_plan_table_add(&table, a, plan_at(0, 0, 1), NULL, false, &got, &err), err);
+        bool good = rdt_plan_table_find(&table, a) && !rdt_plan_table_find(&table, b) &&
+                    !rdt_plan_table_same_key(a, b) == (a->uses == b->uses);
+        rdt_plan_table_clear(&table);
+        if (!good) fprintf(stderr, "not told apart by %s\n", pairs[i].part);
+        failed += !good;
+    }
+    CHECK_INT(failed, 0);
+}
+
 /* ---- alignment ------------------------------------------------------------------------------- */
 
 static redtune_problem resolved_of(redtune_dtype dtype, uint64_t outer, uint64_t count,
@@ -304,6 +350,7 @@ int main(int argc, char **argv) {
         FACT(a_plan_of_a_whole_array_serves_no_other_layout),
         FACT(usual_extents_written_out_find_the_same_plan),
         FACT(rows_share_a_plan_up_to_the_next_power_of_two),
+        FACT(each_part_of_the_key_tells_problems_apart),
         FACT(columns_share_a_plan_up_to_the_next_power_of_two),
         FACT(steps_of_another_alignment_have_a_plan_of_their_own),
         FACT(the_plan_does_not_depend_on_which_problem_came_first),

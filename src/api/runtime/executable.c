@@ -196,13 +196,13 @@ static redtune_status begin(making *self, redtune_error *err) {
 }
 
 redtune_status rdt_executable_find(redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                                   rdt_executable **out, redtune_error *err) {
+                                   bool any_nvrtc, rdt_executable **out, redtune_error *err) {
     making self = {.rt = rt, .problem = problem, .yield = yield};
     cached_name name;
     redtune_status status = begin(&self, err);
     if (!status) status = name_cached(&self, &name, err);
-    const bool found =
-        !status && name.databases[0] && rdt_plan_cache_follow(rt, name.key, self.executable);
+    const bool found = !status && name.databases[0] &&
+                       rdt_plan_cache_follow(rt, name.key, any_nvrtc, self.executable);
     if (found)
         *out = self.executable;
     else

@@ -17,9 +17,9 @@ typedef struct rdt_executable {
 /* Of the problem, which is resolved, with what the launch leaves. The context is current.
  *
  * That of the cached plan, if there is one and its kernel is in the cache: needs neither Lua nor
- * NVRTC. Else leaves *out alone. */
+ * NVRTC. Else leaves *out alone. any_nvrtc: also one that another NVRTC compiled. */
 redtune_status rdt_executable_find(redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                                   rdt_executable **out, redtune_error *err);
+                                   bool any_nvrtc, rdt_executable **out, redtune_error *err);
 /* Chooses by what the problem was admitted by, or takes the configuration that is asked for.
  * at_once: where the kernel would have to be compiled and the default's need not, gives the
  * default's, with info.pending set. */

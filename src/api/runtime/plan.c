@@ -18,11 +18,14 @@ struct redtune_workspace {
 static redtune_status obtain(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                              bool at_once, rdt_executable **out, redtune_error *err) {
     rdt_admission admission;
-    redtune_status status = rdt_executable_find(rt, problem, yield, out, err);
+    redtune_status status = rdt_executable_find(rt, problem, yield, false, out, err);
     if (status || *out) return status;
     status = rdt_admission_find(rt, problem, rt->pin || problem->config, at_once, &admission, err);
-    if (status) return status;
-    return rdt_executable_create(rt, problem, yield, &admission, at_once, out, err);
+    if (!status) status = rdt_executable_create(rt, problem, yield, &admission, at_once, out, err);
+    if (status != REDTUNE_LIBRARY) return status;
+    /* This NVRTC is not whole: a kernel of another one serves. */
+    if (!rdt_executable_find(rt, problem, yield, true, out, NULL) && *out) return REDTUNE_OK;
+    return status;
 }
 
 static redtune_status make_executable(redtune *rt, const redtune_problem *problem, rdt_yield yield,

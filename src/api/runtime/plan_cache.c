@@ -34,32 +34,13 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
     const redtune_problem *problem = question->problem;
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const rdt_facts *gpu = &rt->context->facts;
-    /* Of the GPU what rules and the comparison with other GPUs see. */
-    const int64_t values[] = {
-        problem->op,
-        problem->dtype,
-        problem->result,
-        problem->order,
-        problem->accuracy,
-        (int64_t)problem->uses,
-        (int64_t)problem->segmented,
-        (int64_t)problem->count,
-        (int64_t)problem->outer,
-        (int64_t)problem->inner,
-        (int64_t)problem->outer_step,
-        (int64_t)problem->step,
-        gpu->major,
-        gpu->minor,
-        gpu->sm_count,
-        gpu->threads_per_sm,
-        gpu->threads_per_block,
-        gpu->shared_bytes_per_block,
-        (int64_t)gpu->l2_bytes,
-        gpu->bus_bits,
-        gpu->memory_khz,
-        rt->trust,
-        question->yield,
-    };
+#define OF_PROBLEM(field) (int64_t) problem->field,
+#define OF_GPU(field)     (int64_t) gpu->field,
+    const int64_t values[] = {RDT_PROBLEM_KIND_LIST(OF_PROBLEM) RDT_PROBLEM_EXTENT_LIST(OF_PROBLEM)
+                                  RDT_FACTS_LIST(OF_GPU) rt->trust,
+                              question->yield};
+#undef OF_PROBLEM
+#undef OF_GPU
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add_string(&hash, "plan");
     rdt_hash_add_string(&hash, rdt_codegen_build());
@@ -87,9 +68,18 @@ static bool look_at_nvrtc(nvrtc_file *file) {
     return true;
 }
 
+/* Whether REDTUNE_NVRTC names a file that is another one than that. */
+static bool is_another_named(const char *path) {
+    const char *named = getenv("REDTUNE_NVRTC");
+    struct stat wanted, info;
+    return named && *named && !stat(named, &wanted) &&
+           (stat(path, &info) || wanted.st_dev != info.st_dev || wanted.st_ino != info.st_ino);
+}
+
 /* Another NVRTC may make a better kernel. Without NVRTC the cached one still serves. */
 static bool is_of_this_nvrtc(const nvrtc_file *stored) {
     nvrtc_file now = *stored;
+    if (is_another_named(stored->path)) return false;
     return !look_at_nvrtc(&now) || !memcmp(&now, stored, sizeof now);
 }
 
@@ -103,14 +93,15 @@ static bool is_whole(const cached_plan *stored, size_t bytes) {
            stored->launch.blocks_max && stored->launch.blocks_max <= RDT_BLOCKS_MAX;
 }
 
-bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *executable) {
+bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, bool any_nvrtc,
+                           rdt_executable *executable) {
     void *data = NULL;
     size_t bytes = 0;
     rdt_kernel *kernel = NULL;
     redtune_error ignored;
     if (rdt_builder_find(rt->builder, key, &data, &bytes, &ignored) || !data) return false;
     const cached_plan *stored = data;
-    if (is_whole(stored, bytes) && is_of_this_nvrtc(&stored->nvrtc))
+    if (is_whole(stored, bytes) && (any_nvrtc || is_of_this_nvrtc(&stored->nvrtc)))
         rdt_builder_load(rt->builder, rt->context, stored->kernel, &stored->launch, &kernel,
                          &ignored);
     if (kernel) {

@@ -25,9 +25,10 @@ typedef struct rdt_plan_cache_question {
 void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *question,
                          rdt_plan_cache_key out);
 /* Fills the executable, its kernel loaded into the current context. false: there is no cached plan,
- * or its kernel is gone or does not load, or NVRTC's file is another than the one that compiled it;
- * what failed then fails again on the way without cached plans, which says so. */
-bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, rdt_executable *executable);
+ * or its kernel is gone or does not load, or NVRTC is another than the one that compiled it, unless
+ * any will do; what failed then fails again on the way without cached plans, which says so. */
+bool rdt_plan_cache_follow(redtune *rt, const rdt_plan_cache_key key, bool any_nvrtc,
+                           rdt_executable *executable);
 /* Remembers what was done for the executable. Losing it costs time only. */
 void rdt_plan_cache_write(redtune *rt, const rdt_plan_cache_key key,
                           const rdt_executable *executable);

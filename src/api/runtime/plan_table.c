@@ -76,14 +76,13 @@ static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_pro
 
 static bool has_key(const plan_entry *entry, const redtune_problem *problem, powers powers) {
     const redtune_problem *key = &entry->key;
-    return key->op == problem->op && key->dtype == problem->dtype &&
-           key->result == problem->result && key->order == problem->order &&
-           key->accuracy == problem->accuracy && key->uses == problem->uses &&
-           key->segmented == problem->segmented && entry->powers.count == powers.count &&
+#define SAME(field) key->field == problem->field &&
+    return RDT_PROBLEM_KIND_LIST(SAME) entry->powers.count == powers.count &&
            entry->powers.outer == powers.outer && entry->powers.inner == powers.inner &&
            entry->powers.median == powers.median && entry->powers.greatest == powers.greatest &&
            entry->powers.alignment == powers.alignment &&
            is_of_columns(key) == is_of_columns(problem);
+#undef SAME
 }
 
 static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem, powers powers) {
