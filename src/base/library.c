@@ -323,6 +323,50 @@ void rdt_library_load_beside(const rdt_library *library, const char *name) {
 
 const char *rdt_library_path(const rdt_library *library) { return library->path; }
 
+/* ---- its build ID ------------------------------------------------------------------------ */
+
+typedef struct build_search {
+    ElfW(Addr) base; /* of the library */
+    char *out;
+    size_t bytes;
+} build_search;
+
+static void write_build(const build_search *self, const unsigned char *id, size_t id_bytes) {
+    for (size_t i = 0; i < id_bytes && 2 * i + 3 <= self->bytes; i++)
+        snprintf(self->out + 2 * i, 3, "%02x", id[i]);
+}
+
+/* Notes are a header, a name and a content, each of whole words. */
+static int look_for_build(struct dl_phdr_info *info, size_t bytes, void *user) {
+    const build_search *self = user;
+    (void)bytes;
+    for (int i = 0; info->dlpi_addr == self->base && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        const unsigned char *at = (const unsigned char *)(info->dlpi_addr + part->p_vaddr);
+        const unsigned char *end = at + part->p_memsz;
+        while (part->p_type == PT_NOTE && (size_t)(end - at) > sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const void *)at;
+            const size_t name = (note->n_namesz + 3U) & ~3U, content = (note->n_descsz + 3U) & ~3U;
+            at += sizeof *note;
+            if (name + content > (size_t)(end - at)) break;
+            if (note->n_type == NT_GNU_BUILD_ID && name == 4 && !memcmp(at, "GNU", 4)) {
+                write_build(self, at + name, note->n_descsz);
+                return 1;
+            }
+            at += name + content;
+        }
+    }
+    return 0;
+}
+
+void rdt_library_build(const rdt_library *library, char *out, size_t bytes) {
+    struct link_map *map = NULL;
+    out[0] = '\0';
+    if (dlinfo(library->handle, RTLD_DI_LINKMAP, &map) || !map) return;
+    build_search search = {map->l_addr, out, bytes};
+    dl_iterate_phdr(look_for_build, &search);
+}
+
 redtune_status rdt_library_bind(const rdt_library *library, const rdt_library_symbol *symbols,
                                 size_t symbol_count, void *table, redtune_error *err) {
     for (size_t i = 0; i < symbol_count; i++)

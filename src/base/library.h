@@ -35,6 +35,9 @@ void rdt_library_close(rdt_library *library);
 void rdt_library_load_beside(const rdt_library *library, const char *name);
 /* The path it was loaded from; lives as long as the library. */
 const char *rdt_library_path(const rdt_library *library);
+/* Tells builds of one version apart: the ELF build ID in hexadecimal digits, cut to fit; "" where
+ * it has none. */
+void rdt_library_build(const rdt_library *library, char *out, size_t bytes);
 /* Fills table. REDTUNE_LIBRARY that names the first entry point the library lacks. */
 redtune_status rdt_library_bind(const rdt_library *library, const rdt_library_symbol *symbols,
                                 size_t symbol_count, void *table, redtune_error *err);

@@ -35,6 +35,7 @@ struct rdt_compiler {
     rdt_library *library;
     nvrtc_table nvrtc;
     int major, minor; /* NVRTC's version */
+    char build[64];
     int arch_count;
     int arch[ARCHS_MAX]; /* 10 * major + minor, as NVRTC lists them */
 };
@@ -79,6 +80,7 @@ static redtune_status read_facts(rdt_compiler *compiler, redtune_error *err) {
     if (!rc && (count < 1 || count > ARCHS_MAX)) rc = NVRTC_ERROR_INTERNAL_ERROR;
     if (!rc) rc = nvrtc->nvrtcGetSupportedArchs(compiler->arch);
     compiler->arch_count = count;
+    rdt_library_build(compiler->library, compiler->build, sizeof compiler->build);
     if (!rc) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_COMPILER, rc,
                     "cannot use NVRTC %s: it does not tell what it supports: %s; reinstall it",
@@ -115,6 +117,8 @@ const char *rdt_compiler_path(const rdt_compiler *compiler) {
 int rdt_compiler_version(const rdt_compiler *compiler) {
     return 1000 * compiler->major + 10 * compiler->minor;
 }
+
+const char *rdt_compiler_build(const rdt_compiler *compiler) { return compiler->build; }
 
 /* ---- what to make ------------------------------------------------------------------------ */
 

@@ -19,6 +19,8 @@ void rdt_compiler_close(rdt_compiler *compiler);
 const char *rdt_compiler_path(const rdt_compiler *compiler);
 /* 13000 is 13.0, as the driver counts. */
 int rdt_compiler_version(const rdt_compiler *compiler);
+/* What tells NVRTCs of one version apart, such as 13.0.48 and 13.0.88; "" where nothing does. */
+const char *rdt_compiler_build(const rdt_compiler *compiler);
 
 /* A source with this line is compiled so that no product and sum become one operation. */
 #define RDT_COMPILER_NO_FMA "// compile with --fmad=false\n"

@@ -90,6 +90,7 @@ static const variant variants[] = {
      .variable = "REDTUNE_NVRTC",
      .value = "./nvrtc.so"},
     {"NVRTC's file", {PINNED}, .variable = "REDTUNE_NVRTC", .value = RDT_TEST_OLD_NVRTC},
+    {"NVRTC's build", {PINNED}, .variable = "REDTUNE_NVRTC", .value = RDT_TEST_NVRTC},
     {"NVRTC's content",
      {PINNED},
      .before = "cp old.so nvrtc.so",

@@ -237,6 +237,7 @@ static redtune_status make_key(const rdt_builder *builder, const kernel_source *
         rdt_hash_add_string(&hash, wanted->source);
         rdt_hash_add_string(&hash, options.data);
         rdt_hash_add(&hash, &version, sizeof version);
+        rdt_hash_add_string(&hash, rdt_compiler_build(builder->compiler));
         rdt_hash_text(&hash, key);
     }
     rdt_text_free(&options);
