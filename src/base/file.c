@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +17,38 @@ static redtune_status cannot_read_file(const char *path, redtune_error *err) {
     return rdt_fail(err, REDTUNE_FILE, code, "cannot read %s: %s", path, rdt_locale_reason(code));
 }
 
+/* Opens a file that holds its bytes. A pipe may never have any, and a device may act when it is
+ * opened; so neither is. */
+static redtune_status open_regular(const char *path, FILE **out, redtune_error *err) {
+    struct stat info;
+    if (stat(path, &info)) return cannot_read_file(path, err);
+    if (S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        return cannot_read_file(path, err);
+    }
+    if (!S_ISREG(info.st_mode))
+        return rdt_fail(err, REDTUNE_FILE, 0,
+                        "cannot read %s: it is a pipe or a device; put its bytes into a file",
+                        path);
+    /* Should it be a pipe by now, this does not wait for a writer. */
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    *out = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
+    if (*out) return REDTUNE_OK;
+    redtune_status status = cannot_read_file(path, err);
+    if (descriptor >= 0) close(descriptor);
+    return status;
+}
+
 redtune_status rdt_file_read(const char *path, size_t max_bytes, char **data, size_t *length,
                              redtune_error *err) {
     rdt_text text = {0};
-    FILE *file = fopen(path, "rb");
-    if (!file) return cannot_read_file(path, err);
+    FILE *file = NULL;
+    redtune_status status = open_regular(path, &file, err);
+    if (status) return status;
     char chunk[16384];
     size_t got;
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && text.length <= max_bytes)
         rdt_text_add_bytes(&text, chunk, got);
-    redtune_status status = REDTUNE_OK;
     if (ferror(file)) {
         status = cannot_read_file(path, err);
     } else if (text.length > max_bytes) {

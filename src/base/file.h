@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include "base/text.h"
 
-/* Reads a whole file; *data is NUL-terminated beyond its length and freed by the caller. */
+/* Reads a whole file, and waits for nobody: pipes and devices are refused. *data is NUL-terminated
+ * beyond its length and freed by the caller. */
 redtune_status rdt_file_read(const char *path, size_t max_bytes, char **data, size_t *length,
                              redtune_error *err);
 bool rdt_file_exists(const char *path);

@@ -142,6 +142,17 @@ static void file_read_tells_what_the_system_said(void) {
     CHECK_FAILS(rdt_file_read(".", 4, &data, &length, &err), REDTUNE_FILE, err, "cannot read .: ");
 }
 
+/* A read of a pipe that nobody writes to would not return. */
+static void file_read_refuses_pipes(void) {
+    char *data = NULL;
+    size_t length = 0;
+    unlink("base-pipe");
+    CHECK(!mkfifo("base-pipe", 0600));
+    CHECK_FAILS(rdt_file_read("base-pipe", 4, &data, &length, &err), REDTUNE_FILE, err,
+                "cannot read base-pipe: it is a pipe or a device");
+    unlink("base-pipe");
+}
+
 static void file_read_of_an_empty_file_is_an_empty_string(void) {
     char *data = NULL;
     size_t length = 99;
@@ -291,6 +302,7 @@ int main(int argc, char **argv) {
         FACT(file_read_gives_every_byte_and_a_nul),
         FACT(file_read_refuses_more_than_the_limit),
         FACT(file_read_tells_what_the_system_said),
+        FACT(file_read_refuses_pipes),
         FACT(file_read_of_an_empty_file_is_an_empty_string),
         FACT(file_exists_where_it_does),
         FACT(file_makes_the_folders_above_a_path),
