@@ -318,6 +318,7 @@ void rdt_library_load_beside(const rdt_library *library, const char *name) {
     if (!slash || snprintf(path, sizeof path, "%.*s/%s", length, library->path, name) >= PATH_MAX)
         return;
     void *handle = open_file(path, &error);
+    if (!handle) handle = open_file(name, &error);
     if (handle) dlclose(handle); /* it stays, by OPEN_MODE */
 }
 

@@ -30,8 +30,8 @@ typedef struct rdt_library rdt_library;
 redtune_status rdt_library_open(const rdt_library_search *search, rdt_library **out,
                                 redtune_error *err);
 void rdt_library_close(rdt_library *library);
-/* Loads the file of that name beside it, if it is there and loads: a library that looks for it by
- * name alone then finds it. */
+/* Loads the file of that name beside it, or else where the system finds it, if it loads: a library
+ * that looks for it by name alone then finds it, and opens no file. */
 void rdt_library_load_beside(const rdt_library *library, const char *name);
 /* The path it was loaded from; lives as long as the library. */
 const char *rdt_library_path(const rdt_library *library);

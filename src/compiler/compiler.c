@@ -1,8 +1,11 @@
 /* Compiler: NVRTC, loaded at run time. CUDA text and an architecture in, cubin or PTX out. */
+#define _POSIX_C_SOURCE 200809L
 #include "compiler/compiler.h"
 #include "base/library.h"
+#include "compiler/apart.h"
 
 #include <nvrtc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +71,10 @@ static const rdt_library_symbol symbols[] = {
     NVRTC_LIST(ENTRY)
 #undef ENTRY
 };
+
+/* Held for writing while the process forks, so that the copy meets no lock of NVRTC's, of which
+ * there is one in the process. */
+static pthread_rwlock_t nvrtc_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
@@ -252,25 +259,56 @@ static void load_builtins(const rdt_compiler *compiler) {
     rdt_library_load_beside(compiler->library, name);
 }
 
-redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, const char *name,
-                                    int major, int minor, bool ptx, rdt_image *out,
-                                    redtune_error *err) {
-    target target = {0};
-    redtune_status status = choose_target(compiler, major, minor, ptx, &target, err);
-    if (status) return status;
+/* A compile that is asked for. */
+typedef struct job {
+    const rdt_compiler *compiler;
+    const char *source, *name;
+    target target;
+} job;
+
+static redtune_status compile_now(const void *user, rdt_image *out, redtune_error *err) {
+    const job *job = user;
+    const nvrtc_table *nvrtc = &job->compiler->nvrtc;
     option_text texts[OPTION_COUNT];
     const char *options[OPTION_COUNT];
-    int count = make_options(target, texts);
-    if (strstr(source, RDT_COMPILER_NO_FMA))
+    int count = make_options(job->target, texts);
+    if (strstr(job->source, RDT_COMPILER_NO_FMA))
         rdt_text_copy(texts[count++], OPTION_BYTES, "--fmad=false");
     for (int i = 0; i < count; i++) options[i] = texts[i];
 
-    load_builtins(compiler);
     nvrtcProgram program = NULL;
-    nvrtcResult rc = compiler->nvrtc.nvrtcCreateProgram(&program, source, name, 0, NULL, NULL);
-    if (!rc) rc = compiler->nvrtc.nvrtcCompileProgram(program, count, options);
-    status = rc ? refused(compiler, program, name, rc, err)
-                : take_image(compiler, program, target.ptx, name, out, err);
-    if (program) compiler->nvrtc.nvrtcDestroyProgram(&program);
+    nvrtcResult rc = nvrtc->nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL);
+    if (!rc) rc = nvrtc->nvrtcCompileProgram(program, count, options);
+    redtune_status status =
+        rc ? refused(job->compiler, program, job->name, rc, err)
+           : take_image(job->compiler, program, job->target.ptx, job->name, out, err);
+    if (program) nvrtc->nvrtcDestroyProgram(&program);
     return status;
+}
+
+redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, const char *name,
+                                    int major, int minor, bool ptx, rdt_image *out,
+                                    redtune_error *err) {
+    job job = {compiler, source, name, {0}};
+    redtune_status status = choose_target(compiler, major, minor, ptx, &job.target, err);
+    if (status) return status;
+    load_builtins(compiler);
+    pthread_rwlock_rdlock(&nvrtc_lock);
+    status = compile_now(&job, out, err);
+    pthread_rwlock_unlock(&nvrtc_lock);
+    return status;
+}
+
+redtune_status rdt_compiler_compile_apart(rdt_compiler *compiler, const char *source,
+                                          const char *name, int major, int minor, bool ptx,
+                                          rdt_image *out, redtune_error *err) {
+    rdt_apart apart;
+    job job = {compiler, source, name, {0}};
+    redtune_status status = choose_target(compiler, major, minor, ptx, &job.target, err);
+    if (status) return status;
+    load_builtins(compiler);
+    pthread_rwlock_wrlock(&nvrtc_lock);
+    status = rdt_apart_start(compile_now, &job, &apart, err);
+    pthread_rwlock_unlock(&nvrtc_lock);
+    return status ? status : rdt_apart_finish(&apart, name, out, err);
 }

@@ -32,6 +32,11 @@ const char *rdt_compiler_build(const rdt_compiler *compiler);
 redtune_status rdt_compiler_compile(rdt_compiler *compiler, const char *source, const char *name,
                                     int major, int minor, bool ptx, rdt_image *out,
                                     redtune_error *err);
+/* Likewise, a source with text that is not redtune's: in a process of its own, which has 30 s of
+ * the processor and opens no file (apart.h). */
+redtune_status rdt_compiler_compile_apart(rdt_compiler *compiler, const char *source,
+                                          const char *name, int major, int minor, bool ptx,
+                                          rdt_image *out, redtune_error *err);
 /* The architecture that kernels for that GPU are compiled for, 10 * major + minor: the GPU's own,
  * or the newest before it that NVRTC knows. */
 redtune_status rdt_compiler_arch(const rdt_compiler *compiler, int major, int minor, int *arch,

@@ -2,6 +2,9 @@
  * They need NVRTC but no GPU; the failures come from a stand-in for NVRTC. */
 #define _POSIX_C_SOURCE 200809L
 #include "compiler/compiler.h"
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "check.h"
 #include "faults.h"
 
@@ -101,6 +104,69 @@ static void compiler_makes_ptx_for_a_gpu_newer_than_itself(void) {
     free(image.data);
     CHECK(image.ptx);
 }
+
+/* ---- a source of the user's ------------------------------------------------------------------ */
+
+static redtune_status compile_apart(const char *text, rdt_image *image) {
+    rdt_compiler *compiler = NULL;
+    redtune_status status = rdt_compiler_open(&compiler, &err);
+    if (!status)
+        status = rdt_compiler_compile_apart(compiler, text, "own.cu", 8, 0, false, image, &err);
+    rdt_compiler_close(compiler);
+    return status;
+}
+
+static void compiling_apart_makes_the_same(void) {
+    rdt_image here = {0}, apart = {0};
+    use_real();
+    CHECK_OK(compile(source, 8, 0, false, &here), err);
+    CHECK_OK(compile_apart(source, &apart), err);
+    bool same = here.bytes == apart.bytes && !memcmp(here.data, apart.data, here.bytes);
+    free(here.data);
+    free(apart.data);
+    CHECK(same && !apart.ptx);
+    CHECK(compile_apart(broken, &apart) == REDTUNE_COMPILER);
+    CHECK_CONTAINS(err.message, "block/kernel.cu(9): error: identifier \"y\" is undefined");
+}
+
+/* However the source asks for it. */
+static void compiling_apart_opens_no_file(void) {
+    rdt_image image = {0};
+    use_real();
+    CHECK_FAILS(compile_apart("#include \"/proc/self/environ\"\n", &image), REDTUNE_COMPILER, err,
+                "cannot open source file");
+    CHECK_OK(compile_apart("#define PASTE(a, b) a##b\n"
+                           "#if PASTE(__has_, include)(\"/proc/self/environ\")\n#error it is\n"
+                           "#endif\nextern \"C\" __global__ void empty() {}\n",
+                           &image),
+             err);
+    free(image.data);
+}
+
+/* Ten to the eighth additions. In a copy of this process, whose limit the compile keeps to. */
+static void compiling_apart_ends(void) {
+    static char bomb[2048] = "#define A0 +1\n";
+    rdt_image image = {0};
+    int state = -1;
+    char *at = bomb + strlen(bomb);
+    for (int i = 1; i <= 8; i++) {
+        at += sprintf(at, "#define A%d", i);
+        for (int k = 0; k < 10; k++) at += sprintf(at, " A%d", i - 1);
+        at += sprintf(at, "\n");
+    }
+    sprintf(at, "__global__ void bomb(int *x) { *x = 0 A8; }\n");
+    use_real();
+    const pid_t copy = fork();
+    if (!copy) {
+        setrlimit(RLIMIT_CPU, &(struct rlimit){2, RLIM_INFINITY});
+        const bool ended = compile_apart(bomb, &image) == REDTUNE_COMPILER;
+        _exit(ended && strstr(err.message, "s of the processor for it") ? 0 : 1);
+    }
+    CHECK(waitpid(copy, &state, 0) == copy);
+    CHECK_INT(state, 0);
+}
+
+/* ---- the target ------------------------------------------------------------------------------ */
 
 static void compiler_refuses_a_gpu_older_than_it_knows(void) {
     rdt_image image = {0};
@@ -273,6 +339,9 @@ int main(int argc, char **argv) {
         FACT(compiler_makes_ptx_where_asked),
         FACT(compiler_contracts_nothing_where_the_source_says_so),
         FACT(compiler_makes_ptx_for_a_gpu_newer_than_itself),
+        FACT(compiling_apart_makes_the_same),
+        FACT(compiling_apart_opens_no_file),
+        FACT(compiling_apart_ends),
         FACT(compiler_refuses_a_gpu_older_than_it_knows),
         FACT(compiler_gives_the_same_bytes_for_the_same_source),
         FACT(compiler_message_starts_at_the_first_error),

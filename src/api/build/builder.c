@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/trace.h"
 #include "cache/kernels.h"
+#include "codegen/user_ops.h"
 #include "compiler/compiler.h"
 
 struct rdt_builder {
@@ -223,6 +224,7 @@ typedef struct kernel_source {
     bool ptx, cached_only;
     bool anew;  /* the cached one does not load */
     bool found; /* the image came from the cache */
+    const rdt_own_op *own; /* a user's file whose text it has; or NULL */
 } kernel_source;
 
 static redtune_status make_key(const rdt_builder *builder, const kernel_source *wanted,
@@ -246,11 +248,16 @@ static redtune_status make_key(const rdt_builder *builder, const kernel_source *
 
 static redtune_status compile(rdt_builder *builder, const kernel_source *wanted, rdt_image *out,
                               redtune_error *err) {
+    __typeof__(rdt_compiler_compile) *function =
+        wanted->own ? rdt_compiler_compile_apart : rdt_compiler_compile;
     rdt_trace_push("redtune compile");
     redtune_status status =
-        rdt_compiler_compile(builder->compiler, wanted->source, wanted->name, wanted->facts->major,
-                             wanted->facts->minor, wanted->ptx, out, err);
+        function(builder->compiler, wanted->source, wanted->name, wanted->facts->major,
+                 wanted->facts->minor, wanted->ptx, out, err);
     rdt_trace_pop();
+    if (status == REDTUNE_COMPILER && wanted->own && err &&
+        !strstr(err->message, wanted->own->name))
+        rdt_fail_within(err, status, "cannot use an op file: %.150s", wanted->own->name);
     return status;
 }
 
@@ -352,7 +359,9 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
                                const rdt_launch *launch, bool cached_only, rdt_kernel **out,
                                redtune_error *err) {
     char *source = NULL;
-    kernel_source wanted = {.facts = &context->facts, .cached_only = cached_only};
+    kernel_source wanted = {.facts = &context->facts,
+                            .cached_only = cached_only,
+                            .own = rdt_user_ops_find(problem->op)};
     rdt_facts target;
     rdt_kernel *kernel = NULL;
     bool overlap = launch->overlap;
@@ -380,7 +389,8 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, const rdt_po
                                  bool ptx, redtune_error *err) {
     char *source = NULL, key[RDT_HASH_TEXT_BYTES];
     rdt_image image = {0};
-    kernel_source wanted = {.facts = at.facts, .ptx = ptx};
+    kernel_source wanted = {
+        .facts = at.facts, .ptx = ptx, .own = rdt_user_ops_find(at.problem->op)};
     rdt_facts target;
     redtune_status status = compile_target(builder, at.facts, &target, err);
     if (!status)
