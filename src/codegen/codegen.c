@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "codegen/user_ops.h"
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
@@ -139,6 +140,11 @@ static int load_aside(lua_State *state) {
     return 0;
 }
 
+static redtune_status add_aside(rdt_codegen *codegen, const char *name, redtune_error *err) {
+    aside_call call = {codegen, name};
+    return rdt_lua_call(&codegen->lua, "load the templates", load_aside, &call, err);
+}
+
 redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err) {
     rdt_codegen *codegen = calloc(1, sizeof *codegen);
     if (!codegen) return rdt_fail_memory(err, sizeof *codegen);
@@ -155,6 +161,7 @@ redtune_status rdt_codegen_open(rdt_codegen **out, redtune_error *err) {
 
 void rdt_codegen_close(rdt_codegen *codegen) {
     if (!codegen) return;
+    rdt_codegen_close(codegen->next_own);
     rdt_points_forget(codegen);
     rdt_lua_close(&codegen->lua);
     free(codegen);
@@ -189,9 +196,25 @@ redtune_status rdt_codegen_find_aside(rdt_codegen *codegen, const char *name, in
         *family = i;
         return REDTUNE_OK;
     }
-    aside_call call = {codegen, name};
-    redtune_status status =
-        rdt_lua_call(&codegen->lua, "load the templates", load_aside, &call, err);
+    redtune_status status = add_aside(codegen, name, err);
     if (!status) *family = codegen->family_count - 1;
+    return status;
+}
+
+redtune_status rdt_codegen_turn(rdt_codegen **codegen, redtune_op op, redtune_error *err) {
+    rdt_codegen *all = *codegen, *own = all;
+    if (own->own == op || !rdt_user_ops_find(op)) return REDTUNE_OK;
+    while (own && own->own != op) own = own->next_own;
+    redtune_status status = own ? REDTUNE_OK : rdt_codegen_open(&own, err);
+    if (status) return status;
+    if (!own->own) {
+        own->own = op;
+        own->next_own = all->next_own;
+        all->next_own = own;
+    }
+    /* A family has one number in all states. */
+    while (!status && own->family_count < all->family_count)
+        status = add_aside(own, all->space[own->family_count].family, err);
+    if (!status) *codegen = own;
     return status;
 }

@@ -26,11 +26,13 @@ static int call_time(lua_State *state) {
 
 redtune_status rdt_estimate_time(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                  double *time_ns, redtune_error *err) {
+    redtune_status status = rdt_codegen_turn(&codegen, at.problem->op, err);
+    if (status) return status;
     time_call call = {codegen, at, point, 0};
     char text[96];
     snprintf(text, sizeof text, "estimate a config of template %s",
              codegen->space[point->family].family);
-    redtune_status status = rdt_lua_call(&codegen->lua, text, call_time, &call, err);
+    status = rdt_lua_call(&codegen->lua, text, call_time, &call, err);
     if (!status) *time_ns = call.time_ns;
     return status;
 }

@@ -52,8 +52,10 @@ typedef struct rdt_pushed {
 
 struct rdt_codegen {
     rdt_lua lua;
-    rdt_spaces spaces; /* of the families that are tuned; they come first */
-    int family_count;  /* with those kept aside, which stand behind them */
+    redtune_op own;        /* the op of a file whose state this is; or 0 */
+    rdt_codegen *next_own; /* the first, and behind each the next, of the states of such ops */
+    rdt_spaces spaces;     /* of the families that are tuned; they come first */
+    int family_count;      /* with those kept aside, which stand behind them */
     rdt_space space[RDT_FAMILY_MAX];
     rdt_family family[RDT_FAMILY_MAX];
     char hash[RDT_HASH_TEXT_BYTES];
@@ -64,6 +66,10 @@ struct rdt_codegen {
     rdt_pushed pushed;
     rdt_rendered rendered[RDT_RENDERED_KEPT]; /* a hash table, of kernel_hash.c */
 };
+
+/* Turns *codegen into the one that renders for that op. An op of a file has a state of its own, and
+ * templates of its own in it: nothing that the file does is seen elsewhere. */
+redtune_status rdt_codegen_turn(rdt_codegen **codegen, redtune_op op, redtune_error *err);
 
 /* Frees what points.c has kept. */
 void rdt_points_forget(rdt_codegen *codegen);

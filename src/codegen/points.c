@@ -171,10 +171,12 @@ static const rdt_points *keep_points(rdt_codegen *codegen, const rdt_points *poi
 
 redtune_status rdt_points_list(rdt_codegen *codegen, rdt_case at, rdt_scope scope,
                                rdt_point **points, size_t *count, redtune_error *err) {
+    redtune_status status = rdt_codegen_turn(&codegen, at.problem->op, err);
+    if (status) return status;
     const rdt_points *found = find_kept(codegen, at, scope);
     if (!found) {
         rdt_points listed = {0};
-        redtune_status status = list_points(codegen, at, scope, &listed, err);
+        status = list_points(codegen, at, scope, &listed, err);
         if (status) return status;
         found = keep_points(codegen, &listed);
     }

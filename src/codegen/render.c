@@ -94,6 +94,8 @@ static int run_templates(lua_State *state) {
 
 static redtune_status render(rdt_codegen *codegen, rdt_case at, const rdt_point *point, bool lines,
                              rdt_yield yield, char **source, redtune_error *err) {
+    redtune_status status = rdt_codegen_turn(&codegen, at.problem->op, err);
+    if (status) return status;
     render_call call = {
         .family = &codegen->family[point->family],
         .space = &codegen->space[point->family],

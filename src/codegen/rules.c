@@ -144,6 +144,10 @@ static int call_launch(lua_State *state) {
 static redtune_status call_family(rdt_codegen *codegen, const char *what, lua_CFunction function,
                                   rule_call *call, redtune_error *err) {
     char text[96];
+    redtune_status status =
+        call->at.problem ? rdt_codegen_turn(&codegen, call->at.problem->op, err) : REDTUNE_OK;
+    if (status) return status;
+    call->codegen = codegen;
     snprintf(text, sizeof text, "%s of template %s", what, codegen->space[call->family].family);
     return rdt_lua_call(&codegen->lua, text, function, call, err);
 }
