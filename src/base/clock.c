@@ -22,6 +22,12 @@ redtune_status rdt_clock_check_s(const char *action, const char *name, double se
                     action, name, seconds, most_s);
 }
 
+int64_t rdt_clock_thread_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1000000000LL * now.tv_sec + now.tv_nsec;
+}
+
 void rdt_clock_init_condition(pthread_cond_t *condition) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);

@@ -9,6 +9,8 @@
 double rdt_clock_ns(void);
 double rdt_clock_s(void);
 int64_t rdt_clock_ms(void);
+/* The processor's time that this thread has had: others who are busy do not count. */
+int64_t rdt_clock_thread_ns(void);
 
 /* Whether a caller's seconds are 0, which stands for the usual, or more, and at most 1e9, so that
  * all are a number of ns; REDTUNE_INVALID: "cannot <action>: <name> is ...". */

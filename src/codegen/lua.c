@@ -5,29 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/locale.h"
-#include "codegen/lua_limits.h"
 
 enum {
     MEMORY_BYTES_MAX = 64 << 20,
     /* A render takes some ten thousand instructions: this many is a loop without an end. */
     CALL_INSTRUCTIONS_MAX = 200 * 1000 * 1000,
-    /* Where an op file's code runs: a fraction of a second. */
-    LIMITED_INSTRUCTIONS_MAX = 20 * 1000 * 1000,
 };
 
 /* The addresses are the keys; the values do not matter. */
-static const char key_sandbox, key_loaded, key_lua;
+static const char key_sandbox, key_loaded;
 
 static void *count_allocation(void *user, void *block, size_t old_bytes, size_t new_bytes) {
     rdt_lua *lua = user;
-    if (!block) old_bytes = 0; /* Lua passes a type there */
+    const size_t kind = old_bytes; /* what a new block is for */
+    if (!block) old_bytes = 0;
     if (!new_bytes) {
         free(block);
         lua->used_bytes -= old_bytes;
         return NULL;
     }
-    if (lua->used_bytes - old_bytes + new_bytes > MEMORY_BYTES_MAX) {
-        lua->full = true;
+    const char *refused = NULL;
+    if (lua->used_bytes - old_bytes + new_bytes > MEMORY_BYTES_MAX)
+        refused = "it takes more than 64 MiB of memory";
+    else if (lua->limits.on && new_bytes > old_bytes)
+        refused = rdt_lua_limits_refuse(lua, block, kind, new_bytes);
+    if (refused) {
+        lua->refused = refused;
         return NULL;
     }
     void *grown = realloc(block, new_bytes);
@@ -41,15 +44,14 @@ static void stop_running(lua_State *state, lua_Debug *debug) {
                debug->currentline);
 }
 
-static rdt_lua *owner(lua_State *state) {
-    lua_rawgetp(state, LUA_REGISTRYINDEX, &key_lua);
-    rdt_lua *lua = lua_touserdata(state, -1);
-    lua_pop(state, 1);
+rdt_lua *rdt_lua_owner(lua_State *state) {
+    void *lua;
+    lua_getallocf(state, &lua);
     return lua;
 }
 
 int rdt_lua_raise(lua_State *state, redtune_status status, const char *message) {
-    owner(state)->raised = status;
+    rdt_lua_owner(state)->raised = status;
     return luaL_error(state, "%s", message);
 }
 
@@ -69,17 +71,18 @@ static int require_from_lua(lua_State *state) {
 
 /* sorted_keys(t): a list of those that are strings. */
 static int sorted_keys(lua_State *state) {
-    lua_Integer count = 0;
+    lua_Integer count = 0, all = 0;
     luaL_checktype(state, 1, LUA_TTABLE);
     lua_settop(state, 1);
     lua_newtable(state);
     lua_pushnil(state);
-    while (lua_next(state, 1)) {
+    for (; lua_next(state, 1); all++) {
         lua_pop(state, 1);
         if (lua_type(state, -1) != LUA_TSTRING) continue;
         lua_pushvalue(state, -1);
         lua_rawseti(state, 2, ++count);
     }
+    if (rdt_lua_owner(state)->limits.on) rdt_lua_limits_spend(state, (double)all);
     lua_getglobal(state, "table");
     lua_getfield(state, -1, "sort");
     lua_pushvalue(state, 2);
@@ -94,22 +97,24 @@ static const char *const sandbox_names[] = {"assert", "error",    "ipairs",   "s
                                             "table",  "math",     "tonumber", "type",   "tostring",
                                             "utf8",   "rawequal", NULL};
 
+/* Not in those tables: what differs from run to run, and bytes, which no template is made of. */
+static const char *const removed[][2] = {{"math", "random"},   {"math", "randomseed"},
+                                         {"string", "dump"},   {"string", "pack"},
+                                         {"string", "unpack"}, {"string", "packsize"}};
+
 static int open_state(lua_State *state) {
-    rdt_lua *lua = lua_touserdata(state, 1);
-    lua_pushlightuserdata(state, lua);
-    lua_rawsetp(state, LUA_REGISTRYINDEX, &key_lua);
     luaL_openlibs(state);
     lua_newtable(state);
     for (const char *const *name = sandbox_names; *name; name++) {
         lua_getglobal(state, *name);
         lua_setfield(state, -2, *name);
     }
-    lua_getfield(state, -1, "math");
-    lua_pushnil(state);
-    lua_setfield(state, -2, "random");
-    lua_pushnil(state);
-    lua_setfield(state, -2, "randomseed");
-    lua_pop(state, 1);
+    for (size_t i = 0; i < sizeof removed / sizeof *removed; i++) {
+        lua_getfield(state, -1, removed[i][0]);
+        lua_pushnil(state);
+        lua_setfield(state, -2, removed[i][1]);
+        lua_pop(state, 1);
+    }
     lua_pushcfunction(state, require_from_lua);
     lua_setfield(state, -2, "require");
     lua_pushcfunction(state, sorted_keys);
@@ -144,16 +149,32 @@ void rdt_lua_close(rdt_lua *lua) {
     *lua = (rdt_lua){0};
 }
 
+/* What Lua says is on top. A file of the user's is named, and what it may not take is its fault. */
+static redtune_status tell_of_lua(const rdt_lua *lua, const char *what, int rc,
+                                  redtune_error *err) {
+    const char *message = lua_tostring(lua->state, -1), *file = lua->of_file;
+    redtune_status status = rc == LUA_ERRMEM ? REDTUNE_MEMORY : lua->raised;
+    if (!message) message = "an error that is no text";
+    if (file && lua->refused && !strcmp(message, "not enough memory")) {
+        status = REDTUNE_TEMPLATE;
+        message = lua->refused;
+    }
+    if (file && !strstr(message, file))
+        return rdt_fail(err, status, rc, "cannot %s: %s: %s", what, file, message);
+    return rdt_fail(err, status, rc, "cannot %s: %s", what, message);
+}
+
 redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction function, void *data,
                             redtune_error *err) {
     lua_State *state = lua->state;
     /* With a hook Lua looks at every instruction, a fourth of the time; the templates that are
      * compiled in are known to end. */
-    if (lua->limited)
-        lua_sethook(state, stop_running, LUA_MASKCOUNT, LIMITED_INSTRUCTIONS_MAX);
+    if (lua->limits.on)
+        rdt_lua_limits_begin(lua);
     else if (lua->source.folder)
         lua_sethook(state, stop_running, LUA_MASKCOUNT, CALL_INSTRUCTIONS_MAX);
     lua->raised = REDTUNE_TEMPLATE;
+    lua->refused = NULL;
     lua_pushcfunction(state, function);
     lua_pushlightuserdata(state, data);
     /* Lua prints and compares as the locale has it. */
@@ -163,24 +184,18 @@ redtune_status rdt_lua_call(rdt_lua *lua, const char *what, lua_CFunction functi
     free(lua->file);
     lua->file = NULL;
     if (!rc) return REDTUNE_OK;
-    const char *message = lua_tostring(state, -1);
-    redtune_status status =
-        rdt_fail(err, rc == LUA_ERRMEM ? REDTUNE_MEMORY : lua->raised, rc, "cannot %s: %s", what,
-                 message ? message : "an error that is no text");
+    redtune_status status = tell_of_lua(lua, what, rc, err);
     lua_settop(state, 0);
     return status;
 }
 
-void rdt_lua_limit(lua_State *state) {
-    rdt_lua *lua = owner(state);
-    if (lua->limited) return;
-    lua->limited = true;
-    lua_sethook(state, stop_running, LUA_MASKCOUNT, LIMITED_INSTRUCTIONS_MAX);
+void rdt_lua_limit(lua_State *state, const char *file) {
+    rdt_lua_owner(state)->of_file = file;
     rdt_lua_limits_set(state);
 }
 
 void rdt_lua_push_file(lua_State *state, const char *name) {
-    rdt_lua *lua = owner(state);
+    rdt_lua *lua = rdt_lua_owner(state);
     size_t length = 0;
     redtune_error failure;
     if (rdt_source_read(&lua->source, name, &lua->file, &length, &failure))

@@ -6,15 +6,17 @@
 #include <lua.h>
 #include <lualib.h>
 #include <stdbool.h>
+#include "codegen/lua_limits.h"
 #include "codegen/source.h"
 
 typedef struct rdt_lua {
     lua_State *state;
     rdt_source source;
     size_t used_bytes;
-    bool full;             /* more than the limit was asked for */
+    const char *refused;   /* why the current call got no memory; NULL: it got all */
     redtune_status raised; /* by rdt_lua_raise in the current call */
-    bool limited;          /* a user's code runs here: see rdt_lua_limit */
+    const char *of_file;   /* a user's, whose code runs here: see rdt_lua_limit; or NULL */
+    rdt_lua_limits limits;
     char *file; /* read, and not yet pushed: kept where Lua's memory runs out in between */
 } rdt_lua;
 
@@ -37,9 +39,11 @@ void rdt_lua_push_environment(lua_State *state);
 /* Likewise for a piece: an undefined name's message says that `includer`, a file and a line,
  * includes it. */
 void rdt_lua_push_piece(lua_State *state, const char *includer);
-/* From now on each call ends with an error after some ten million instructions, and string
- * functions refuse what would take long within one. For states that run the code of an op file. */
-void rdt_lua_limit(lua_State *state);
+/* The state is about to run the code of an op file: from now on it has limits (lua_limits.h), and
+ * failures name the file, whose name must live as long. Nothing else may be rendered in it. */
+void rdt_lua_limit(lua_State *state, const char *file);
+/* Whose state it is. */
+rdt_lua *rdt_lua_owner(lua_State *state);
 /* Loads text as a function whose globals are the table on top of the stack, which it replaces. */
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk);
 /* Pushes a template file as a string. */

@@ -11,7 +11,7 @@
 /* Runs the text, and pushes what it returns as an entry (templates/lib/own_op.lua). */
 static void push_made(lua_State *state, const rdt_own_op *op) {
     rdt_lua_require(state, "lib/own_op");
-    rdt_lua_limit(state);
+    rdt_lua_limit(state, op->name);
     const char *chunk = lua_pushfstring(state, "@%s", op->name);
     rdt_lua_push_environment(state);
     rdt_lua_load(state, op->text, op->bytes, chunk);
@@ -147,14 +147,10 @@ static int read_entry(lua_State *state) {
 }
 
 /* The message names the file; where its line is known, that, too. */
-static redtune_status tell_of_file(const rdt_own_op *op, const redtune_error *why, bool full,
+static redtune_status tell_of_file(const rdt_own_op *op, const redtune_error *why,
                                    redtune_error *err) {
     static const char head[] = "cannot use an op file: ";
     const char *text = why->message, *behind = strstr(text, ": ");
-    if (full)
-        return rdt_fail(err, REDTUNE_TEMPLATE, why->code,
-                        "%s%.300s: it takes more than 64 MiB of memory; let it make less", head,
-                        op->name);
     if (behind) text = behind + 2;
     const bool named = strstr(text, ":") && !strncmp(text, op->name, strlen(op->name));
     return rdt_fail(err, why->status, why->code, "%s%.300s%s%.400s%s", head, named ? "" : op->name,
@@ -169,9 +165,8 @@ redtune_status rdt_own_op_read(rdt_own_op *out, rdt_op_traits *traits, redtune_e
     reading self = {out, traits};
     *traits = (rdt_op_traits){.file = out->name};
     status = rdt_lua_call(&lua, "use an op file", read_entry, &self, &why);
-    const bool full = lua.full;
     rdt_lua_close(&lua);
-    if (status) return tell_of_file(out, &why, full, err);
+    if (status) return tell_of_file(out, &why, err);
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add(&hash, out->text, out->bytes);
     traits->content = (uint64_t)hash.state;

@@ -4,6 +4,8 @@
 #include <string.h>
 #include "codegen/translate.h"
 
+enum { SOURCE_BYTES_MAX = 4 << 20 };
+
 /* Adds a piece; without #line directives, where there are to be none. */
 static void add_piece(rdt_output *output, const char *piece, size_t length) {
     static const char directive[] = "#line ";
@@ -35,6 +37,8 @@ static int put(lua_State *state) {
         add_piece(output, piece, length);
         if (memchr(piece, '\n', length)) output->next_line = 0; /* needs a #line behind it */
     }
+    if (output->text.length > SOURCE_BYTES_MAX)
+        return luaL_error(state, "the source takes more than 4 MiB");
     rdt_text_add(&output->text, "\n");
     return 0;
 }

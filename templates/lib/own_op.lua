@@ -21,11 +21,8 @@ local TOLERANCE <const> = 64 -- units in the last place, of accumulators that ro
 
 -- The line at a place in the text.
 local function line_at(text, place)
-    local line = 1
-    for i = 1, place - 1 do
-        if text:byte(i) == 10 then line = line + 1 end
-    end
-    return line
+    local _, ends = text:sub(1, place - 1):gsub("\n", "")
+    return ends + 1
 end
 
 -- Where the word stands as one, from that place on, with this behind it; or nil.
@@ -61,7 +58,7 @@ end
 -- The directive that says where the expression of that field stands.
 function file:directive(expression, ...)
     local field = find_field(self.text, ...) or 1
-    local place = self.text:find(expression, field, true) or field
+    local place = self.text:find(expression:sub(1, 64), field, true) or field
     return ('#line %d "%s"\n'):format(line_at(self.text, place),
                                       (self.name:gsub('["\\%c]', "_")))
 end

@@ -222,8 +222,8 @@ typedef struct kernel_source {
     char name[64]; /* of the source, for messages */
     const rdt_facts *facts;
     bool ptx, cached_only;
-    bool anew;  /* the cached one does not load */
-    bool found; /* the image came from the cache */
+    bool anew;             /* the cached one does not load */
+    bool found;            /* the image came from the cache */
     const rdt_own_op *own; /* a user's file whose text it has; or NULL */
 } kernel_source;
 
