@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/locale.h"
+#include "codegen/op_text.h"
 
 enum {
     MEMORY_BYTES_MAX = 64 << 20,
@@ -69,6 +70,20 @@ static int require_from_lua(lua_State *state) {
     return 1;
 }
 
+/* refused_text(text): what an op's CUDA text must not have, and has; or nil. */
+static int refused_text(lua_State *state) {
+    size_t bytes = 0;
+    const char *text = luaL_checklstring(state, 1, &bytes);
+    char found[RDT_OP_TEXT_FOUND_BYTES];
+    redtune_error failure;
+    if (rdt_lua_owner(state)->limits.on) rdt_lua_limits_spend(state, 8 * (double)bytes);
+    if (rdt_op_text_check(text, bytes, false, found, &failure))
+        rdt_lua_raise(state, failure.status, failure.message);
+    if (!found[0]) return 0;
+    lua_pushfstring(state, "'%s'; leave it out: %s", found, RDT_OP_TEXT_RULE);
+    return 1;
+}
+
 /* sorted_keys(t): a list of those that are strings. */
 static int sorted_keys(lua_State *state) {
     lua_Integer count = 0, all = 0;
@@ -119,6 +134,8 @@ static int open_state(lua_State *state) {
     lua_setfield(state, -2, "require");
     lua_pushcfunction(state, sorted_keys);
     lua_setfield(state, -2, "sorted_keys");
+    lua_pushcfunction(state, refused_text);
+    lua_setfield(state, -2, "refused_text");
     lua_newtable(state);
     lua_pushcfunction(state, undefined_name);
     lua_setfield(state, -2, "__index");

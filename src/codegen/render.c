@@ -2,6 +2,10 @@
 #include "codegen/template.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "codegen/op_text.h"
+#include "codegen/user_ops.h"
 
 typedef struct render_call {
     const rdt_family *family;
@@ -92,6 +96,24 @@ static int run_templates(lua_State *state) {
     return 0;
 }
 
+/* Of an op of a user's file. Takes over the source. */
+static redtune_status check_own(redtune_op op, char *made, char **source, redtune_error *err) {
+    const rdt_own_op *file = rdt_user_ops_find(op);
+    char found[RDT_OP_TEXT_FOUND_BYTES] = "";
+    redtune_status status =
+        file ? rdt_op_text_check(made, strlen(made), true, found, err) : REDTUNE_OK;
+    if (!status && found[0])
+        status = rdt_fail(err, REDTUNE_TEMPLATE, 0,
+                          "cannot use an op file: %.300s: its CUDA text has '%s'; leave it "
+                          "out: " RDT_OP_TEXT_RULE,
+                          file->name, found);
+    if (status)
+        free(made);
+    else
+        *source = made;
+    return status;
+}
+
 static redtune_status render(rdt_codegen *codegen, rdt_case at, const rdt_point *point, bool lines,
                              rdt_yield yield, char **source, redtune_error *err) {
     redtune_status status = rdt_codegen_turn(&codegen, at.problem->op, err);
@@ -106,7 +128,9 @@ static redtune_status render(rdt_codegen *codegen, rdt_case at, const rdt_point 
     };
     char what[64];
     snprintf(what, sizeof what, "render template %s", call.space->family);
-    return rdt_template_render(codegen, what, run_templates, &call, &call.output, source, err);
+    char *made = NULL;
+    status = rdt_template_render(codegen, what, run_templates, &call, &call.output, &made, err);
+    return status ? status : check_own(at.problem->op, made, source, err);
 }
 
 redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_point *point,

@@ -55,6 +55,12 @@ function file:fail(message, ...)
     error(("%s:%d: %s"):format(self.name, line_at(self.text, place), message), 0)
 end
 
+-- CUDA text of the field of these keys is text, and reads nothing of the machine.
+function file:check_text(text, ...)
+    local found = refused_text(text)
+    if found then self:fail(("%s has %s"):format(..., found), ...) end
+end
+
 -- The directive that says where the expression of that field stands.
 function file:directive(expression, ...)
     local field = find_field(self.text, ...) or 1
@@ -149,6 +155,7 @@ local function read_expressions(from, entry, key, fields)
         if type(given) ~= "string" then
             from:fail(key .. " must be a text: the accumulator is one value", key)
         end
+        from:check_text(given, key)
         return { [""] = given }
     end
     if type(given) ~= "table" then
@@ -158,6 +165,7 @@ local function read_expressions(from, entry, key, fields)
         if type(given[field[2]]) ~= "string" then
             from:fail(("%s has no text for the accumulator's field %s"):format(key, field[2]), key)
         end
+        from:check_text(given[field[2]], key, field[2])
     end
     for _, name in ipairs(sorted_keys(given)) do
         local known = false
@@ -179,6 +187,7 @@ local function read_results(from, entry, fields)
         if type(result) ~= "string" then
             from:fail('result must be the dtype of the result, such as "f64"', "result")
         end
+        from:check_text(finish, "finish")
         return { { name = "result", result = result, text = finish, keys = { "finish" } } }
     end
     if type(finish) ~= "table" then
@@ -192,6 +201,7 @@ local function read_results(from, entry, fields)
         if not is_name(name) or type(finish[name]) ~= "string" then
             from:fail(("finish: '%s' must be a name with a text"):format(name), "finish")
         end
+        from:check_text(finish[name], "finish", name)
         if type(kind) ~= "string" then
             from:fail(("result has no dtype for %s; add result = { %s = \"f64\", ... }")
                       :format(name, name), "result")
@@ -204,6 +214,16 @@ end
 local function check_functions(from, functions)
     if functions ~= nil and type(functions) ~= "string" then
         from:fail("functions must be CUDA text", "functions")
+    end
+    if functions then from:check_text(functions, "functions") end
+end
+
+local function check_parameters(from, parameters)
+    for _, each in ipairs(type(parameters) == "table" and parameters or {}) do
+        if type(each) ~= "table" or not is_name(each.name) then
+            from:fail("each of the parameters must have a name of 1 to 23 letters a-z, digits and _",
+                      "parameters")
+        end
     end
 end
 
@@ -305,12 +325,14 @@ local PASSED_ON <const> = { "dtypes", "inputs", "parameters", "ignores_nan" }
 
 -- given: what the file returns. name, text: the file's.
 return function(given, name, text)
-    local from = { name = name, text = text, fail = file.fail, directive = file.directive }
+    local from = { name = name, text = text, fail = file.fail, directive = file.directive,
+                   check_text = file.check_text }
     if type(given) ~= "table" then
         from:fail "it returns no table; end it with return { name = ..., ... }"
     end
     check_fields(from, given)
     check_dtypes(from, given.dtypes)
+    check_parameters(from, given.parameters)
     local least, greatest = read_elements(from, given.elements)
     local entry = {
         name = given.name, formula = given.formula or given.name, least = least,

@@ -110,6 +110,37 @@ ops_of_one_number_are_told_apart() {
     want_out 2.6457513110645907
 }
 
+# A file that changes redtune's own sum changes nothing, and no plan that others find.
+a_file_changes_no_other_op() {
+    cat >evil.lua <<'END'
+local ops = require "ops"
+local make = ops.sum.make
+ops.sum.make = function(t)
+    local own = make(t)
+    local map = own.map
+    own.map = function(x) return "2 * " .. map(x) end
+    return own
+end
+return { name = "evil", accumulator = "f64", identity = "0", map = "x", combine = "a + b" }
+END
+    for options in "--ops evil.lua" ""; do
+        XDG_CACHE_HOME=$PWD/evil run "$redtune" reduce floats.npy --device 0 --op sum $options
+        want_out 7
+    done
+    with reduce floats.npy --device 0 --ops evil.lua --op evil
+    want_out 7
+}
+
+no_file_is_read_from_a_pipe() {
+    mkfifo pipe.lua
+    run "$redtune" show ops --ops pipe.lua
+    want_refused 1 "pipe.lua: it is a pipe or a device"
+    REDTUNE_OPS=pipe.lua run "$redtune" reduce floats.npy --device 0 --op geomean
+    want_refused 1 "pipe.lua: it is a pipe or a device"
+    run "$redtune" show ops --ops .
+    want_refused 1 "cannot read .: "
+}
+
 # The processor's time of all that ran so far, in ms: others may be busy here, too.
 spent_ms() {
     times >spent
@@ -195,6 +226,7 @@ a_wrong_file_gets_one_line() {
     wrong undefined_cuda 's/log(/logarithm(/' '8: NVRTC says: identifier "logarithm" is undefined'
     wrong type 's/identity = "0"/identity = 0/' "7: identity must be a text"
     wrong taken 's/"geomean"/"sum"/' "3: the name 'sum' is taken by the op of redtune itself; choose"
+    wrong including 's/log(/\\n#include <\/proc\/self\/environ>\\nlog(/' "8: map has '#include'; leave it out"
     wrong dtype 's/"f64" }/"f65" }/' "5: unknown dtype 'f65'; use "
 }
 
@@ -258,6 +290,7 @@ a_database_has_no_code() {
 
 check_run an_op_is_found_by_option_and_variable ops_are_listed lines_lead_to_the_file \
     files_are_reduced an_op_is_tuned_and_kept a_changed_op_is_measured_anew \
-    ops_of_one_number_are_told_apart other_kinds_of_ops_are_checked_and_tuned a_wrong_file_gets_one_line \
+    ops_of_one_number_are_told_apart a_file_changes_no_other_op no_file_is_read_from_a_pipe \
+    other_kinds_of_ops_are_checked_and_tuned a_wrong_file_gets_one_line \
     so_does_one_that_is_wrong_otherwise an_absent_op_is_kept_and_marked an_absent_op_is_moved \
     a_database_has_no_code

@@ -28,7 +28,8 @@ static redtune_status add(const char *name, const char *text) {
 #define OP                                                                                         \
     "return { name = 'h', accumulator = 'f64', identity = '0', combine = 'a + b', result = "       \
     "'f64', "
-#define NAMED(name) "return { name = '" name "', accumulator = 'f64' }"
+#define FUNCTIONS(text) OP "map = 'x', functions = '" text "' }"
+#define NAMED(name)     "return { name = '" name "', accumulator = 'f64' }"
 
 static const struct {
     const char *text, *says;
@@ -86,6 +87,30 @@ static const struct {
     {NAMED("h\\0x"), "name must be 1 to 23 letters"},
     {OP "map = 'x', tolerance = 1e308 }", "tolerance of h must be a number from 0 to 1048576"},
     {OP "map = 'x', elements = { 0/0, 1 } }", "elements must be"},
+    {OP "map = 'x', parameters = { { name = 'p;', usual = 1 } } }", "parameters must have a name"},
+    /* What reads the machine. */
+    {FUNCTIONS("#include </etc/passwd>"), "bad.lua:1: functions has '#include'; leave it out"},
+    {FUNCTIONS("\\f # include </etc/passwd>"), "'#include'"},
+    {FUNCTIONS("/* */ #include </etc/passwd>"), "'#include'"},
+    {FUNCTIONS("x = 1\\'0\\'/*\\';\\n#include </etc/passwd>"), "'#include'"},
+    {FUNCTIONS("#inc\\\\\\nlude </etc/passwd>"), "'#include'"},
+    {FUNCTIONS("#inc\\\\\\r\\nlude </etc/passwd>"), "'#include'"},
+    {FUNCTIONS("%:include </etc/passwd>"), "'#include'"},
+    {FUNCTIONS("?\?=include </etc/passwd>"), "'#include'"},
+    {FUNCTIONS("#/**/include </etc/passwd>"), "'#'"},
+    {FUNCTIONS("#include_next <x>"), "'#include_next'"},
+    {FUNCTIONS("#import <x>"), "'#import'"},
+    {FUNCTIONS("#embed <x>"), "'#embed'"},
+    {FUNCTIONS("#pragma once"), "'#pragma'"},
+    {FUNCTIONS("#line 1 \"x\""), "'#line'"},
+    {FUNCTIONS("# 1 \"x\""), "'#1'"},
+    {FUNCTIONS("_Pragma(\"once\")"), "'_Pragma'"},
+    {FUNCTIONS("_Pra\\\\\\ngma(\"once\")"), "'_Pragma'"},
+    {FUNCTIONS("#if __has_include(</etc/passwd>)\\n#endif"), "'__has_include'"},
+    {FUNCTIONS("#if __has_include_next(<x>)\\n#endif"), "'__has_include'"},
+    {FUNCTIONS("#define A\\0"), "functions has '\\0'"},
+    {OP "\nmap = 'x;\\n#include <x>' }", "bad.lua:2: map has '#include'"},
+    {OP "map = 'x',\nfinish = 'a;\\n#include <x>' }", "bad.lua:2: finish has '#include'"},
 };
 
 static void harmful_files_are_refused_within_two_seconds(void) {
@@ -179,6 +204,8 @@ static void functions_that_are_called_later_have_the_same_limits(void) {
         {"matches", "function() local s = ('a'):rep(5000)\nwhile true do s:find 'a-b' end end",
          "matching a pattern takes too long"},
         {"grows", "function() return ('a'):rep(300000) end", "grows.lua: it makes a text of more"},
+        {"reads", "function(x) return x .. ';\\n#include </etc/passwd>\\n' end",
+         "reads.lua: its CUDA text has '#include'"},
     };
     rdt_codegen *codegen = NULL;
     char *source = NULL, file[16];
@@ -195,6 +222,17 @@ static void functions_that_are_called_later_have_the_same_limits(void) {
     rdt_codegen_close(codegen);
 }
 
+/* What chooses and defines is passed on. */
+static void directives_that_define_and_choose_pass(void) {
+    CHECK_OK(add("good.lua",
+                 "return { name = 'good', accumulator = 'f64', identity = '0',\n"
+                 "map = 'TWICE(x)', combine = 'a + b', functions = [[\n"
+                 "#define TWICE(v) ((v) + (v)) // # of them\n  # define C(a, b) a##b #\n"
+                 "#ifdef A\n#elif defined(B)\n#else\n#endif\n#ifndef A\n#undef A\n#\n"
+                 "#endif\n#if 0\n#error \"no\"\n#endif\n]] }"),
+             err);
+}
+
 int main(int argc, char **argv) {
     unsetenv("REDTUNE_OPS");
     static const check_fact facts[] = {
@@ -202,6 +240,7 @@ int main(int argc, char **argv) {
         FACT(pipes_and_folders_are_no_files),
         FACT(no_file_changes_how_another_op_is_rendered),
         FACT(functions_that_are_called_later_have_the_same_limits),
+        FACT(directives_that_define_and_choose_pass),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }
