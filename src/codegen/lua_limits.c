@@ -10,7 +10,7 @@ static const double STEPS_MAX = 1e8, TOO_MANY = 1e9, STEP_NS = 5, LOOK_STEPS = 1
                     ELEMENT_STEPS = 8;
 
 enum {
-    TIME_NS = 1500 * 1000 * 1000,
+    TIME_NS = 1000 * 1000 * 1000,
     CALL_NS = 20 * 1000 * 1000,
     HOOK_INSTRUCTIONS = 500,
     TEXT_BYTES_MAX = 256 << 10,

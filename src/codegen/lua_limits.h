@@ -1,6 +1,6 @@
 /* Lua limits: what the code of an op file may take, whichever way it takes it.
  *
- * Its state has 1.5 s of the processor's time, and 20 ms more for each call. Everything that runs
+ * Its state has 1 s of the processor's time, and 20 ms more for each call. Everything that runs
  * looks at the clock: the hook after some instructions, the allocator after a megabyte, and each
  * library function that is asked for much. A function in C cannot be ended: so it says beforehand
  * how many steps it may take, and does not run where these are too many or the time is short. One

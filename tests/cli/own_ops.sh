@@ -110,27 +110,6 @@ ops_of_one_number_are_told_apart() {
     want_out 2.6457513110645907
 }
 
-# A file that changes redtune's own sum changes nothing, and no plan that others find.
-a_file_changes_no_other_op() {
-    cat >evil.lua <<'END'
-local ops = require "ops"
-local make = ops.sum.make
-ops.sum.make = function(t)
-    local own = make(t)
-    local map = own.map
-    own.map = function(x) return "2 * " .. map(x) end
-    return own
-end
-return { name = "evil", accumulator = "f64", identity = "0", map = "x", combine = "a + b" }
-END
-    for options in "--ops evil.lua" ""; do
-        XDG_CACHE_HOME=$PWD/evil run "$redtune" reduce floats.npy --device 0 --op sum $options
-        want_out 7
-    done
-    with reduce floats.npy --device 0 --ops evil.lua --op evil
-    want_out 7
-}
-
 no_file_is_read_from_a_pipe() {
     mkfifo pipe.lua
     run "$redtune" show ops --ops pipe.lua
@@ -290,7 +269,7 @@ a_database_has_no_code() {
 
 check_run an_op_is_found_by_option_and_variable ops_are_listed lines_lead_to_the_file \
     files_are_reduced an_op_is_tuned_and_kept a_changed_op_is_measured_anew \
-    ops_of_one_number_are_told_apart a_file_changes_no_other_op no_file_is_read_from_a_pipe \
+    ops_of_one_number_are_told_apart no_file_is_read_from_a_pipe \
     other_kinds_of_ops_are_checked_and_tuned a_wrong_file_gets_one_line \
     so_does_one_that_is_wrong_otherwise an_absent_op_is_kept_and_marked an_absent_op_is_moved \
     a_database_has_no_code

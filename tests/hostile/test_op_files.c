@@ -37,9 +37,7 @@ static const struct {
     /* Without an end. */
     {FOR_EVER(""), "bad.lua:1: it runs too long"},
     {TEXT_OF("a", "20000") FOR_EVER("s:gsub('.', function(c) return c .. c end)"), "runs too long"},
-    {TEXT_OF("a", "250000") FOR_EVER("local t = s .. 'x'"), "runs too long"},
     {TEXT_OF("\\0", "250000") "local t = s .. 'x'\n" FOR_EVER("local c = s < t"), "runs too long"},
-    {TEXT_OF("1", "250000") FOR_EVER("local c = s + 1"), "runs too long"},
     {FOR_EVER("(''):rep(9e7)"), "string.rep takes too long"},
     {"local t = {}\nfor i = 1, 1e6 do t[i] = i end\n" FOR_EVER("table.insert(t, 1, 1)"),
      "runs too"},
@@ -166,7 +164,7 @@ static const char *made(const char *name, const char *before, const char *map) {
 }
 
 /* All that a file can reach is turned against redtune's own sum, in the state that renders both. */
-static void no_file_changes_how_another_op_is_rendered(void) {
+static void other_ops_are_rendered_as_before(void) {
     static const char *const harms[] = {
         "local ops = require 'ops'\nlocal make = ops.sum.make\nops.sum.make = function(t)\n"
         "local own = make(t)\nlocal map = own.map\n"
@@ -238,7 +236,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(harmful_files_are_refused_within_two_seconds),
         FACT(pipes_and_folders_are_no_files),
-        FACT(no_file_changes_how_another_op_is_rendered),
+        FACT(other_ops_are_rendered_as_before),
         FACT(functions_that_are_called_later_have_the_same_limits),
         FACT(directives_that_define_and_choose_pass),
     };
