@@ -2,10 +2,12 @@
  * They need NVRTC but no GPU; the failures come from a stand-in for NVRTC. */
 #define _POSIX_C_SOURCE 200809L
 #include "compiler/compiler.h"
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "check.h"
+#include "compiler/apart.h"
 #include "faults.h"
 
 static const char source[] = "extern \"C\" __global__ void twice(float *x) {\n"
@@ -164,6 +166,27 @@ static void compiling_apart_ends(void) {
     }
     CHECK(waitpid(copy, &state, 0) == copy);
     CHECK_INT(state, 0);
+}
+
+static redtune_status fault(const void *user, rdt_image *out, redtune_error *error) {
+    (void)out, (void)error;
+    raise(*(const int *)user);
+    return REDTUNE_OK;
+}
+
+static void compiling_apart_survives_a_fault(void) {
+    static const struct {
+        int signal;
+        redtune_status status;
+    } cases[] = {{SIGSEGV, REDTUNE_COMPILER}, {SIGINT, REDTUNE_INTERRUPTED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rdt_image image = {0};
+        rdt_apart apart;
+        CHECK_OK(rdt_apart_start(fault, &cases[i].signal, &apart, &err), err);
+        CHECK_FAILS(rdt_apart_finish(&apart, "own.cu", &image, &err), cases[i].status, err,
+                    "cannot compile own.cu: ");
+        CHECK(!image.data);
+    }
 }
 
 /* ---- the target ------------------------------------------------------------------------------ */
@@ -342,6 +365,7 @@ int main(int argc, char **argv) {
         FACT(compiling_apart_makes_the_same),
         FACT(compiling_apart_opens_no_file),
         FACT(compiling_apart_ends),
+        FACT(compiling_apart_survives_a_fault),
         FACT(compiler_refuses_a_gpu_older_than_it_knows),
         FACT(compiler_gives_the_same_bytes_for_the_same_source),
         FACT(compiler_message_starts_at_the_first_error),
