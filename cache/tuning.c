@@ -18,6 +18,8 @@ enum statement {
     EACH,
     EVERY_CONTENDER,
     EACH_CONTENDER,
+    EVERY_QUICK,
+    EACH_QUICK,
     UNKNOWN_KERNELS,
     EACH_UNKNOWN_KERNEL,
     SET_KERNEL,
@@ -36,7 +38,10 @@ enum statement {
 /* The rows that may have a say in who wins, by the rule in model/winner.h: good ones measured with
  * enough care, the default's, and those that ended badly. They are told by the index alone. where
  * names the class, or is "". */
-#define CONTENDERS_OF(where)                                                                       \
+#define CONTENDERS "m.outcome <> 'good' OR m.is_default OR m.samples >= s.most - s.most / 2"
+/* The others that were measured here. */
+#define QUICK "m.import IS NULL AND NOT (" CONTENDERS ")"
+#define ROWS_OF(where, which)                                                                      \
     "WITH sampled AS (SELECT " SUBJECT ", origin,"                                                 \
     "  min(max(samples) FILTER (WHERE outcome = 'good' AND samples <= 1000000000), 32) AS most"    \
     "  FROM measurement WHERE true" where "  GROUP BY " SUBJECT ", origin)"                        \
@@ -45,8 +50,7 @@ enum statement {
     "  AND m.ordering = s.ordering AND m.cache_state = s.cache_state AND m.gpu = s.gpu"            \
     "  AND m.count = s.count AND m.outer = s.outer AND m.inner = s.inner"                          \
     "  AND m.outer_step = s.outer_step AND m.step = s.step"                                        \
-    "  AND m.origin = s.origin AND (m.outcome <> 'good' OR m.is_default"                           \
-    "  OR m.samples >= s.most - s.most / 2)" JOIN_ORIGINS
+    "  AND m.origin = s.origin AND (" which ")" JOIN_ORIGINS
 
 const rdt_sqlite_kind rdt_tuning_kind = {
     .what = "tuning database",
@@ -68,8 +72,10 @@ const rdt_sqlite_kind rdt_tuning_kind = {
             [EVERY] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS,
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS
                      " WHERE true" OF_CLASS " ORDER BY m.count, m.gpu, m.date, m.id",
-            [EVERY_CONTENDER] = CONTENDERS_OF(""),
-            [EACH_CONTENDER] = CONTENDERS_OF(OF_CLASS),
+            [EVERY_CONTENDER] = ROWS_OF("", CONTENDERS),
+            [EACH_CONTENDER] = ROWS_OF(OF_CLASS, CONTENDERS),
+            [EVERY_QUICK] = ROWS_OF("", QUICK),
+            [EACH_QUICK] = ROWS_OF(OF_CLASS, QUICK),
             [UNKNOWN_KERNELS] = "SELECT EXISTS(SELECT 1 FROM measurement AS m WHERE kernel IS NULL"
                                 " AND origin IN (SELECT id FROM origin WHERE templates = ?))",
             [EACH_UNKNOWN_KERNEL] =
@@ -209,6 +215,12 @@ redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_probl
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err) {
     return give_class(tuning, EACH_CONTENDER, problem, cache, each, user, err);
+}
+
+redtune_status rdt_tuning_each_quick(rdt_tuning *tuning, const redtune_problem *problem,
+                                     rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
+                                     redtune_error *err) {
+    return give_class(tuning, EACH_QUICK, problem, cache, each, user, err);
 }
 
 static redtune_status fill_row(rdt_sqlite *file, sqlite3_stmt *from, rdt_tuning_fill_fn *fill,

@@ -82,6 +82,12 @@ redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_probl
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err);
 
+/* The same of the good rows measured here that are no contenders: they have a say only in whether
+ * an imported row counts (cache/contenders.h). */
+redtune_status rdt_tuning_each_quick(rdt_tuning *tuning, const redtune_problem *problem,
+                                     rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
+                                     redtune_error *err);
+
 /* Calls fill with every row made with that version of the templates whose kernel is unknown, and
  * stores the kernel that it puts into the row, if any; all in one transaction. */
 typedef redtune_status rdt_tuning_fill_fn(void *user, rdt_row *row, redtune_error *err);

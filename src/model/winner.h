@@ -11,8 +11,8 @@ enum { RDT_WINNER_SAMPLES = 32 };
  *
  * 1. Only good trials with at least half the samples of the best-sampled one (or half of
  *    RDT_WINNER_SAMPLES, if that is less) count: a quick look never beats a careful one. Of a
- *    point that was measured here, what was imported from elsewhere does not count; and a point
- *    whose latest trial is not good is out.
+ *    point that was measured here, if only by a quick look, what was imported does not count; and
+ *    a point whose latest trial is not good is out.
  * 2. Where a point has several of them, the one in the middle stands for it, of an even number the
  *    slower of the two: one flattering outlier changes nothing.
  * 3. The best of some points is the simplest of those not slower than the one with the lowest

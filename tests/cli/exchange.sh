@@ -272,6 +272,30 @@ a_merge_counts_as_measured() {
     want_refused 1 "nothing was imported"
 }
 
+# Be it by a quick look, which wins nothing, and in whichever of the databases.
+a_claim_does_not_bring_back_what_was_slow_here() {
+    fresh
+    facts here.own <<'LINES'
+templates=here median_ns=3000 is_default=1
+templates=here median_ns=5000 block=512 samples=9
+LINES
+    facts there.db <<<"templates=here median_ns=60 count=1024 block=64
+templates=here median_ns=1500 block=512"
+    cp here.own mine.db
+    run "$redtune" import there.db --db mine.db
+    want_in_out "winners: 1 changed" # that of 1K
+    facts beside.db <<<"templates=here median_ns=1500 block=512 imported=1"
+    for db in mine.db here.own:beside.db beside.db:here.own; do
+        run "$redtune" show --db $db --count 1M
+        want_in_out "3.00"
+        want_not_in_out "1.50"
+        run "$redtune" explain --gpu h100 --op sum --dtype f32 --count 1M --db $db
+        want_in_out "block=256"
+        run "$redtune" export --winners --gpu h100 --count 1M --format json --db $db
+        want_not_in_out "block=512"
+    done
+}
+
 files_that_cannot_be_read_leave_all_as_it_is() {
     fresh
     three_measurements whole.db
@@ -333,4 +357,5 @@ check_run the_rows_that_redtune_comes_with_are_like_any_other \
     an_export_takes_no_place_beside_a_journal a_database_does_not_go_to_a_terminal \
     a_dry_run_changes_nothing an_import_is_told_in_short what_is_refused_is_told \
     undo_takes_the_last_import_back a_merge_counts_as_measured \
+    a_claim_does_not_bring_back_what_was_slow_here \
     files_that_cannot_be_read_leave_all_as_it_is what_is_asked_wrongly_is_told

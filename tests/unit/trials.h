@@ -2,7 +2,7 @@
 #pragma once
 
 #include "database.h"
-#include "cache/rows.h"
+#include "cache/contenders.h"
 #include "cache/tuning.h"
 
 UNUSED static const rdt_facts trials_gpu = {
@@ -91,8 +91,7 @@ UNUSED static redtune_status take_standing(void *user, const rdt_standing *stand
 /* Gives the standing of each problem, as whoever reads a database finds it. */
 UNUSED static redtune_status rank_all(rdt_tuning *from, rdt_rows_rank_fn *each, void *user) {
     rdt_rows rows = {0};
-    redtune_status status =
-        rdt_tuning_each_contender(from, NULL, RDT_CACHE_COLD, rdt_rows_keep, &rows, &err);
+    redtune_status status = rdt_contenders_read(from, NULL, RDT_CACHE_COLD, &rows, &err);
     if (!status) status = rdt_rows_rank(&rows, each, user, &err);
     rdt_rows_free(&rows);
     return status;

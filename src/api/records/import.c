@@ -7,6 +7,7 @@
 #include "api/records/layers.h"
 #include "base/file.h"
 #include "base/reserved.h"
+#include "cache/contenders.h"
 #include "cache/exchange.h"
 #include "cache/untrusted.h"
 #include "redtune/records.h"
@@ -90,8 +91,7 @@ static redtune_status note_winner(void *user, const rdt_standing *standing, redt
 static redtune_status read_winners(rdt_tuning *tuning, rdt_codegen *codegen, rdt_rows *out,
                                    redtune_error *err) {
     rdt_rows rows = {0};
-    redtune_status status =
-        rdt_tuning_each_contender(tuning, NULL, RDT_CACHE_COLD, rdt_rows_keep, &rows, err);
+    redtune_status status = rdt_contenders_read(tuning, NULL, RDT_CACHE_COLD, &rows, err);
     if (!status) status = rdt_current_mark(codegen, &rows, err);
     if (!status) status = rdt_rows_rank(&rows, note_winner, out, err);
     rdt_rows_free(&rows);

@@ -1,10 +1,10 @@
 /* Layers: the databases that are read one over another, those of the user first.
  *
- * The first path alone is written. Paths up to `own` are the user's: a failure there is an error.
- * Below them come the system's and redtune's own: a failure is a warning, and their rows count as
- * measured here. A user's database on a network file system gets this host's own file above it, so
- * that no two hosts write one file. Rows of all layers are read as one set; the rule of the winner
- * decides, not the layer. */
+ * The first path alone is written. Paths up to `own` are the user's: a failure there is an error,
+ * unless the caller is lenient. Below them come the system's and redtune's own: a failure is a
+ * warning, and their rows count as measured here. A user's database on a network file system gets
+ * this host's own file above it, so that no two hosts write one file. Rows of all layers are read
+ * as one set; the rule of the winner decides, not the layer. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/records/layers.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "base/network.h"
+#include "cache/contenders.h"
 
 /* The administrator's and the distribution's. */
 static const char system_list[] = "/etc/redtune/tuning.db:/usr/share/redtune/tuning.db";
@@ -144,26 +145,49 @@ static bool may_go_without(const rdt_layers *layers, int i, const redtune_error 
     return i >= layers->own || (layers->lenient && rdt_tuning_open_is_unavailable(why));
 }
 
-redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted *wanted,
-                               rdt_rows *rows, redtune_error *err) {
+/* Says once what is wrong with a layer. Another thread may come to the same end. */
+static void tell_of(rdt_layers *layers, int i, const rdt_log *log, const redtune_error *why) {
+    const unsigned bit = 1u << i;
+    if (!(__atomic_fetch_or(&layers->told, bit, __ATOMIC_RELAXED) & bit))
+        rdt_log_write(log, REDTUNE_LOG_WARNING, "%s", why->message);
+}
+
+/* Rows that are read from one layer after the other. */
+typedef redtune_status read_fn(rdt_tuning *tuning, const redtune_problem *problem,
+                               rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
+                               redtune_error *err);
+typedef struct reading {
+    const rdt_layers_wanted *wanted;
+    rdt_rows *rows;
+    unsigned unavailable; /* layers that are not waited for again */
+} reading;
+
+static redtune_status read_layer(const char *path, const reading *self, read_fn *read,
+                                 rdt_tuning_each_fn *each, void *user, redtune_error *err) {
+    rdt_tuning *tuning = NULL;
+    if (rdt_file_is_absent(path)) return REDTUNE_OK;
+    redtune_status status = rdt_tuning_open_whole(path, &tuning, err);
+    if (!status) status = read(tuning, self->wanted->problem, self->wanted->cache, each, user, err);
+    rdt_tuning_close(tuning);
+    return status;
+}
+
+static redtune_status read_layers(rdt_layers *layers, reading *self, read_fn *read,
+                                  rdt_tuning_each_fn *each, void *user, redtune_error *err) {
+    rdt_rows *rows = self->rows;
     for (int i = 0; i < layers->count; i++) {
-        rdt_tuning *tuning = NULL;
         const size_t before = rows->count;
-        redtune_error failure;
-        if (rdt_file_is_absent(layers->path[i])) continue;
-        redtune_status status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
-        if (!status)
-            status = (wanted->contenders ? rdt_tuning_each_contender : rdt_tuning_each)(
-                tuning, wanted->problem, wanted->cache, rdt_rows_keep, rows, &failure);
-        rdt_tuning_close(tuning);
-        if (status && !may_go_without(layers, i, &failure)) {
-            if (err) *err = failure;
+        redtune_error why;
+        if (self->unavailable & 1u << i) continue;
+        redtune_status status = read_layer(layers->path[i], self, read, each, user, &why);
+        if (status && !may_go_without(layers, i, &why)) {
+            if (err) *err = why;
             return status;
         }
         if (status) {
             rows->count = before;
-            if (wanted->left_out) *wanted->left_out = true;
-            rdt_log_write(wanted->log, REDTUNE_LOG_WARNING, "%s", failure.message);
+            if (rdt_tuning_open_is_unavailable(&why)) self->unavailable |= 1u << i;
+            tell_of(layers, i, self->wanted->log, &why);
         }
         for (size_t k = before; k < rows->count; k++) {
             rows->row[k].layer = i;
@@ -172,6 +196,21 @@ redtune_status rdt_layers_read(const rdt_layers *layers, const rdt_layers_wanted
         }
     }
     return REDTUNE_OK;
+}
+
+redtune_status rdt_layers_read(rdt_layers *layers, const rdt_layers_wanted *wanted, rdt_rows *rows,
+                               redtune_error *err) {
+    reading self = {wanted, rows, 0};
+    rdt_claims claims = {0};
+    read_fn *read = wanted->contenders ? rdt_tuning_each_contender : rdt_tuning_each;
+    redtune_status status = read_layers(layers, &self, read, rdt_rows_keep, rows, err);
+    if (!status && wanted->contenders) status = rdt_contenders_claims(rows, &claims, err);
+    if (!status && claims.count)
+        status =
+            read_layers(layers, &self, rdt_tuning_each_quick, rdt_contenders_answer, &claims, err);
+    rdt_contenders_free(&claims);
+    if (wanted->left_out && self.unavailable) *wanted->left_out = true;
+    return status;
 }
 
 redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, int end,
@@ -183,7 +222,7 @@ redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, int end,
         redtune_error failure;
         if (rdt_file_is_absent(layers->path[i])) continue;
         status = rdt_tuning_open_whole(layers->path[i], &tuning, &failure);
-        if (!status && each) status = rdt_tuning_each_gpu(tuning, each, user, &failure);
+        if (!status) status = rdt_tuning_each_gpu(tuning, each, user, &failure);
         rdt_tuning_close(tuning);
         if (status && may_go_without(layers, i, &failure)) {
             if (left_out && !left_out->status) *left_out = failure;
@@ -194,6 +233,19 @@ redtune_status rdt_layers_each_gpu(const rdt_layers *layers, int first, int end,
     return status;
 }
 
-redtune_status rdt_layers_check(const rdt_layers *layers, redtune_error *err) {
-    return rdt_layers_each_gpu(layers, 0, layers->own, NULL, NULL, NULL, err);
+redtune_status rdt_layers_check(rdt_layers *layers, const rdt_log *log, redtune_error *err) {
+    for (int i = 0; i < layers->own; i++) {
+        rdt_tuning *tuning = NULL;
+        redtune_error why;
+        if (rdt_file_is_absent(layers->path[i]) ||
+            !rdt_tuning_open_whole(layers->path[i], &tuning, &why)) {
+            rdt_tuning_close(tuning);
+        } else if (may_go_without(layers, i, &why)) {
+            tell_of(layers, i, log, &why);
+        } else {
+            if (err) *err = why;
+            return why.status;
+        }
+    }
+    return REDTUNE_OK;
 }

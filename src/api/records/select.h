@@ -12,12 +12,12 @@ typedef struct rdt_winners {
     rdt_rows alike; /* of all classes that have one of the traffics below, on one model */
     redtune_problem *traffics; /* one problem of each that was read */
     size_t traffic_count;
-    bool incomplete; /* a database was left out */
+    bool incomplete; /* a database was unavailable */
 } rdt_winners;
 
 /* Where winners come from. */
 typedef struct rdt_winners_source {
-    const rdt_layers *layers;
+    rdt_layers *layers;
     rdt_codegen *codegen;
     const rdt_rows *verified; /* beside those of the layers; NULL: none */
     bool own;                 /* imported rows do not count */

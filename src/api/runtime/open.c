@@ -95,7 +95,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
     /* A program that names a database means that one; else it runs without, if it must. */
     rt->layers.lenient = !options->database;
-    if (!status) status = rdt_layers_check(&rt->layers, err);
+    if (!status) status = rdt_layers_check(&rt->layers, &rt->log, err);
     if (!status) status = take_record(rt, options->record, err);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
