@@ -96,7 +96,11 @@ static redtune_status add_incoming(rdt_sqlite *file, const char *source, uint64_
     return status;
 }
 
+/* For one statement: a minute's work, and more than a million rows take. */
+static const int64_t exchange_steps_max = 4000000000;
+
 redtune_status rdt_exchange_begin(rdt_tuning *tuning, redtune_error *err) {
+    rdt_sqlite_limit(&tuning->file, exchange_steps_max);
     redtune_status status = rdt_sqlite_run(
         &tuning->file, "write",
         "CREATE TEMP TABLE IF NOT EXISTS incoming(" RDT_ROW_MEASUREMENT ");"

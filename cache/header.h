@@ -13,6 +13,7 @@ redtune_status rdt_header_check(const rdt_sqlite *file, const unsigned char *hea
 redtune_status rdt_header_check_length(const rdt_sqlite *file, const unsigned char *data,
                                        size_t bytes, redtune_error *err);
 
+uint32_t rdt_header_id(const unsigned char *header); /* application_id */
 /* user_version: of the schema. */
 uint32_t rdt_header_version(const unsigned char *header);
 /* 0 in a header of zeros. */

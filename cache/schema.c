@@ -94,7 +94,8 @@ static int find_object(const rdt_schema_object *objects, sqlite3_stmt *row) {
 }
 
 static redtune_status refuse(const rdt_sqlite *file, redtune_error *err) {
-    return rdt_sqlite_refuse(file, "its tables are not those of this version of redtune", err);
+    return rdt_sqlite_refuse_content(file, "its tables are not those of this version of redtune",
+                                     err);
 }
 
 /* Sets the bit of the object that the row is. */

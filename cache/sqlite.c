@@ -19,6 +19,7 @@
 #include "base/locale.h"
 #include "base/text.h"
 #include "cache/header.h"
+#include "cache/remedy.h"
 
 #if SQLITE_VERSION_NUMBER < 3037000
 #error "redtune needs SQLite 3.37 or later, for STRICT tables"
@@ -30,8 +31,6 @@ enum { TELL_MS = 5000 };
 /* A longer path is cut in messages, so that the reason after it is still read. */
 #define PATH_FORMAT "%.400s"
 
-#define DAMAGED_REMEDY "it is damaged: restore a copy, or move it away"
-
 redtune_status rdt_sqlite_fail_open(const rdt_sqlite *file, redtune_status status, long code,
                                     const char *reason, const char *remedy, redtune_error *err) {
     return rdt_fail(err, status, code, "cannot open %s " PATH_FORMAT ": %s; %s", file->kind->what,
@@ -40,6 +39,13 @@ redtune_status rdt_sqlite_fail_open(const rdt_sqlite *file, redtune_status statu
 
 redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err) {
     return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, 0, reason, file->kind->remedy, err);
+}
+
+redtune_status rdt_sqlite_refuse_content(const rdt_sqlite *file, const char *reason,
+                                         redtune_error *err) {
+    char remedy[RDT_REMEDY_BYTES];
+    return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, 0, reason, rdt_remedy_foreign(file, remedy),
+                                err);
 }
 
 /* REDTUNE_FILE for errno's code; what begins the reason, and may be "". */
@@ -52,25 +58,7 @@ static redtune_status fail_file(const rdt_sqlite *file, const char *what, int co
 
 redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
                                redtune_error *err) {
-    /* By SQLite's code, extended ones first. */
-    static const struct {
-        int rc;
-        const char *remedy;
-    } remedies[] = {
-        {SQLITE_READONLY_ROLLBACK, "a write to it was cut short: open it once for writing, which "
-                                   "repairs it"},
-        {SQLITE_IOERR_NOMEM, "free some memory"},
-        {SQLITE_NOMEM, "free some memory"},
-        {SQLITE_BUSY, "another process is writing it: wait for that one to finish"},
-        {SQLITE_FULL, "free some space on the disk"},
-        {SQLITE_IOERR, "look after the disk"},
-        {SQLITE_CORRUPT, DAMAGED_REMEDY},
-        {SQLITE_INTERRUPT, DAMAGED_REMEDY}, /* it had no end */
-        {SQLITE_NOTADB, DAMAGED_REMEDY},
-        {SQLITE_READONLY, "make it and its folder writable"},
-        {SQLITE_CANTOPEN, "make it and its folder writable"},
-    };
-    const char *remedy = file->kind->remedy;
+    char remedy[RDT_REMEDY_BYTES];
     bool said = sqlite3_extended_errcode(file->db) == rc;
     /* SQLite quotes the file's own text. */
     char reason[256];
@@ -78,13 +66,8 @@ redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
                         said ? sqlite3_errmsg(file->db) : sqlite3_errstr(rc));
     redtune_status status = REDTUNE_DATABASE;
     if ((rc & 0xff) == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM) status = REDTUNE_MEMORY;
-    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
-        if (remedies[i].rc != rc && remedies[i].rc != (rc & 0xff)) continue;
-        remedy = remedies[i].remedy;
-        break;
-    }
     return rdt_fail(err, status, rc, "cannot %s %s " PATH_FORMAT ": %s; %s", verb, file->kind->what,
-                    file->path, reason, remedy);
+                    file->path, reason, rdt_remedy_find(file, rc, remedy));
 }
 
 /* Whether files may be made beside path. */
@@ -139,6 +122,19 @@ static int wait_for_turn(void *user, int calls) {
 
 void rdt_sqlite_wait(rdt_sqlite *file, bool wait) {
     sqlite3_busy_handler(file->db, wait ? wait_for_turn : NULL, file);
+}
+
+/* Called after so many steps of SQLite's machine. */
+enum { STEPS_PER_CALL = 1000 };
+
+static int burn(void *user) {
+    rdt_sqlite *file = user;
+    return --file->calls_left < 0;
+}
+
+void rdt_sqlite_limit(rdt_sqlite *file, int64_t steps) {
+    file->calls_most = file->calls_left = steps / STEPS_PER_CALL;
+    sqlite3_progress_handler(file->db, steps ? STEPS_PER_CALL : 0, steps ? burn : NULL, file);
 }
 
 /* Nothing in a file may run as code, whoever wrote it. None of this touches the file. */
@@ -286,8 +282,9 @@ redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *er
     if (status) return status;
     unsigned page = rdt_header_page_bytes(header);
     if (page && bytes % page == 0) return REDTUNE_OK;
+    char remedy[RDT_REMEDY_BYTES];
     return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, SQLITE_CORRUPT, "its end is missing",
-                                DAMAGED_REMEDY, err);
+                                rdt_remedy_damaged(file, remedy), err);
 }
 
 redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err) {
@@ -371,6 +368,7 @@ redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err) {
 
 redtune_status rdt_sqlite_run(rdt_sqlite *file, const char *verb, const char *sql,
                               redtune_error *err) {
+    file->calls_left = file->calls_most;
     int rc = sqlite3_exec(file->db, sql, NULL, NULL, NULL);
     return rc ? rdt_sqlite_fail(file, verb, rc, err) : REDTUNE_OK;
 }
@@ -391,6 +389,7 @@ redtune_status rdt_sqlite_statement(rdt_sqlite *file, int number, sqlite3_stmt *
                                     redtune_error *err) {
     sqlite3_stmt **statement = &file->prepared[number];
     int rc = SQLITE_OK;
+    file->calls_left = file->calls_most;
     if (*statement)
         sqlite3_reset(*statement);
     else
@@ -425,6 +424,7 @@ redtune_status rdt_sqlite_execute(rdt_sqlite *file, const char *verb, sqlite3_st
 
 redtune_status rdt_sqlite_prepare(rdt_sqlite *file, const char *verb, const char *sql,
                                   sqlite3_stmt **out, redtune_error *err) {
+    file->calls_left = file->calls_most;
     int rc = sqlite3_prepare_v2(file->db, sql, -1, out, NULL);
     return rc ? rdt_sqlite_fail(file, verb, rc, err) : REDTUNE_OK;
 }

@@ -15,6 +15,7 @@ enum { RDT_SQLITE_STATEMENT_MAX = 32 };
 typedef struct rdt_sqlite_kind {
     const char *what;     /* as messages name it: "tuning database" */
     const char *remedy;   /* for a file of another kind, or one that cannot be used */
+    const char *repair;   /* the command that saves what can be read of one; NULL: there is none */
     const char *settings; /* SQL run on each connection once the file is known to be ours */
     int busy_ms;          /* how long to wait for another process's lock, if not told otherwise */
     const rdt_schema *schema;
@@ -28,6 +29,7 @@ typedef struct rdt_sqlite {
     bool loaded;      /* db is a copy in memory */
     int64_t busy_ms;  /* the kind's, or what the owner set since */
     int64_t waiting_since_ms;
+    int64_t calls_most, calls_left; /* of the progress handler, while a statement runs */
     /* Called once in a wait that lasts; NULL: nobody asks. */
     void (*waits)(void *user);
     void *waits_user;
@@ -52,6 +54,8 @@ redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error 
 /* REDTUNE_DATABASE if the last page is not whole, which SQLite does not notice. Only while a
  * statement is being read: its lock keeps writers, who may be at that page, out. */
 redtune_status rdt_sqlite_check_length(const rdt_sqlite *file, redtune_error *err);
+/* REDTUNE_DATABASE if SQLite's own check of all pages, indexes and CHECKs finds anything. */
+redtune_status rdt_sqlite_check_integrity(rdt_sqlite *file, redtune_error *err);
 /* REDTUNE_FILE if the file, or the folder where its journal goes, cannot be written. */
 redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *err);
 
@@ -67,6 +71,9 @@ redtune_status rdt_sqlite_replace(rdt_sqlite *file, redtune_error *err);
 /* Whether to wait for other processes' locks, as a connection does at first. The file must not move
  * in memory while it is open. */
 void rdt_sqlite_wait(rdt_sqlite *file, bool wait);
+/* Ends each statement from now on after this many steps of SQLite's machine; 0: none. A file's
+ * pages may lead round and round. The file must not move in memory while it is open. */
+void rdt_sqlite_limit(rdt_sqlite *file, int64_t steps);
 /* A short pause in a wait that began at *since_ms, which a pause with it at 0 sets; false, at once,
  * when that is limit_ms ago. */
 bool rdt_sqlite_pause(int64_t *since_ms, int64_t limit_ms);
@@ -115,5 +122,7 @@ redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
 /* Says that the file cannot be opened, why, and what to do. */
 redtune_status rdt_sqlite_fail_open(const rdt_sqlite *file, redtune_status status, long code,
                                     const char *reason, const char *remedy, redtune_error *err);
-/* REDTUNE_DATABASE for a file that is not what it should be. */
+/* REDTUNE_DATABASE for a file that is not what it should be, and for one whose content is not. */
 redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err);
+redtune_status rdt_sqlite_refuse_content(const rdt_sqlite *file, const char *reason,
+                                         redtune_error *err);

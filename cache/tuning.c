@@ -55,6 +55,7 @@ enum statement {
 const rdt_sqlite_kind rdt_tuning_kind = {
     .what = "tuning database",
     .remedy = "name another with --db or REDTUNE_DB, of the system with REDTUNE_SYSTEM_DB",
+    .repair = "redtune doctor --repair",
     .settings = "PRAGMA synchronous=EXTRA; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                 "PRAGMA temp_store=MEMORY",
     .schema = &rdt_schema_tuning,
@@ -277,6 +278,10 @@ redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, 
     }
     sqlite3_reset(statement);
     return status;
+}
+
+redtune_status rdt_tuning_check(rdt_tuning *tuning, redtune_error *err) {
+    return tuning->empty ? REDTUNE_OK : rdt_sqlite_check_integrity(&tuning->file, err);
 }
 
 redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int64_t *gpus,

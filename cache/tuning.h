@@ -60,6 +60,9 @@ void rdt_tuning_open_patience(rdt_tuning *tuning, void (*waits)(void *user), voi
  * be over soon, rather than that it is not what it should be. */
 bool rdt_tuning_open_is_unavailable(const redtune_error *why);
 
+/* Whether an error says that the file's content is not what it should be, whoever asks. */
+bool rdt_tuning_open_is_damaged(const redtune_error *why);
+
 /* Stores trials, all in one transaction or none, measured now. Where the file has a later date of a
  * problem (a clock was wrong), its rows get the next one: they are the latest. Their problems are
  * resolved. A trial that rdt_tuning_each would not give back (an unknown op, a time that is no
@@ -99,6 +102,10 @@ typedef redtune_status rdt_tuning_gpu_fn(void *user, const rdt_facts *gpu, int64
                                          redtune_error *err);
 redtune_status rdt_tuning_each_gpu(rdt_tuning *tuning, rdt_tuning_gpu_fn *each, void *user,
                                    redtune_error *err);
+
+/* Looks at all pages, indexes and rows; opened for reading or writing. REDTUNE_DATABASE where the
+ * content is damaged. */
+redtune_status rdt_tuning_check(rdt_tuning *tuning, redtune_error *err);
 
 /* Counts for people: rows and GPU models. */
 redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int64_t *gpus,

@@ -29,22 +29,23 @@ static redtune_status renew(rdt_sqlite *file, redtune_error *err) {
 /* A hundred times what an honest schema takes. */
 enum { OPENING_STEPS_MAX = 10000 };
 
-static int give_up(void *user) {
-    (void)user;
-    return 1;
-}
+/* For one statement after that: many times what an honest one takes, which reads each byte in less
+ * than a step, and puts rows one by one or, in an import, compares them by an index. */
+enum { STEPS_MIN = 10000000, STEPS_PER_BYTE = 100 };
 
-/* Ends a statement after this many steps of SQLite's machine; 0: never. A file's pages may lead
- * round and round. */
-static void limit_steps(rdt_sqlite *file, int steps) {
-    sqlite3_progress_handler(file->db, steps, steps ? give_up : NULL, NULL);
+static redtune_status limit_by_size(rdt_sqlite *file, redtune_error *err) {
+    int64_t pages = 0, page_bytes = 0;
+    redtune_status status = rdt_sqlite_select(file, "open", "PRAGMA page_count", &pages, err);
+    if (!status) status = rdt_sqlite_select(file, "open", "PRAGMA page_size", &page_bytes, err);
+    if (!status) rdt_sqlite_limit(file, STEPS_MIN + STEPS_PER_BYTE * pages * page_bytes);
+    return status;
 }
 
 static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redtune_error *err) {
     rdt_sqlite *file = &tuning->file;
     bool write = access == RDT_SQLITE_WRITE, empty;
     redtune_status status = rdt_sqlite_identify(file, &empty, err);
-    limit_steps(file, OPENING_STEPS_MAX);
+    rdt_sqlite_limit(file, OPENING_STEPS_MAX);
     if (!status && write) status = rdt_sqlite_check_writable(file, err);
     /* The first read rolls back what another process left half done, its creation even. */
     if (!status) status = rdt_sqlite_run(file, "open", rdt_tuning_kind.settings, err);
@@ -53,8 +54,9 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     tuning->empty = !status && empty && !write;
     if (status || tuning->empty) return status;
     if (!rdt_schema_is_past(file)) status = rdt_schema_check(file, err);
-    limit_steps(file, 0);
-    if (status || !rdt_schema_is_past(file)) return status;
+    rdt_sqlite_limit(file, 0);
+    if (status) return status;
+    if (!rdt_schema_is_past(file)) return limit_by_size(file, err);
     /* A reader migrates a copy. */
     if (!write) status = rdt_sqlite_load(file, err);
     return status ? status : renew(file, err);
@@ -166,4 +168,13 @@ bool rdt_tuning_open_is_unavailable(const redtune_error *why) {
     if (why->status != REDTUNE_DATABASE) return false;
     int rc = (int)(why->code & 0xff);
     return rc == SQLITE_BUSY || rc == SQLITE_IOERR || rc == SQLITE_CANTOPEN || is_cut_short(why);
+}
+
+bool rdt_tuning_open_is_damaged(const redtune_error *why) {
+    /* 0: redtune's own look at it. */
+    static const int codes[] = {0, SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_INTERRUPT};
+    if (why->status != REDTUNE_DATABASE) return false;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if ((why->code & 0xff) == codes[i]) return true;
+    return false;
 }

@@ -188,22 +188,6 @@ static const rdt_sqlite_kind kind = {
 
 /* ---- a database ---------------------------------------------------------------------------- */
 
-static redtune_status check_integrity(rdt_sqlite *file, redtune_error *err) {
-    sqlite3_stmt *check = NULL;
-    bool good = false;
-    int rc = sqlite3_prepare_v2(file->db, "PRAGMA integrity_check(1)", -1, &check, NULL);
-    if (!rc) rc = sqlite3_step(check);
-    if (rc == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(check, 0);
-        good = text && !strcmp(text, "ok");
-        rc = SQLITE_OK;
-    }
-    int ended = sqlite3_finalize(check);
-    if (rc == SQLITE_NOMEM || ended == SQLITE_NOMEM)
-        return rdt_sqlite_fail(file, "open", SQLITE_NOMEM, err);
-    return good ? REDTUNE_OK : rdt_sqlite_refuse(file, "its content is damaged", err);
-}
-
 /* Counts what it passes on. */
 typedef struct counter {
     rdt_tuning_each_fn *each;
@@ -245,7 +229,7 @@ static redtune_status each_of_database(const char *name, const void *data, size_
     confine(tuning.file.db, &left, authorize);
     status = rdt_schema_check(&tuning.file, err);
     left.steps += STEPS_PER_BYTE * (int64_t)bytes;
-    if (!status) status = check_integrity(&tuning.file, err);
+    if (!status) status = rdt_sqlite_check_integrity(&tuning.file, err);
     if (!status && rdt_schema_is_past(&tuning.file)) {
         status = rdt_sqlite_load(&tuning.file, err);
         if (!status) status = rdt_schema_migrate(&tuning.file, err);

@@ -178,6 +178,30 @@ REDTUNE_API redtune_status redtune_import(const redtune_importing *importing,
 REDTUNE_API redtune_status redtune_undo(const char *database, char source[256], uint64_t *removed,
                                         redtune_error *err);
 
+/* ---- damaged databases ------------------------------------------------------------------- */
+
+/* What redtune_repair found of one file. Its strings live during the call. */
+typedef struct redtune_repaired {
+    const char *database;
+    const char *kept;   /* the name that the damaged file has now; "": it is whole, and untouched */
+    const char *reason; /* what was wrong with it; "" */
+    uint64_t saved;     /* measurements that the database has now */
+    uint64_t lost;      /* others that the damaged file still tells of */
+    uint64_t reserved[4];
+} redtune_repaired;
+
+/* Checks each of the user's databases that is there (database as in redtune_options), and repairs
+ * one that is damaged or no tuning database: what can be read of it goes into a new file in its
+ * place, and it is kept under another name that nothing had. Each measurement must be one that a
+ * tune with the templates here could have given, as for redtune_import. They count as measured
+ * here, unless they came by an import, or the file is of another user or program. An older database
+ * is migrated. Fails as redtune_import does, and for a file of a newer redtune; then nothing has
+ * changed. */
+REDTUNE_API redtune_status redtune_repair(const char *database,
+                                          void (*repaired)(void *user,
+                                                           const redtune_repaired *repaired),
+                                          void *user, redtune_error *err);
+
 #ifdef __cplusplus
 }
 #endif

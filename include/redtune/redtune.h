@@ -102,10 +102,11 @@ typedef struct redtune_options {
 
 /* Opens redtune on a CUDA context. The tuning database is read into memory when a plan first needs
  * it, and closed again at once. A database that does not exist is an empty one. One that cannot be
- * reached, or that another process has locked for 5 seconds, is an error if options.database names
- * it; else it is left out, and the log has a warning. options may be NULL. Fails with
- * REDTUNE_LIBRARY without a driver, REDTUNE_INVALID for a device that does not exist or where no
- * context is current, REDTUNE_DATABASE for a file that is no tuning database or is locked,
+ * reached, that another process has locked for 5 seconds, or that is damaged or no tuning database,
+ * is an error if options.database names it; else, also if $REDTUNE_DB does, it is left out, and the
+ * log has one warning with the remedy. options may be NULL. Fails with REDTUNE_LIBRARY without a
+ * driver, REDTUNE_INVALID for a device that does not exist or where no context is current,
+ * REDTUNE_DATABASE for a file that is no tuning database or is locked,
  * REDTUNE_FILE for one that cannot be reached; for options.ops as redtune_ops_read. The caller's
  * current context is left as it was.
  *

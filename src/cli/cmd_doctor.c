@@ -1,10 +1,12 @@
 /* redtune doctor: prints what redtune finds around it, and what is missing. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/message.h"
 #include "cli/table.h"
+#include "redtune/records.h"
 #include "redtune/tools.h"
 
 typedef struct health_words {
@@ -61,10 +63,59 @@ static redtune_status diagnose_as_json(const redtune_options *open, int *missing
     return status;
 }
 
+/* ---- repairing ------------------------------------------------------------------------------- */
+
+typedef struct repairs {
+    rdt_json *json; /* NULL: a line for each is printed */
+    int count;
+} repairs;
+
+static void tell_repaired(void *user, const redtune_repaired *repaired) {
+    repairs *self = user;
+    self->count++;
+    if (self->json) {
+        rdt_json_begin(self->json, NULL, '{');
+        rdt_json_text(self->json, "database", repaired->database);
+        rdt_json_text(self->json, "reason", repaired->reason);
+        rdt_json_text(self->json, "kept", repaired->kept);
+        rdt_json_count(self->json, "saved", repaired->saved);
+        rdt_json_count(self->json, "lost", repaired->lost);
+        rdt_json_end(self->json, '}');
+    } else if (!*repaired->kept) {
+        printf("%s: whole, with %" PRIu64 " measurement%s\n", repaired->database, repaired->saved,
+               repaired->saved == 1 ? "" : "s");
+    } else {
+        printf("%s: %" PRIu64 " measurement%s saved, %" PRIu64
+               " known to be lost; the old file is now %s\n",
+               repaired->database, repaired->saved, repaired->saved == 1 ? "" : "s", repaired->lost,
+               repaired->kept);
+    }
+}
+
+static int repair_databases(const rdt_options *options) {
+    rdt_json json;
+    repairs self = {.count = 0};
+    redtune_error err;
+    if (options->json) {
+        json = rdt_json_open(stdout);
+        self.json = &json;
+        rdt_json_begin(&json, "databases", '[');
+    }
+    redtune_status status = redtune_repair(options->database, tell_repaired, &self, &err);
+    if (options->json) {
+        rdt_json_end(&json, ']');
+        rdt_json_end(&json, '}');
+    } else if (!status && !self.count) {
+        puts("There is no database.");
+    }
+    return status ? rdt_message_fail(&err) : RDT_EXIT_DONE;
+}
+
 static int run_doctor(const rdt_options *options) {
     redtune_options open = {.database = options->database};
     redtune_error err;
     int missing = 0;
+    if (options->repair) return repair_databases(options);
     redtune_status status = options->json ? diagnose_as_json(&open, &missing, &err)
                                           : diagnose_as_list(&open, &missing, &err);
     if (status) return rdt_message_fail(&err);
@@ -77,6 +128,9 @@ const rdt_command rdt_cmd_doctor = {
     .summary = "lists what redtune needs on this machine, and what is missing",
     .details =
         "It looks for the driver, NVRTC, GPUs, the database, the kernel cache and the templates.\n"
-        "Exit status 1 if something is missing.\n",
+        "Exit status 1 if something is missing.\n"
+        "\n"
+        "--repair checks your databases instead. One that is damaged, or is none, is kept under\n"
+        "another name, and what can be read of it goes into a new one in its place.\n",
     .run = run_doctor,
 };

@@ -162,6 +162,8 @@ const rdt_option rdt_option_table[] = {
      "store what is measured with this label, for databases that several share"},
     {"dry-run", 0, NULL, RDT_IMPORT | RDT_MERGE, take_flag, MEMBER(dry_run),
      "change nothing, and print what would change"},
+    {"repair", 0, NULL, RDT_DOCTOR, take_flag, MEMBER(repair),
+     "save what can be read of a damaged database, and keep that under another name"},
     {"db", 0, "PATH", RDT_ALL & ~(RDT_WORKER | RDT_MERGE | RDT_BARE), take_string, MEMBER(database),
      "the tuning database (default: $REDTUNE_DB, else the user's)"},
     {"ops", 0, "FILE:...", RDT_ALL & ~(RDT_WORKER | RDT_LADDER | RDT_UNDO), take_string,

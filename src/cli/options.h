@@ -62,7 +62,7 @@ typedef struct rdt_options {
     uint64_t count, seed, sample, block, trace, jobs;
     rdt_shard shard;
     int again, all, shipped, lines, counters, one_block, csv, json_lines, winners, dry_run, json,
-        quiet, verbose, keepdims, help, version; /* how often they were given */
+        quiet, verbose, keepdims, repair, help, version; /* how often they were given */
 } rdt_options;
 
 typedef struct rdt_option {

@@ -1,5 +1,6 @@
 # What is no tuning database is named, and not touched.
 . "${BASH_SOURCE%/*}/files.sh"
+shipped=$(realpath "${BASH_SOURCE%/*}/../../data/shipped.db")
 . "${BASH_SOURCE%/*}/check.sh"
 
 # names TEXT: the message names the database where there is a GPU; without one, the driver comes
@@ -39,5 +40,35 @@ a_folder_is_no_database() {
     names folder
 }
 
-check_run a_file_that_is_none_is_untouched a_folder_that_cannot_be_written_is_named \
-    a_folder_is_no_database
+a_damaged_database_is_repaired() {
+    "$redtune" export --winners --gpu H200 --op sum --db "$shipped" -o damaged.db -q
+    local all
+    all=$("$redtune" export --gpu all --format json --db damaged.db 2>/dev/null | wc -l)
+    run "$redtune" doctor --repair --db damaged.db
+    want_exit 0
+    want_out "damaged.db: whole, with $((all - 1)) measurements"
+    dd if=/dev/zero of=damaged.db bs=4096 count=1 conv=notrunc 2>dd.txt
+    cp damaged.db copy.db
+    run "$redtune" show --db damaged.db
+    want_refused 1 "cannot open tuning database damaged.db: it is not an SQLite file"
+    want_in_err "redtune doctor --repair --db damaged.db"
+    run "$redtune" doctor --db damaged.db
+    want_exit 1
+    want_in_out "redtune doctor --repair"
+    run "$redtune" doctor --repair --db damaged.db
+    want_exit 0
+    want_no_err
+    want_out "damaged.db: $((all - 1)) measurements saved, 0 known to be lost; the old file is now $PWD/damaged.db.damaged"
+    cmp -s copy.db damaged.db.damaged || fail "the old file was changed"
+    run "$redtune" show --gpu H200 --db damaged.db
+    want_exit 0
+    run "$redtune" doctor --repair --db damaged.db:none.db --json
+    want_in_out '"kept": ""'
+    run "$redtune" doctor --repair --db none.db
+    want_out "There is no database."
+    run "$redtune" doctor --repair --db .
+    want_refused 1 "cannot open tuning database .: Is a directory"
+}
+
+check_run a_damaged_database_is_repaired a_file_that_is_none_is_untouched \
+    a_folder_that_cannot_be_written_is_named a_folder_is_no_database

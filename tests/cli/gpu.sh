@@ -300,6 +300,21 @@ a_systems_database_that_is_none_is_named() {
     want_in_err "REDTUNE_SYSTEM_DB"
 }
 
+# Nor does one of the user's, who did not name it; the log of the command is on stderr.
+a_damaged_database_stops_no_reduction() {
+    { npy "'<i4'" "(6,)"; integers 4 6; } >six.npy
+    mkdir -p spoilt/redtune
+    echo "text in place of a database" >spoilt/redtune/tuning.db
+    run env -u REDTUNE_DB XDG_DATA_HOME="$PWD/spoilt" "$redtune" reduce six.npy
+    want_exit 0
+    want_one_line
+    want_in_err "warning: cannot open tuning database $PWD/spoilt/redtune/tuning.db: it is not an SQLite file"
+    want_in_err "redtune doctor --repair --db $PWD/spoilt/redtune/tuning.db"
+    REDTUNE_DB=$PWD/spoilt/redtune/tuning.db run "$redtune" reduce six.npy
+    want_exit 0
+    want_one_line
+}
+
 bits_are_written_and_compared() {
     run "$redtune" verify --bits fleet.bits
     want_exit 0
@@ -337,4 +352,5 @@ check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_
     reduce_takes_two_files reduce_names_several_results \
     reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_standard_input \
     reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked \
-    a_systems_database_that_is_none_is_named bits_are_written_and_compared doctor_finds_everything
+    a_systems_database_that_is_none_is_named a_damaged_database_stops_no_reduction \
+    bits_are_written_and_compared doctor_finds_everything

@@ -141,8 +141,7 @@ void rdt_layers_free(rdt_layers *layers) {
 
 /* Whether to go on without a layer that failed. */
 static bool may_go_without(const rdt_layers *layers, int i, const redtune_error *why) {
-    if (why->status == REDTUNE_MEMORY) return false;
-    return i >= layers->own || (layers->lenient && rdt_tuning_open_is_unavailable(why));
+    return why->status != REDTUNE_MEMORY && (i >= layers->own || layers->lenient);
 }
 
 /* Says once what is wrong with a layer. Another thread may come to the same end. */

@@ -139,6 +139,7 @@ static void look_at_database(audience *to, const char *path, bool own) {
         return;
     }
     redtune_status status = rdt_tuning_open_read(path, &tuning, &failure);
+    if (!status) status = rdt_tuning_check(tuning, &failure);
     if (!status) status = rdt_tuning_census(tuning, &measurements, &gpus, &failure);
     snprintf(detail, sizeof detail, "%lld measurements on %lld GPU model%s, %.400s",
              (long long)measurements, (long long)gpus, gpus == 1 ? "" : "s", path);
