@@ -28,6 +28,12 @@ unsigned rdt_header_page_bytes(const unsigned char *header) {
     return page == 1 ? 65536 : page;
 }
 
+bool rdt_header_is_wal(const unsigned char *header) { return header[READ_FORMAT_AT] == 2; }
+
+void rdt_header_leave_wal(unsigned char *header) {
+    header[WRITE_FORMAT_AT] = header[READ_FORMAT_AT] = 1;
+}
+
 redtune_status rdt_header_check(const rdt_sqlite *file, const unsigned char *header,
                                 redtune_error *err) {
     const rdt_schema *schema = file->kind->schema;
@@ -42,7 +48,8 @@ redtune_status rdt_header_check(const rdt_sqlite *file, const unsigned char *hea
     if (version > (uint32_t)schema->version)
         return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, 0, reason, "update redtune", err);
     if (!rdt_schema_knows(schema, version)) return rdt_sqlite_refuse_content(file, reason, err);
-    if (header[WRITE_FORMAT_AT] != 1 || header[READ_FORMAT_AT] != 1)
+    const unsigned most = file->kind->reads_wal ? 2 : 1;
+    if (header[WRITE_FORMAT_AT] > most || header[READ_FORMAT_AT] > most)
         return rdt_sqlite_fail_open(
             file, REDTUNE_DATABASE, 0, "it is in WAL mode, which redtune avoids",
             "run PRAGMA journal_mode=DELETE on it in the sqlite3 shell", err);

@@ -47,6 +47,16 @@ bool rdt_schema_knows(const rdt_schema *schema, uint32_t version) {
     return version == (uint32_t)schema->version || find_past(schema, version);
 }
 
+/* SQLite's own, which ANALYZE and PRAGMA optimize make, or AUTOINCREMENT. They hold nothing of
+ * redtune's, and only advise SQLite. */
+static const rdt_schema_object sqlites_own[] = {
+    {"table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"},
+    {"table", "sqlite_stat4", "sqlite_stat4",
+     "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"},
+    {"table", "sqlite_sequence", "sqlite_sequence", "CREATE TABLE sqlite_sequence(name,seq)"},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const rdt_schema_object *objects_of(const rdt_sqlite *file) {
     const rdt_schema *schema = file->kind->schema;
     const rdt_schema_version *past = find_past(schema, file->version);
@@ -102,8 +112,10 @@ static redtune_status refuse(const rdt_sqlite *file, redtune_error *err) {
 static redtune_status see_object(const rdt_sqlite *file, sqlite3_stmt *row, unsigned *seen,
                                  redtune_error *err) {
     int i = find_object(objects_of(file), row);
+    bool none = i < 0 && find_object(sqlites_own, row) < 0;
     int rc = sqlite3_errcode(file->db);
-    if (i < 0 && rc == SQLITE_NOMEM) return rdt_sqlite_fail(file, "open", rc, err);
+    if (none && rc == SQLITE_NOMEM) return rdt_sqlite_fail(file, "open", rc, err);
+    if (i < 0 && !none) return REDTUNE_OK;
     if (i < 0 || *seen & 1u << i) return refuse(file, err);
     *seen |= 1u << i;
     return REDTUNE_OK;

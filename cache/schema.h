@@ -42,7 +42,7 @@ bool rdt_schema_knows(const rdt_schema *schema, uint32_t version);
 /* Fills an empty file, inside the caller's transaction. */
 redtune_status rdt_schema_create(struct rdt_sqlite *file, redtune_error *err);
 /* REDTUNE_DATABASE unless the file holds the objects of its schema in the version that it says it
- * is of (file->version), with this very text, and no others. */
+ * is of (file->version), with this very text, and no others except SQLite's own. */
 redtune_status rdt_schema_check(struct rdt_sqlite *file, redtune_error *err);
 /* Whether it is of an older version than the present one. */
 bool rdt_schema_is_past(const struct rdt_sqlite *file);

@@ -204,6 +204,7 @@ static void disconnect(rdt_sqlite *file) {
 
 void rdt_sqlite_close(rdt_sqlite *file) {
     disconnect(file);
+    free(file->image);
     free(file->path);
     *file = (rdt_sqlite){0};
 }
@@ -251,6 +252,7 @@ redtune_status rdt_sqlite_identify(rdt_sqlite *file, bool *empty, redtune_error 
     if (!status && bytes) status = rdt_header_check(file, header, err);
     if (status) return status;
     file->version = bytes ? rdt_header_version(header) : 0;
+    file->wal = bytes && rdt_header_is_wal(header);
     *empty = !bytes;
     return REDTUNE_OK;
 }

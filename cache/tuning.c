@@ -56,6 +56,7 @@ const rdt_sqlite_kind rdt_tuning_kind = {
     .what = "tuning database",
     .remedy = "name another with --db or REDTUNE_DB, of the system with REDTUNE_SYSTEM_DB",
     .repair = "redtune doctor --repair",
+    .reads_wal = true,
     .settings = "PRAGMA synchronous=EXTRA; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
                 "PRAGMA temp_store=MEMORY",
     .schema = &rdt_schema_tuning,

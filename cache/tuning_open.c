@@ -10,6 +10,7 @@
 #include "base/network.h"
 #include "cache/exchange.h"
 #include "cache/tuning_inside.h"
+#include "cache/wal.h"
 
 /* How long to wait for other processes. */
 enum { READ_MS = 5000, WRITE_MS = 30000, PATIENT_MS = 600000 };
@@ -45,6 +46,7 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     rdt_sqlite *file = &tuning->file;
     bool write = access == RDT_SQLITE_WRITE, empty;
     redtune_status status = rdt_sqlite_identify(file, &empty, err);
+    if (!status && !write && file->wal) status = rdt_wal_load(file, err);
     rdt_sqlite_limit(file, OPENING_STEPS_MAX);
     if (!status && write) status = rdt_sqlite_check_writable(file, err);
     /* The first read rolls back what another process left half done, its creation even. */
@@ -54,6 +56,7 @@ static redtune_status prepare(rdt_tuning *tuning, rdt_sqlite_access access, redt
     tuning->empty = !status && empty && !write;
     if (status || tuning->empty) return status;
     if (!rdt_schema_is_past(file)) status = rdt_schema_check(file, err);
+    if (!status && write && file->wal) status = rdt_wal_leave(file, err);
     rdt_sqlite_limit(file, 0);
     if (status) return status;
     if (!rdt_schema_is_past(file)) return limit_by_size(file, err);

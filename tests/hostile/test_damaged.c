@@ -120,6 +120,15 @@ static bool a_journal_of_somebody(const char *path) {
     snprintf(beside, sizeof beside, "%s-journal", path);
     return write_bytes(beside, header, sizeof header);
 }
+static bool a_log_of_noise(const char *path) {
+    char beside[320];
+    snprintf(beside, sizeof beside, "%s-wal", path);
+    return sql_on(path, "PRAGMA journal_mode=WAL") && write_bytes(beside, "", 0) &&
+           fill_with_noise(beside, 0, 50000);
+}
+static bool wal_mode(const char *path) { return sql_on(path, "PRAGMA journal_mode=WAL"); }
+static bool statistics(const char *path) { return sql_on(path, "ANALYZE; PRAGMA optimize"); }
+
 #define REPAIR "redtune doctor --repair --db "
 /* remedy: NULL where it is taken as it is, "" where it may be, for not all of it is read. saved:
  * how many hundredths of the rows at least; -1: it stays as it is. */
@@ -156,6 +165,9 @@ static const struct {
     DAMAGE(very_many_rows, NULL, 100),
     DAMAGE(a_folder, "name another with --db or REDTUNE_DB", -1),
     DAMAGE(a_journal_of_somebody, NULL, 0),
+    DAMAGE(a_log_of_noise, NULL, 100),
+    DAMAGE(wal_mode, NULL, 100),
+    DAMAGE(statistics, NULL, 100),
 #undef DAMAGE
 };
 enum { DAMAGES = sizeof damages / sizeof *damages };

@@ -37,7 +37,14 @@ static const struct {
     {"one index less", "DROP INDEX measurement_by_problem", TABLES},
     {"one table more", "CREATE TABLE more(x)", TABLES},
     {"one table less", "DROP TABLE import", TABLES},
-    {"statistics", "ANALYZE", TABLES},
+    {"statistics of another form",
+     "ANALYZE; PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql ="
+     " 'CREATE TABLE sqlite_stat1(tbl,idx,stat,more)' WHERE name = 'sqlite_stat1'",
+     TABLES},
+    {"statistics that are a view",
+     "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES('view', 'sqlite_stat1',"
+     " 'sqlite_stat1', 0, 'CREATE VIEW sqlite_stat1(tbl,idx,stat) AS SELECT 1, 2, 3')",
+     ""},
     {"a virtual table",
      "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES('table', 'v', 'v', 0,"
      " 'CREATE VIRTUAL TABLE v USING fts5(x)')",
@@ -177,9 +184,20 @@ static void hostile_schemas_are_refused(void) {
     }
 }
 
+/* A copy of somebody's own database may have them; nothing of them is read. */
+static void statistics_of_sqlite_are_passed_over(void) {
+    const char *path = in_scratch("theirs.db");
+    CHECK(forge_database(path, 0) && run_sql(path, "ANALYZE"));
+    CHECK(is_taken(path));
+    CHECK(run_sql(path, "UPDATE sqlite_stat1 SET stat = 'unordered 1 1 1 1 1 1 " FORGE_MARK "', idx"
+                        " = char(27)"));
+    CHECK(is_taken(path));
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(hostile_schemas_are_refused),
+        FACT(statistics_of_sqlite_are_passed_over),
     };
     return run_facts(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -113,20 +113,14 @@ static void open_refuses_other_schema(void) {
         "DROP TABLE measurement; CREATE VIEW measurement AS WITH RECURSIVE endless(id) AS"
         " (SELECT 1 UNION ALL SELECT id + 1 FROM endless) SELECT id FROM endless",
         "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, 'per call', '')",
-        "ANALYZE",
+        "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES('table', 'sqlite_stat1',"
+        " 'sqlite_stat1', 2, 'CREATE TABLE sqlite_stat1(tbl,idx,stat,more)')",
     };
     const char *path = in_scratch("schema.db");
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         CHECK(make_with(path, changes[i]));
         CHECK(is_refused(path, REDTUNE_DATABASE, "its tables are not those of this version"));
     }
-}
-
-static void open_refuses_wal_mode(void) {
-    const char *path = in_scratch("wal.db");
-    CHECK(make_with(path, "PRAGMA journal_mode=WAL"));
-    CHECK(is_refused(path, REDTUNE_DATABASE, "it is in WAL mode"));
-    CHECK_CONTAINS(err.message, "journal_mode=DELETE");
 }
 
 static void open_refuses_truncated_file(void) {
@@ -273,6 +267,71 @@ static void open_takes_special_names_for_files(void) {
     CHECK(!chdir(folder));
 }
 
+/* Both ways of opening give its rows. */
+static bool is_taken(const char *path) {
+    bool good = !rdt_tuning_open_read(path, &tuning, &err) && rows_in(tuning) == 40;
+    close_tuning();
+    good = good && !rdt_tuning_open(path, &tuning, &err) && rows_in(tuning) == 40;
+    close_tuning();
+    if (!good) fprintf(stderr, "%s: %s\n", path, err.message);
+    return good;
+}
+
+static void open_takes_the_tables_of_sqlite(void) {
+    static const char *const changes[] = {
+        "ANALYZE",
+        "PRAGMA optimize(0x10002)",
+        "CREATE TABLE t(i INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE t",
+        /* As a SQLite with other options makes it. */
+        "ANALYZE; PRAGMA writable_schema=ON; UPDATE sqlite_schema SET name = 'sqlite_stat4',"
+        " tbl_name = 'sqlite_stat4', sql = 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)'"
+        " WHERE name = 'sqlite_stat1'",
+    };
+    const char *path = in_scratch("statistics.db");
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        CHECK(make_with(path, changes[i]));
+        CHECK(is_taken(path));
+    }
+}
+
+static void open_read_takes_wal_mode_and_writes_nothing(void) {
+    const char *path = in_scratch("wal.db");
+    size_t bytes = 0;
+    CHECK(make_with(path, "PRAGMA journal_mode=WAL"));
+    char *before = read_bytes(path, &bytes);
+    CHECK_OK(rdt_tuning_open_read(path, &tuning, &err), err);
+    CHECK_INT(rows_in(tuning), 40);
+    close_tuning();
+    CHECK(holds_bytes(path, before, bytes) && !has_beside(path, "-wal") &&
+          !has_beside(path, "-shm"));
+    free(before);
+}
+
+/* The commits of a process that was killed lie beside the file. */
+static void open_takes_wal_mode_with_its_log(void) {
+    const char *path = in_scratch("log.db");
+    sqlite3 *db = NULL;
+    CHECK(make_with(path, "PRAGMA journal_mode=WAL"));
+    CHECK(!sqlite3_open(path, &db));
+    CHECK(!sqlite3_exec(db, "DELETE FROM measurement WHERE id > 30", NULL, NULL, NULL));
+    CHECK_OK(rdt_tuning_open_read(path, &tuning, &err), err);
+    CHECK_INT(rows_in(tuning), 30);
+    close_tuning();
+    CHECK_FAILS(rdt_tuning_open_briefly(path, &tuning, &err), REDTUNE_DATABASE, err, path);
+    CHECK_CONTAINS(err.message, "; ");
+    CHECK(copy_file(path, in_scratch("killed.db")));
+    CHECK(copy_file(in_scratch("log.db-wal"), in_scratch("killed.db-wal")));
+    sqlite3_close(db);
+    path = in_scratch("killed.db");
+    for (int write = 0; write < 2; write++) {
+        CHECK_OK((write ? rdt_tuning_open : rdt_tuning_open_whole)(path, &tuning, &err), err);
+        CHECK_INT(rows_in(tuning), 30);
+        close_tuning();
+    }
+    CHECK(!has_beside(path, "-wal") && !has_beside(path, "-shm"));
+    CHECK_INT(ask_sql(path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
+}
+
 static void open_follows_symbolic_links(void) {
     const char *path = in_scratch("linked.db");
     CHECK(make(in_scratch("real.db")));
@@ -339,7 +398,6 @@ int main(int argc, char **argv) {
         FACT(open_plays_back_no_foreign_journal),
         FACT(open_refuses_newer_version),
         FACT(open_refuses_other_schema),
-        FACT(open_refuses_wal_mode),
         FACT(open_refuses_truncated_file),
         FACT(open_refuses_damaged_schema),
         FACT(open_refuses_what_is_no_file),
@@ -350,6 +408,9 @@ int main(int argc, char **argv) {
         FACT(open_creates_file_and_folders),
         FACT(open_takes_an_empty_file_as_new),
         FACT(open_takes_special_names_for_files),
+        FACT(open_takes_the_tables_of_sqlite),
+        FACT(open_read_takes_wal_mode_and_writes_nothing),
+        FACT(open_takes_wal_mode_with_its_log),
         FACT(open_follows_symbolic_links),
         FACT(open_repairs_a_creation_cut_short),
         FACT(open_read_never_writes),

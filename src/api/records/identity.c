@@ -12,11 +12,11 @@
 /* Ticks of file systems' clocks are 2 seconds at most (FAT's). */
 enum { SETTLED_SECONDS = 3 };
 
-static bool has_journal(const char *path) {
-    rdt_text journal = {0};
-    rdt_text_addf(&journal, "%s-journal", path);
-    bool found = journal.failed || rdt_file_exists(journal.data);
-    rdt_text_free(&journal);
+static bool has_beside(const char *path, const char *suffix) {
+    rdt_text beside = {0};
+    rdt_text_addf(&beside, "%s%s", path, suffix);
+    bool found = beside.failed || rdt_file_exists(beside.data);
+    rdt_text_free(&beside);
     return found;
 }
 
@@ -34,7 +34,7 @@ static bool add_file(rdt_hash *hash, const char *path) {
     };
     rdt_hash_add(hash, values, sizeof values);
     int64_t age = (int64_t)time(NULL) - info.st_mtim.tv_sec;
-    return age >= SETTLED_SECONDS && !has_journal(path);
+    return age >= SETTLED_SECONDS && !has_beside(path, "-journal") && !has_beside(path, "-wal");
 }
 
 void rdt_identity_of(char *const paths[], int count, rdt_identity out) {
