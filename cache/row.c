@@ -243,12 +243,12 @@ static bool read_value(sqlite3_stmt *statement, int i, const column *column, rdt
     return read_integer(statement, i, column, row);
 }
 
-/* Reads from column *at on, and moves it behind them. */
-static bool read_columns(sqlite3_stmt *statement, const column *columns, size_t count, int *at,
-                         rdt_row *row) {
+/* Reads from column *at on, and moves it behind them. NULL, or what is wrong. */
+static const char *read_columns(sqlite3_stmt *statement, const column *columns, size_t count,
+                                int *at, rdt_row *row) {
     for (size_t i = 0; i < count; i++)
-        if (!read_value(statement, (*at)++, &columns[i], row)) return false;
-    return true;
+        if (!read_value(statement, (*at)++, &columns[i], row)) return columns[i].wrong;
+    return NULL;
 }
 
 /* A bad row has the build of redtune that found it so behind its cause: the column keeps
@@ -267,27 +267,48 @@ static void take_build(rdt_row *row) {
     *at = '\0';
 }
 
-bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
+const char *rdt_row_read_or_why(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
     int import = sqlite3_column_type(statement, 1), at = 2;
     *row = (rdt_row){.import = sqlite3_column_int64(statement, 1)};
     row->trial.imported = row->import != 0;
     *gpu = sqlite3_column_int64(statement, 0);
     if (sqlite3_column_type(statement, 0) != SQLITE_INTEGER ||
-        (import != SQLITE_NULL && import != SQLITE_INTEGER) ||
-        !read_columns(statement, measurement_columns, COUNT_OF(measurement_columns), &at, row) ||
-        !read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, row) ||
-        !read_columns(statement, origin_columns, COUNT_OF(origin_columns), &at, row))
-        return false;
+        (import != SQLITE_NULL && import != SQLITE_INTEGER))
+        return "its gpu or import is no id";
+    const char *wrong =
+        read_columns(statement, measurement_columns, COUNT_OF(measurement_columns), &at, row);
+    if (!wrong) wrong = read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, row);
+    if (!wrong) wrong = read_columns(statement, origin_columns, COUNT_OF(origin_columns), &at, row);
+    if (wrong) return wrong;
     row->trial.problem.segmented = rdt_problem_segments_of(row->layout);
-    if (row->layout != rdt_problem_layout(&row->trial.problem)) return false;
+    if (row->layout != rdt_problem_layout(&row->trial.problem))
+        return "its layout is not that of its extents";
     take_build(row);
-    return !rdt_row_check(row);
+    return rdt_row_check(row);
+}
+
+bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
+    return !rdt_row_read_or_why(statement, row, gpu);
+}
+
+int rdt_row_column_of(const char *wrong) {
+    static const struct {
+        const column *columns;
+        size_t count;
+    } tables[] = {{measurement_columns, COUNT_OF(measurement_columns)},
+                  {gpu_columns, COUNT_OF(gpu_columns)},
+                  {origin_columns, COUNT_OF(origin_columns)}};
+    int at = 2;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (size_t k = 0; k < tables[i].count; k++, at++)
+            if (tables[i].columns[k].wrong == wrong) return at;
+    return -1;
 }
 
 bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu) {
     rdt_row row = {0};
     int at = 0;
-    if (!read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, &row) ||
+    if (read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, &row) ||
         check_columns(&row, gpu_columns, COUNT_OF(gpu_columns)))
         return false;
     *gpu = row.gpu;

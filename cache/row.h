@@ -26,6 +26,11 @@ const char *rdt_row_check(const rdt_row *row);
  * value is invalid in the model. */
 bool rdt_row_read(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu);
 
+/* NULL, or what is wrong: "its samples is not valid". */
+const char *rdt_row_read_or_why(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu);
+/* The column of RDT_ROW_COLUMNS that this is about; -1: several, or none. */
+int rdt_row_column_of(const char *wrong);
+
 /* The same of a row that has the columns of gpu except its id. */
 bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu);
 

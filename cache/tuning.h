@@ -28,6 +28,7 @@ typedef struct rdt_row {
     int64_t import;     /* the import that brought it; 0: measured into this file */
     rdt_layout layout;  /* for who reads it: its problem's, as the file says */
     bool current;       /* for who has judged it: its kernel is what the templates give today */
+    int64_t line;       /* for who reads JSON: where it begins there; 0: it is of a database */
     int layer;          /* for who reads several databases: which one it is of */
     double baseline_ns; /* for who keeps winners: the default's time there; 0: unknown */
 } rdt_row;

@@ -11,11 +11,20 @@ enum { RDT_UNTRUSTED_BYTES_MAX = 256 << 20, RDT_UNTRUSTED_ROWS_MAX = 1000000 };
  * caller. */
 redtune_status rdt_untrusted_read(const char *path, void **data, size_t *bytes, redtune_error *err);
 
+/* Rows that are left out, for one reason. */
+typedef struct rdt_refusal {
+    const char *reason; /* constant: "its samples is not valid" */
+    const char *value;  /* the value that is wrong; "": not told */
+    int64_t line;       /* where it begins; 0: a database has no lines */
+    int64_t count;
+} rdt_refusal;
+typedef void rdt_refuse_fn(void *user, const rdt_refusal *refusal);
+
 /* Gives the rows in the bytes, which are a tuning database (of this version or an older one) or
- * JSON lines as rdt_exchange_write_json writes them. name is what messages call them. Nothing in
- * the bytes is run or played back, and what reading them takes is bounded. A row that does not fit
- * the model is counted in *unfit and left out; anything else that is not as it must be refuses them
- * all, with REDTUNE_DATABASE and the reason. */
+ * JSON as rdt_lines_each reads it. name is what messages call them. Nothing in the bytes is run or
+ * played back, and what reading them takes is bounded. A row that does not fit the model goes to
+ * refuse; anything else that is not as it must be refuses them all, with REDTUNE_DATABASE and the
+ * reason. */
 redtune_status rdt_untrusted_each(const char *name, const void *data, size_t bytes,
-                                  rdt_tuning_each_fn *each, void *user, int64_t *unfit,
+                                  rdt_tuning_each_fn *each, rdt_refuse_fn *refuse, void *user,
                                   redtune_error *err);

@@ -279,7 +279,7 @@ static const struct {
     FILE_OF(link_it_to_nothing, "No such file"),
     FILE_OF(link_it_to_memory, ""),
     FILE_OF(remove_it, "No such file"),
-    FILE_OF(gzip_it, "neither"),
+    FILE_OF(gzip_it, "gunzip"),
     FILE_OF(make_it_text, "neither"),
 #undef FILE_OF
 };

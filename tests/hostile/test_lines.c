@@ -44,8 +44,6 @@ static const struct {
     {"infinity", "\"median_ns\":", "\"median_ns\":1e999,\"x\":", ""},
     {"no escape's end", "\"op\":\"sum\"", "\"op\":\"sum\\\"", "line 2"},
     {"a kernel that is none", "\"kernel\":\"", "\"kernel\":\"x", ""},
-    {"a kernel of other characters", "\"kernel\":\"", "\"kernel\":\"0123456789abcdeg\",\"x\":\"",
-     ""},
     {"another layout", "\"layout\":\"whole\"", "\"layout\":\"" FORGE_MARK "\"", ""},
     {"more than one result", "\"outer\":1", "\"outer\":2", ""},
     {"rows of one result", "\"layout\":\"whole\"", "\"layout\":\"rows\"", ""},
@@ -89,7 +87,7 @@ static const struct {
     {"two hundred thousand empty rows", FIRST, "{}\n", "", "", 200000},
     {"two hundred thousand empty rows after a space", FIRST, " {}\t\r\n", "", "", 200000},
     {"two hundred thousand rows of a member", FIRST, "{\"op\":0}\n", "", "", 200000},
-    {"two million empty lines", FIRST, "\n", "", "line", 2000000},
+    {"more than a million rows", FIRST, "{}\n", "", "line 1000002", 1000001},
     {"no first line", "", "{}\n", "", "neither", 10},
     {"a first line without a version", "{\"redtune_tuning\":}\n", "", "", "neither", 0},
     {"a first line with a text", "{\"redtune_tuning\":\"2\"}\n", "", "", "neither", 0},
@@ -98,7 +96,20 @@ static const struct {
     {"a newer version", "{\"redtune_tuning\":4}\n", "", "", "version", 0},
     {"a version before all", "{\"redtune_tuning\":1}\n", "", "", "version", 0},
     {"a negative version", "{\"redtune_tuning\":-2}\n", "", "", "version", 0},
-    {"a byte-order mark", "\357\273\277" FIRST, "", "", "neither", 0},
+    {"a byte-order mark alone", "\357\273\277", "", "", "neither", 0},
+    {"two byte-order marks", "\357\273\277\357\273\277" FIRST, "", "", "neither", 0},
+    {"blanks alone", "", " \t\r\n", "", "neither", 100000},
+    {"a list that does not end", "[" FIRST, "", "", "line 2", 0},
+    {"a list with more behind it", "[{\"redtune_tuning\":3}]", "", " {}", "line 1", 0},
+    {"a list without commas", "[" FIRST "{}{}]", "", "", "line 2", 0},
+    {"a list that ends with a comma", "[{\"redtune_tuning\":3},]", "", "", "line 1", 0},
+    {"a list in a list", "[[{\"redtune_tuning\":3}]]", "", "", "neither", 0},
+    {"an empty list", "[]", "", "", "neither", 0},
+    {"two rows on a line", FIRST, "{}{}\n", "", "line 2", 1},
+    {"a version that is a truth", "{\"redtune_tuning\":true}\n", "", "", "neither", 0},
+    {"a version twice", "{\"redtune_tuning\":3,\"redtune_tuning\":3}\n", "", "", "neither", 0},
+    {"gzip", "\037\213\010", "", "", "gunzip", 0},
+    {"UTF-16", "\377\376{", "", "", "UTF-8", 0},
     {"a brace", "{", "", "", "neither", 0},
     {"a row that is a number", FIRST "7\n", "", "", "line 2", 0},
     {"a row that is null", FIRST "null\n", "", "", "line 2", 0},
@@ -143,9 +154,112 @@ static void hostile_lines_are_refused(void) {
     CHECK(is_refused("a NUL", path, "NUL", 0));
 }
 
+/* ---- what other programs make of honest ones ------------------------------------------------- */
+
+enum { BLANKS = 1, INDENTED = 2, WINDOWS = 4, MARKED = 8, LISTED = 16, WAYS = 32 };
+
+static void put_char(FILE *file, char letter, int ways) {
+    if (letter == '\n' && ways & WINDOWS) fputc('\r', file);
+    fputc(letter, file);
+}
+
+/* As Python's json.dumps, an editor or jq may write it. */
+static bool rewrite(const char *path, const char *text, int ways) {
+    FILE *file = fopen(path, "wb");
+    bool in_text = false;
+    if (!file) return false;
+    if (ways & MARKED) fputs("\357\273\277", file);
+    if (ways & LISTED) fputs("[\n", file);
+    for (const char *at = text; *at; at++) {
+        if (*at == '"' && (at == text || at[-1] != '\\')) in_text = !in_text;
+        if (!in_text && *at == '}' && ways & INDENTED) put_char(file, '\n', ways);
+        if (*at == '\n' && at[1] && ways & LISTED) fputc(',', file);
+        put_char(file, *at, ways);
+        if (in_text || !strchr("{,:", *at)) continue;
+        if (*at != ':' && ways & INDENTED) put_char(file, '\n', ways), fputs("  \t", file);
+        if (ways & BLANKS) fputc(' ', file);
+    }
+    if (ways & LISTED) fputs("]\n\n", file);
+    return !fclose(file);
+}
+
+static void what_other_programs_write_is_taken(void) {
+    size_t bytes = 0;
+    CHECK(begin_local() && forge_lines(theirs));
+    char *text = read_bytes(theirs, &bytes);
+    for (int ways = 0; ways < WAYS; ways++) {
+        CHECK(rewrite(theirs, text, ways));
+        bool good = is_taken(theirs);
+        if (!good) fprintf(stderr, "ways %d\n", ways);
+        CHECK(good);
+    }
+    free(text);
+}
+
+/* ---- what is said of a row ------------------------------------------------------------------- */
+
+static char said[512];
+
+static void note_refused(void *user, const char *file, const char *reason, uint64_t count) {
+    (void)user, (void)file, (void)count;
+    snprintf(said, sizeof said, "%s", reason);
+}
+
+static const struct {
+    const char *part, *other, *said;
+} sayings[] = {
+    {"\"samples\":31", "\"samples\":31.5", "its samples is not valid: 31.5 in line 3"},
+    {"\"samples\":31", "\"samples\":\"31\"", "its samples is not valid: '31' in line 3"},
+    {"\"samples\":31", "\"samples\":[3]",
+     "its samples is not valid: missing, or no text, number or null in line 3"},
+    {"\"dtype\":\"f32\"", "\"dtype\":\"f33\"", "its dtype is not valid: 'f33' in line 3"},
+    {"\"op\":\"sum\"", "\"op\":\"sam\"", "import again: sam in line 3"},
+    {"\"sm_count\":132", "\"sm_count\":0", "its sm_count is not valid: 0 in line 3"},
+    {"\"machine\":\"bench 7\"", "\"machine\":null", "its machine is not valid: null in line 3"},
+    {"\"op\":", "\"more\":1,\"op\":", "it has a member that is no column: more in line 3"},
+    {"\"place\":", "\"op\":",
+     "its place is not valid: missing, or no text, number or null in line 3"},
+    {"\"machine\":\"bench 7\"", "\"machine\":\"$(x)\"",
+     "its machine's label has odd characters: $(x) in line 3"},
+    {"\"templates\":\"", "\"templates\":\"x", "its version of the templates is invalid: x"},
+    {"\"kernel\":\"KERNEL", "\"kernel\":\"ABCDEF", "the hash of its kernel is invalid: ABCDEF"},
+};
+
+/* A row's line, its column and the value. */
+static void what_is_wrong_with_a_row_is_said(void) {
+    CHECK(begin_local() && read_line());
+    for (size_t i = 0; i < sizeof sayings / sizeof *sayings; i++) {
+        const char *const files[] = {theirs};
+        const redtune_importing wanted = {.database = in_scratch("local.db"),
+                                          .files = files,
+                                          .file_count = 1,
+                                          .refused = note_refused};
+        redtune_import_counts report;
+        char part[64];
+        snprintf(part, sizeof part, "%s", sayings[i].part);
+        /* Whatever the kernel is. */
+        char *kernel = strstr(part, "KERNEL"), *is = strstr(line, "\"kernel\":\"");
+        if (kernel) snprintf(kernel, 7, "%.6s", is + 10);
+        CHECK(write_lines(theirs, part, sayings[i].other, 1));
+        size_t bytes = 0;
+        char *text = read_bytes(theirs, &bytes);
+        CHECK(write_bytes(theirs, text, strlen(FIRST)) &&
+              forge_patch(theirs, strlen(FIRST), "\n", 1) &&
+              forge_patch(theirs, strlen(FIRST) + 1, text + strlen(FIRST), bytes - strlen(FIRST)));
+        free(text);
+        CHECK_OK(redtune_import(&wanted, &report, &err), err);
+        CHECK_INT(report.refused, 1);
+        CHECK_INT(report.rows, 1);
+        CHECK_CONTAINS(said, sayings[i].said);
+        CHECK_CONTAINS(said, "in line 3");
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(hostile_lines_are_refused),
+        FACT(what_other_programs_write_is_taken),
+        FACT(what_is_wrong_with_a_row_is_said),
     };
     int failed = run_facts(facts, sizeof facts / sizeof *facts, argc, argv);
     free(line);

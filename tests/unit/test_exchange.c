@@ -360,9 +360,16 @@ static bool same_row(const rdt_row *a, const rdt_row *b) {
            a->origin.driver_version == b->origin.driver_version;
 }
 
+static bool unfit;
+
+static void note_unfit(void *user, const rdt_refusal *refusal) {
+    (void)user, (void)refusal;
+    unfit = true;
+}
+
 static bool read_back(const void *data, size_t bytes, rdt_rows *out) {
-    int64_t unfit = 0;
-    if (rdt_untrusted_each("file", data, bytes, rdt_rows_keep, out, &unfit, &err)) {
+    unfit = false;
+    if (rdt_untrusted_each("file", data, bytes, rdt_rows_keep, note_unfit, out, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return false;
     }

@@ -1,4 +1,5 @@
 /* Import: taking measurements in from files that anybody may have made. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,6 +17,7 @@ enum { REASONS_MAX = 16, DAY_SECONDS = 86400 };
 
 typedef struct reason {
     const char *text;
+    char first[256]; /* the text, with the first value that it is about, and where that stands */
     uint64_t count;
 } reason;
 
@@ -31,27 +33,40 @@ typedef struct intake {
 
 /* ---- the rows of a file ---------------------------------------------------------------------- */
 
-static void count_refused(intake *self, const char *text, uint64_t count) {
+static void count_refused(void *user, const rdt_refusal *refusal) {
+    intake *self = user;
     int i = 0;
-    while (i < self->reason_count && self->reasons[i].text != text) i++;
+    while (i < self->reason_count && self->reasons[i].text != refusal->reason) i++;
     if (i == REASONS_MAX) i--;
-    if (i == self->reason_count) self->reasons[self->reason_count++] = (reason){text, 0};
-    self->reasons[i].count += count;
-    self->counts.refused += count;
+    reason *of = &self->reasons[i];
+    if (i == self->reason_count) {
+        char line[40] = "";
+        self->reason_count++;
+        *of = (reason){.text = refusal->reason};
+        if (refusal->line) snprintf(line, sizeof line, " in line %lld", (long long)refusal->line);
+        snprintf(of->first, sizeof of->first, "%s%s%s%s", refusal->reason,
+                 *refusal->value ? ": " : "", refusal->value, line);
+    }
+    of->count += (uint64_t)refusal->count;
+    self->counts.rows += (uint64_t)refusal->count;
+    self->counts.refused += (uint64_t)refusal->count;
 }
 
 static redtune_status import_row(void *user, const rdt_row *row, redtune_error *err) {
     intake *self = user;
-    self->counts.rows++;
     rdt_row taken = *row;
-    const char *wrong = rdt_validate_row_check(&taken, self->codegen, self->latest);
+    rdt_validate_row_value value = "";
+    const char *wrong = rdt_validate_row_check(&taken, self->codegen, self->latest, value);
     /* One's own rows of an op whose file is elsewhere are kept. */
-    if (!wrong && !self->wanted->merge && rdt_op_find(taken.trial.problem.op)->absent)
+    if (!wrong && !self->wanted->merge && rdt_op_find(taken.trial.problem.op)->absent) {
         wrong = "its op is not here; name the file that has it, and import again";
+        rdt_text_copy(value, sizeof value, redtune_op_name(taken.trial.problem.op));
+    }
     if (wrong) {
-        count_refused(self, wrong, 1);
+        count_refused(self, &(rdt_refusal){wrong, value, row->line, 1});
         return REDTUNE_OK;
     }
+    self->counts.rows++;
     redtune_status status = rdt_current_complete_row(self->codegen, &taken, err);
     return status ? status : rdt_rows_add(self->rows, &taken, err);
 }
@@ -66,18 +81,16 @@ static redtune_status read_file(intake *self, const char *path, rdt_rows *rows,
                                 redtune_error *err) {
     void *data = NULL;
     size_t bytes = 0;
-    int64_t unfit = 0;
     self->rows = rows;
     self->reason_count = 0;
     redtune_status status = rdt_untrusted_read(path, &data, &bytes, err);
-    if (!status) status = rdt_untrusted_each(path, data, bytes, import_row, self, &unfit, err);
+    if (!status)
+        status = rdt_untrusted_each(path, data, bytes, import_row, count_refused, self, err);
     free(data);
     if (status) return status;
     rdt_rows_sort(rows);
-    self->counts.rows += (uint64_t)unfit;
-    if (unfit) count_refused(self, "a value of it is missing or out of range", (uint64_t)unfit);
     for (int i = 0; self->wanted->refused && i < self->reason_count; i++)
-        self->wanted->refused(self->wanted->user, path, self->reasons[i].text,
+        self->wanted->refused(self->wanted->user, path, self->reasons[i].first,
                               self->reasons[i].count);
     return REDTUNE_OK;
 }

@@ -82,7 +82,8 @@ static redtune_status read_file(const repair *self, const char *path, char **dat
 static redtune_status keep_valid(void *user, const rdt_row *row, redtune_error *err) {
     repair *self = user;
     rdt_row taken = *row;
-    if (rdt_validate_row_check(&taken, self->codegen, self->latest)) return REDTUNE_OK;
+    rdt_validate_row_value value;
+    if (rdt_validate_row_check(&taken, self->codegen, self->latest, value)) return REDTUNE_OK;
     taken.trial.imported |= !self->own;
     redtune_status status = rdt_current_complete_row(self->codegen, &taken, err);
     return status ? status : rdt_rows_add(&self->rows, &taken, err);
