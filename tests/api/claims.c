@@ -141,18 +141,22 @@ static redtune_status write_file(claims_name_fn *name, int first, int count, red
     return status;
 }
 
-redtune_status claims_import(claims_name_fn *name, int first, int count, redtune_error *err) {
+redtune_status claims_add(claims_name_fn *name, int first, int count, redtune_error *err) {
     const char *const files[] = {file};
     const redtune_importing importing = {
         .database = claims_database, .files = files, .file_count = 1};
     redtune_import_counts report = {.added = 0};
-    unlink(claims_database);
     redtune_status status = write_file(name, first, count, err);
     if (!status) status = redtune_import(&importing, &report, err);
     if (!status && report.added != (uint64_t)count)
         status = rdt_fail(err, REDTUNE_WRONG, 0, "%d of %d rows were imported", (int)report.added,
                           count);
     return status;
+}
+
+redtune_status claims_import(claims_name_fn *name, int first, int count, redtune_error *err) {
+    unlink(claims_database);
+    return claims_add(name, first, count, err);
 }
 
 /* ---- what came of them ----------------------------------------------------------------------- */

@@ -28,6 +28,8 @@ claims_name_fn claims_wrong, claims_slow, claims_fault;
 
 /* A new database with claims of one config for each of count problems from the first on. */
 redtune_status claims_import(claims_name_fn *name, int first, int count, redtune_error *err);
+/* The same into the database that is there. */
+redtune_status claims_add(claims_name_fn *name, int first, int count, redtune_error *err);
 
 typedef struct claims_tally {
     const char *outcome;

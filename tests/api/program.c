@@ -11,6 +11,7 @@ static void listen(void *user, redtune_log_level level, const char *line) {
     (void)level;
     self->verified += strstr(line, "verified block=") != NULL;
     self->out += strstr(line, " is out, as an import had it") != NULL;
+    self->hopeless += strstr(line, "not worth measuring") != NULL;
     self->unverified += strstr(line, "could not be verified") != NULL;
 }
 

@@ -5,7 +5,7 @@
 
 /* What redtune tells while it verifies, in lines. */
 typedef struct listener {
-    int verified, out, unverified;
+    int verified, out, unverified, hopeless;
 } listener;
 
 /* rt is NULL before it is started, and closed by its owner. */

@@ -137,6 +137,18 @@ static void without_time_the_default_serves(void) {
     CHECK(heard.verified > 0);
 }
 
+/* What was verified or refuted is decided: the next claim of the same problem has its turn. */
+static void a_decided_claim_leaves_the_others_their_turn(void) {
+    outcome one;
+    listener heard;
+    CHECK_OK(claims_import(claims_wrong, 0, 1, &err), err);
+    CHECK_OK(claims_add(claims_slow, 0, 1, &err), err);
+    CHECK_OK(program_try_one(&usual, CLAIMS_STEP, &one, &heard, &err), err);
+    CHECK(one.sum == CLAIMS_STEP);
+    CHECK_INT(heard.out, 1);
+    CHECK_INT(claims_rows_that("good").own, 1);
+}
+
 /* One warp for 32 MiB would take forever; no plan waits for that. */
 static void what_is_hopeless_is_not_tried(void) {
     const uint64_t count = UINT64_C(1) << 23;
@@ -164,6 +176,8 @@ static void what_is_hopeless_is_not_tried(void) {
     CHECK_OK(status, err);
     CHECK_INT(info.match, REDTUNE_MATCH_DEFAULT);
     CHECK_INT(program.heard.verified + program.heard.out + program.heard.unverified, 0);
+    /* What is left undecided is not asked again. */
+    CHECK_INT(program.heard.hopeless, 1);
     CHECK(took_ms < 5000);
 }
 
@@ -337,6 +351,7 @@ int main(int argc, char **argv) {
         FACT(the_nearest_size_is_verified_at_its_own),
         FACT(a_database_that_takes_nothing_is_no_obstacle),
         FACT(without_time_the_default_serves),
+        FACT(a_decided_claim_leaves_the_others_their_turn),
         FACT(what_is_hopeless_is_not_tried),
         FACT(what_does_not_fit_is_verified_at_less),
         FACT(in_the_background_the_default_serves_meanwhile),

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "select_rows.h"
 #include "api/records/convert.h"
+#include "codegen/user_ops.h"
 #include "redtune/records.h"
 
 /* ---- this GPU's model ------------------------------------------------------------------------ */
@@ -376,6 +377,39 @@ static void simulated_gpus_that_differ_do_not_serve_each_other(void) {
     CHECK_INT(match_of(&one, &other), REDTUNE_MATCH_DEFAULT);
 }
 
+/* ---- classes alike --------------------------------------------------------------------------- */
+
+/* A plan remembers the op of its row by a number, which for an op of the user's is this process's
+ * alone; one that is absent cannot be asked about its traffic. */
+static void an_op_of_the_users_lends_its_rows_to_no_other(void) {
+    static const char text[] =
+        "return { name = \"doubled\", formula = \"2 * sum\", dtypes = { \"f32\" },"
+        " accumulator = \"f32\", identity = \"0\", map = \"x + x\","
+        " combine = \"a + b\", examples = { { x = { 1, 2 }, result = 6 } } }";
+    const rdt_facts here = gpu_named("NVIDIA One");
+    const redtune_problem sum = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    redtune_op ops[3] = {REDTUNE_MAX, REDTUNE_MAX, rdt_op_meet("nowhere")->op};
+    CHECK_OK(rdt_user_ops_add_text("doubled.lua", text, strlen(text), &err), err);
+    CHECK_OK(redtune_op_find("doubled", &ops[1], &err), err);
+    for (int i = 0; i < 3; i++) {
+        CHECK(begin_rows());
+        rdt_row *row = add_row(&here, 1 << 20, MIDDLE(128));
+        row->trial.problem.op = ops[i];
+        CHECK(i == 2 || rdt_problem_same_traffic(&row->trial.problem, &sum));
+        const rdt_winners winners = {.alike = {among.row, 1, 1}};
+        CHECK_OK(rdt_select(&winners, among.codegen, (rdt_case){&sum, &here}, &among.choice, &err),
+                 err);
+        CHECK_INT(match(), i ? REDTUNE_MATCH_DEFAULT : REDTUNE_MATCH_LIKE);
+        /* To itself it does. */
+        row->trial.problem.op = i == 1 ? ops[1] : REDTUNE_SUM;
+        const rdt_winners own = {.rows = {among.row, 1, 1}};
+        const redtune_problem same = row->trial.problem;
+        CHECK_OK(rdt_select(&own, among.codegen, (rdt_case){&same, &here}, &among.choice, &err),
+                 err);
+        CHECK_INT(match(), REDTUNE_MATCH_EXACT);
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(the_exact_count_goes_before_any_other),
@@ -397,6 +431,7 @@ int main(int argc, char **argv) {
         FACT(a_received_row_hides_no_measured_one_of_its_config),
         FACT(what_the_system_received_counts_as_measured),
         FACT(a_row_of_the_ladder_is_no_winner),
+        FACT(an_op_of_the_users_lends_its_rows_to_no_other),
         FACT(a_gpu_serves_its_model_and_others),
         FACT(a_simulated_gpu_serves_no_real_one),
         FACT(simulated_gpus_that_differ_do_not_serve_each_other),
