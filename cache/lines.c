@@ -134,7 +134,7 @@ static redtune_status refuse_members(lines *self, int64_t line, const char *text
 }
 
 /* As the file has it, more or less. */
-static void write_value(sqlite3_stmt *statement, int column, char out[64]) {
+static void quote_value(sqlite3_stmt *statement, int column, char out[64]) {
     const int type = column < 0 ? SQLITE_NULL : sqlite3_column_type(statement, column);
     const char *text =
         type == SQLITE_NULL ? "null" : (const char *)sqlite3_column_text(statement, column);
@@ -168,7 +168,7 @@ static redtune_status give_row(lines *self, int64_t line, const char *text, size
     }
     rc = sqlite3_errcode(file->db);
     if (rc == SQLITE_NOMEM) return rdt_sqlite_fail(file, "read", rc, err);
-    write_value(read, rdt_row_column_of(wrong), value);
+    quote_value(read, rdt_row_column_of(wrong), value);
     refuse_row(self, line, wrong, value);
     return REDTUNE_OK;
 }
@@ -179,7 +179,7 @@ static bool is_blank(char letter) {
     return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
 }
 
-static void skip_blanks(lines *self) {
+static void pass_blanks(lines *self) {
     for (; self->at < self->end && is_blank(*self->at); self->at++) self->line += *self->at == '\n';
 }
 
@@ -235,7 +235,7 @@ static redtune_status give_object(lines *self, redtune_error *err) {
 /* What stands between two objects; *more: another one comes. */
 static redtune_status pass_between(lines *self, bool *more, redtune_error *err) {
     const int64_t line = self->line;
-    skip_blanks(self);
+    pass_blanks(self);
     const char next = self->at < self->end ? *self->at : '\0';
     *more = next != '\0';
     if (!self->is_list && next && self->line == line)
@@ -244,7 +244,7 @@ static redtune_status pass_between(lines *self, bool *more, redtune_error *err) 
     if (next != ',' && next != ']')
         return refuse_all(self, self->line, "has neither ',' nor ']' behind a row", err);
     self->at++;
-    skip_blanks(self);
+    pass_blanks(self);
     *more = next == ',' && self->at < self->end;
     if (*more == (next == ',') && (*more || self->at == self->end)) return REDTUNE_OK;
     return refuse_all(self, self->line, "does not end the list, or has more behind it", err);
@@ -254,10 +254,10 @@ static redtune_status give_objects(lines *self, redtune_error *err) {
     bool more = true;
     redtune_status status = REDTUNE_OK;
     if (self->end - self->at >= 3 && !memcmp(self->at, mark, 3)) self->at += 3;
-    skip_blanks(self);
+    pass_blanks(self);
     self->is_list = self->at < self->end && *self->at == '[';
     self->at += self->is_list;
-    skip_blanks(self);
+    pass_blanks(self);
     if (self->at == self->end) return refuse_kind(self, err);
     for (int64_t number = 0; !status && more; number++) {
         if (number > RDT_UNTRUSTED_ROWS_MAX)

@@ -168,7 +168,7 @@ static bool read_varint(span *from, uint64_t *out) {
     return false;
 }
 
-static size_t bytes_of(uint64_t type) {
+static size_t value_bytes(uint64_t type) {
     static const unsigned char bytes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
     return type < 12 ? bytes[type] : (size_t)((type - 12) / 2);
 }
@@ -185,15 +185,15 @@ static int read_types(span *record, uint64_t types[VALUES_MAX]) {
     uint64_t left = (uint64_t)(record->end - record->at);
     while (head.at < head.end) {
         if (count == VALUES_MAX || !read_varint(&head, &types[count])) return -1;
-        const uint64_t bytes = bytes_of(types[count++]);
+        const uint64_t bytes = value_bytes(types[count++]);
         if (bytes > left) return -1;
         left -= bytes;
     }
     return count;
 }
 
-static int bind_value(sqlite3_stmt *put, int i, uint64_t type, const unsigned char *at) {
-    const int bytes = (int)bytes_of(type);
+static int bind_raw(sqlite3_stmt *put, int i, uint64_t type, const unsigned char *at) {
+    const int bytes = (int)value_bytes(type);
     if (!type) return sqlite3_bind_null(put, i);
     if (type >= 12)
         return type % 2 ? sqlite3_bind_text(put, i, (const char *)at, bytes, SQLITE_STATIC)
@@ -230,8 +230,8 @@ static int find_kind(bool index, const uint64_t *types, int count) {
 }
 
 /* key: of a table's record, whose id it is. */
-static redtune_status take_record(rdt_salvage *self, span record, bool index, int64_t key,
-                                  redtune_error *err) {
+static redtune_status put_record(rdt_salvage *self, span record, bool index, int64_t key,
+                                 redtune_error *err) {
     uint64_t types[VALUES_MAX];
     rdt_sqlite *file = &self->tuning.file;
     sqlite3_stmt *put = NULL;
@@ -241,9 +241,9 @@ static redtune_status take_record(rdt_salvage *self, span record, bool index, in
     if (status) return status;
     int rc = SQLITE_OK;
     for (int i = 0; !rc && i < kinds[kind].values; i++) {
-        rc = i || index ? bind_value(put, i + 1, types[i], record.at)
+        rc = i || index ? bind_raw(put, i + 1, types[i], record.at)
                         : sqlite3_bind_int64(put, 1, key);
-        record.at += bytes_of(types[i]);
+        record.at += value_bytes(types[i]);
     }
     if (rc == SQLITE_NOMEM) return rdt_sqlite_fail(file, "read", rc, err);
     /* An index's last value need not be a number, and then is no id. */
@@ -266,7 +266,7 @@ static redtune_status take_cell(rdt_salvage *self, span cell, int type, redtune_
         return REDTUNE_OK;
     if (bytes > (uint64_t)(cell.end - cell.at)) return REDTUNE_OK;
     cell.end = cell.at + bytes;
-    return take_record(self, cell, index, (int64_t)key, err);
+    return put_record(self, cell, index, (int64_t)key, err);
 }
 
 /* head: where its own bytes begin, behind the file's header on the first one. */
@@ -327,8 +327,8 @@ static redtune_status forget(rdt_salvage *self, redtune_error *err) {
 }
 
 /* By pages of the size that the header says, or of the usual one: it may be wrong. */
-static redtune_status take_database(rdt_salvage *self, const unsigned char *data, size_t bytes,
-                                    redtune_error *err) {
+static redtune_status take_main_file(rdt_salvage *self, const unsigned char *data, size_t bytes,
+                                     redtune_error *err) {
     const size_t usual = PAGE_BYTES_USUAL, of_header = rdt_header_page_bytes(data);
     const size_t says = may_be_page_bytes(of_header) ? of_header : usual;
     redtune_status status = take_pages(self, data, bytes, says, err);
@@ -346,7 +346,7 @@ redtune_status rdt_salvage_add(rdt_salvage *self, const void *data, size_t bytes
     if (bytes < 512) return REDTUNE_OK;
     if (read_big_endian(data, 4) >> 1 == 0x377f0682 >> 1)
         return take_frames(self, data, bytes, err);
-    return take_database(self, data, bytes, err);
+    return take_main_file(self, data, bytes, err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -127,14 +127,14 @@ void rdt_sqlite_wait(rdt_sqlite *file, bool wait) {
 /* Called after so many steps of SQLite's machine. */
 enum { STEPS_PER_CALL = 1000 };
 
-static int burn(void *user) {
+static int count_down(void *user) {
     rdt_sqlite *file = user;
     return --file->calls_left < 0;
 }
 
 void rdt_sqlite_limit(rdt_sqlite *file, int64_t steps) {
     file->calls_most = file->calls_left = steps / STEPS_PER_CALL;
-    sqlite3_progress_handler(file->db, steps ? STEPS_PER_CALL : 0, steps ? burn : NULL, file);
+    sqlite3_progress_handler(file->db, steps ? STEPS_PER_CALL : 0, steps ? count_down : NULL, file);
 }
 
 /* Nothing in a file may run as code, whoever wrote it. None of this touches the file. */

@@ -14,7 +14,7 @@ static bool has_log(const rdt_sqlite *file) {
            info.st_size > 0;
 }
 
-static redtune_status refuse(const rdt_sqlite *file, const char *why, redtune_error *err) {
+static redtune_status refuse_wal(const rdt_sqlite *file, const char *why, redtune_error *err) {
     return rdt_sqlite_fail_open(
         file, REDTUNE_DATABASE, SQLITE_BUSY, why,
         "run PRAGMA journal_mode=DELETE on it in the sqlite3 shell, where no other process has it "
@@ -28,7 +28,7 @@ static redtune_status check_network(const rdt_sqlite *file, redtune_error *err) 
     if (!network) return REDTUNE_OK;
     snprintf(why, sizeof why, "it is in WAL mode, which does not work on this file system (%.60s)",
              network);
-    return refuse(file, why, err);
+    return refuse_wal(file, why, err);
 }
 
 /* Through SQLite's own descriptor, as the header is read. */
@@ -79,7 +79,7 @@ redtune_status rdt_wal_leave(rdt_sqlite *file, redtune_error *err) {
     if (status) return status;
     status = rdt_sqlite_run(file, "open", "PRAGMA journal_mode=DELETE", &why);
     if (status && (why.code & 0xff) == SQLITE_BUSY)
-        return refuse(file, "it is in WAL mode, and another process has it open", err);
+        return refuse_wal(file, "it is in WAL mode, and another process has it open", err);
     if (status && err) *err = why;
     file->wal = status != REDTUNE_OK;
     return status;

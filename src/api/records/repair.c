@@ -45,7 +45,7 @@ static redtune_status cannot_repair(const repair *self, const char *reason, int 
     return rdt_fail(err, REDTUNE_FILE, code, "cannot repair %.300s: %s", self->path, reason);
 }
 
-static char *join(const char *path, const char *suffix) {
+static char *add_suffix(const char *path, const char *suffix) {
     rdt_text text = {0};
     char *out = NULL;
     rdt_text_addf(&text, "%s%s", path, suffix);
@@ -67,8 +67,8 @@ static redtune_status check_database(const char *path, int64_t *count, redtune_e
     return status;
 }
 
-static redtune_status read_file(const repair *self, const char *path, char **data, size_t *bytes,
-                                redtune_error *err) {
+static redtune_status read_bounded(const repair *self, const char *path, char **data, size_t *bytes,
+                                   redtune_error *err) {
     struct stat info;
     if (stat(path, &info)) return cannot_repair(self, rdt_locale_reason(errno), errno, err);
     if (!S_ISREG(info.st_mode)) return cannot_repair(self, "it is not a regular file", 0, err);
@@ -89,15 +89,15 @@ static redtune_status keep_valid(void *user, const rdt_row *row, redtune_error *
     return status ? status : rdt_rows_add(&self->rows, &taken, err);
 }
 
-static redtune_status read_rows(repair *self, redtune_error *err) {
-    char *data = NULL, *log = NULL, *log_path = join(self->path, "-wal");
+static redtune_status salvage_rows(repair *self, redtune_error *err) {
+    char *data = NULL, *log = NULL, *log_path = add_suffix(self->path, "-wal");
     size_t bytes = 0, log_bytes = 0;
-    redtune_status status = log_path ? read_file(self, self->path, &data, &bytes, err)
+    redtune_status status = log_path ? read_bounded(self, self->path, &data, &bytes, err)
                                      : rdt_fail_memory(err, strlen(self->path) + 5);
     if (!status && rdt_salvage_is_newer(data, bytes))
         status = cannot_repair(self, "a newer redtune wrote it; update redtune", 0, err);
     if (!status && rdt_file_exists(log_path))
-        status = read_file(self, log_path, &log, &log_bytes, err);
+        status = read_bounded(self, log_path, &log, &log_bytes, err);
     if (!status) {
         self->own = self->info.st_uid == geteuid() && !rdt_salvage_is_foreign(data, bytes);
         self->latest = self->own ? INT64_MAX : (int64_t)time(NULL) + DAY_SECONDS;
@@ -145,7 +145,7 @@ static redtune_status put_rows(repair *self, rdt_tuning *tuning, redtune_error *
 
 static redtune_status make_fresh(repair *self, redtune_error *err) {
     rdt_tuning *tuning = NULL;
-    self->fresh = join(self->path, ".XXXXXX");
+    self->fresh = add_suffix(self->path, ".XXXXXX");
     if (!self->fresh) return rdt_fail_memory(err, strlen(self->path) + 8);
     int descriptor = mkstemp(self->fresh);
     if (descriptor < 0) {
@@ -176,7 +176,7 @@ static redtune_status make_fresh(repair *self, redtune_error *err) {
 static bool take_name(const char *name) {
     struct stat info;
     for (size_t i = 0; i + 1 < SUFFIXES; i++) {
-        char *beside = join(name, suffixes[i]);
+        char *beside = add_suffix(name, suffixes[i]);
         const bool there = !beside || !lstat(beside, &info);
         free(beside);
         if (there) return false;
@@ -189,7 +189,7 @@ static redtune_status choose_kept(repair *self, redtune_error *err) {
     for (int i = 1; i <= NAMES_MAX; i++) {
         char suffix[32];
         snprintf(suffix, sizeof suffix, i > 1 ? ".damaged-%d" : ".damaged", i);
-        self->kept = join(self->path, suffix);
+        self->kept = add_suffix(self->path, suffix);
         if (!self->kept) return rdt_fail_memory(err, strlen(self->path) + sizeof suffix);
         if (take_name(self->kept)) return REDTUNE_OK;
         free(self->kept);
@@ -199,7 +199,7 @@ static redtune_status choose_kept(repair *self, redtune_error *err) {
 }
 
 static bool rename_with(const char *from, const char *to, const char *suffix) {
-    char *old = join(from, suffix), *new = join(to, suffix);
+    char *old = add_suffix(from, suffix), *new = add_suffix(to, suffix);
     bool good = old && new && (!rename(old, new) || (errno == ENOENT && *suffix));
     int code = errno;
     free(old);
@@ -230,7 +230,7 @@ static redtune_status repair_file(repair *self, redtune_error *err) {
     if (stat(self->path, &self->info))
         return cannot_repair(self, rdt_locale_reason(errno), errno, err);
     redtune_status status = rdt_codegen_open(&self->codegen, err);
-    if (!status) status = read_rows(self, err);
+    if (!status) status = salvage_rows(self, err);
     if (!status) status = make_fresh(self, err);
     if (!status) status = choose_kept(self, err);
     if (!status) status = change_places(self, err);

@@ -30,22 +30,22 @@ bool rdt_validate_row_is_label(const char *text) {
 }
 
 /* Returns the reason, and takes the value that it is about. */
-static const char *refuse(rdt_validate_row_value out, const char *value, const char *reason) {
+static const char *tell_value(rdt_validate_row_value out, const char *value, const char *reason) {
     rdt_text_copy_plain(out, sizeof(rdt_validate_row_value), value);
     return reason;
 }
 
 static const char *check_texts(const rdt_row *row, rdt_validate_row_value value) {
     if (!lacks(row->gpu.name, signs))
-        return refuse(value, row->gpu.name, "the name of its GPU has odd characters");
+        return tell_value(value, row->gpu.name, "the name of its GPU has odd characters");
     if (!rdt_validate_row_is_label(row->origin.machine))
-        return refuse(value, row->origin.machine, "its machine's label has odd characters");
+        return tell_value(value, row->origin.machine, "its machine's label has odd characters");
     if (!lacks(row->trial.cause, markup))
-        return refuse(value, row->trial.cause, "its cause has odd characters");
+        return tell_value(value, row->trial.cause, "its cause has odd characters");
     if (!is_hash(row->origin.templates, RDT_HASH_TEXT_BYTES))
-        return refuse(value, row->origin.templates, "its version of the templates is invalid");
+        return tell_value(value, row->origin.templates, "its version of the templates is invalid");
     if (*row->trial.kernel && !is_hash(row->trial.kernel, RDT_KERNEL_BYTES))
-        return refuse(value, row->trial.kernel, "the hash of its kernel is invalid");
+        return tell_value(value, row->trial.kernel, "the hash of its kernel is invalid");
     return NULL;
 }
 
@@ -57,20 +57,20 @@ static const char *check_config(rdt_row *row, rdt_codegen *codegen, rdt_validate
     char family[RDT_NAME_BYTES], config[RDT_CONFIG_TEXT_BYTES];
     redtune_error ignored;
     if (rdt_space_find_family(spaces, trial->family, &point.family, &ignored))
-        return refuse(value, trial->family, "the templates have no such family");
+        return tell_value(value, trial->family, "the templates have no such family");
     if (rdt_point_parse(spaces, trial->config, &point, &ignored))
-        return refuse(value, trial->config, "its config is not in the templates' space");
+        return tell_value(value, trial->config, "its config is not in the templates' space");
     /* Written out it must be the same: every parameter is there, once, and in order. */
     rdt_point_write(spaces, &point, family, config);
     if (strcmp(config, trial->config))
-        return refuse(value, trial->config, "its config is not written as it would be here");
+        return tell_value(value, trial->config, "its config is not written as it would be here");
     const bool absent = rdt_op_find(trial->problem.op)->absent;
     if (!absent && rdt_rules_check(codegen, (rdt_case){&trial->problem, &facts}, &point, &ignored))
-        return refuse(value, trial->config, "the templates do not allow its config there");
+        return tell_value(value, trial->config, "the templates do not allow its config there");
     int rank = rdt_point_rank(spaces, &point);
     bool same_space = !strcmp(row->origin.templates, rdt_codegen_hash(codegen));
     if (same_space && trial->rank != INT_MAX && trial->rank != rank)
-        return refuse(value, trial->config, "its rank is not that of its config");
+        return tell_value(value, trial->config, "its rank is not that of its config");
     if (trial->rank != INT_MAX) trial->rank = rank;
     return NULL;
 }
@@ -85,7 +85,7 @@ static const char *check_times(const rdt_row *row, int64_t latest, rdt_validate_
     char number[32];
     const rdt_trial *trial = &row->trial;
     snprintf(number, sizeof number, "%" PRId64, row->date);
-    if (row->date > latest) return refuse(value, number, "its date is in the future");
+    if (row->date > latest) return tell_value(value, number, "its date is in the future");
     if (trial->outcome != RDT_OUTCOME_GOOD) return NULL;
     double bytes = bytes_read(&trial->problem);
     double peak_gbps = rdt_facts_peak_gbps(&row->gpu);
@@ -93,7 +93,7 @@ static const char *check_times(const rdt_row *row, int64_t latest, rdt_validate_
     if (trial->cache == RDT_CACHE_WARM) peak_gbps *= cache_speedup;
     snprintf(number, sizeof number, "%.6g ns", trial->median_ns);
     if (trial->median_ns < call_least_ns || trial->median_ns * peak_gbps < bytes)
-        return refuse(value, number, "it claims a time below what its GPU's memory allows");
+        return tell_value(value, number, "it claims a time below what its GPU's memory allows");
     return NULL;
 }
 
