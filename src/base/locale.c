@@ -3,6 +3,7 @@
 #include "base/locale.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <locale.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ void rdt_locale_leave(void *before) {
 }
 
 const char *rdt_locale_reason(int code) {
+    if (code == EMFILE) return "too many open files in this process; raise ulimit -n";
+    if (code == EFBIG) return "the file would be too large; raise ulimit -f";
     void *before = rdt_locale_enter();
     const char *reason = strerror(code);
     rdt_locale_leave(before);

@@ -6,6 +6,6 @@
 void *rdt_locale_enter(void);
 void rdt_locale_leave(void *before);
 
-/* strerror and dlerror, in English. */
+/* strerror and dlerror, in English. Of a limit of the process the reason says how to raise it. */
 const char *rdt_locale_reason(int code);
 const char *rdt_locale_dlerror(void);

@@ -326,7 +326,7 @@ static int export_steps(const rdt_options *options, const redtune_climb *climb) 
     listed.user = &self;
     if (mkdir(options->export, 0777) && errno != EEXIST) {
         rdt_message_set(&err, REDTUNE_FILE, errno, "cannot make the folder %.300s: %s",
-                        options->export, strerror(errno));
+                        options->export, rdt_message_reason(errno));
         return rdt_message_fail(&err);
     }
     redtune_error stopped;

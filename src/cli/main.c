@@ -1,4 +1,5 @@
 /* The redtune command: a table of subcommands, each in its own file, over the public library. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include "cli/command.h"
@@ -72,6 +73,7 @@ int main(int argc, char **argv) {
     const rdt_command *command = commands[0];
     int first = 1;
     bool bare = true, help = argc > 1 && !strcmp(argv[1], "help");
+    signal(SIGXFSZ, SIG_IGN); /* ulimit -f: an error of the write, which is told */
     first += help;
     if (argc > first && argv[first][0] != '-') {
         command = find_command(argv[first]);

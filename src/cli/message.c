@@ -43,6 +43,11 @@ int rdt_message_fail(const redtune_error *err) {
     return RDT_EXIT_FAILED;
 }
 
+const char *rdt_message_reason(int code) {
+    if (code == EMFILE) return "too many open files in this process; raise ulimit -n";
+    return code == EFBIG ? "the file would be too large; raise ulimit -f" : strerror(code);
+}
+
 redtune_status rdt_message_set(redtune_error *err, redtune_status status, long code,
                                const char *format, ...) {
     va_list args;
@@ -88,6 +93,7 @@ int rdt_message_finish(int code) {
     /* The reason why an earlier write failed is lost by now; one more fails for the same. */
     if (!reason && (putchar('\n') == EOF || fflush(stdout))) reason = errno;
     rdt_message_print("cannot write the result: %s",
-                      reason ? strerror(reason) : "a part of it is missing; run this again");
+                      reason ? rdt_message_reason(reason)
+                             : "a part of it is missing; run this again");
     return code == RDT_EXIT_DONE ? RDT_EXIT_FAILED : code;
 }

@@ -19,6 +19,9 @@ void rdt_message_print(const char *format, ...) __attribute__((format(printf, 1,
 /* Prints the error and returns the exit code that its status stands for. */
 int rdt_message_fail(const redtune_error *err);
 
+/* strerror; of a limit of the process also how to raise it. */
+const char *rdt_message_reason(int code);
+
 /* Fills err and returns its status. */
 redtune_status rdt_message_set(redtune_error *err, redtune_status status, long code,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));

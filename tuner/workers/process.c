@@ -39,7 +39,7 @@ static int open_ends(int ends[2]) {
     int code = 0;
     for (int i = 0; i < 2; i++) {
         ends[i] = fcntl(made[i], F_DUPFD_CLOEXEC, HIGH_FD);
-        if (ends[i] < 0) code = errno;
+        if (ends[i] < 0) code = errno == EINVAL ? EMFILE : errno; /* ulimit -n is below HIGH_FD */
         close(made[i]);
     }
     for (int i = 0; code && i < 2; i++)

@@ -175,7 +175,8 @@ static bool put_image(rdt_builder *builder, const char *key, const rdt_image *im
     if (kernels) {
         kept = !rdt_kernels_put(kernels, key, image->data, image->bytes, image->ptx, &failure);
         if (!kept && !builder->kernels_told)
-            rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "%s", failure.message);
+            rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "%s; it is done without for now",
+                          failure.message);
         builder->kernels_told |= !kept;
     }
     pthread_mutex_unlock(&builder->kernels_lock);

@@ -8,15 +8,19 @@
 #include "api/records/convert.h"
 #include "api/records/validate_row.h"
 #include "base/clock.h"
+#include "base/limit.h"
 #include "base/reserved.h"
 #include "base/trace.h"
 
 static const double verify_usual_s = 0.5;
 
 static void print_line(void *user, redtune_log_level level, const char *line) {
+    rdt_limit limit;
     (void)user;
     (void)level;
+    rdt_limit_enter(&limit);
     fprintf(stderr, "redtune: %s\n", line);
+    rdt_limit_leave(&limit);
 }
 
 /* REDTUNE_LOG raises the level, and prints where nobody listens. */
