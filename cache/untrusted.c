@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "base/locale.h"
 #include "cache/confine.h"
 #include "cache/lines.h"
@@ -103,25 +104,16 @@ static redtune_status refuse_company(const char *path, redtune_error *err) {
     return REDTUNE_OK;
 }
 
-static redtune_status check_file(const char *path, int failed, const struct stat *info,
-                                 redtune_error *err) {
-    if (failed) return cannot_read(path, rdt_locale_reason(errno), errno, err);
-    if (!S_ISREG(info->st_mode)) return cannot_read(path, "it is not a regular file", 0, err);
-    if (info->st_size > RDT_UNTRUSTED_BYTES_MAX) return cannot_read(path, TOO_LARGE, 0, err);
-    return REDTUNE_OK;
-}
-
 redtune_status rdt_untrusted_read(const char *path, void **data, size_t *bytes,
                                   redtune_error *err) {
     struct stat info;
+    int descriptor = -1;
     if (!strcmp(path, "-")) return read_all(STDIN_FILENO, "standard input", data, bytes, err);
-    /* To open what is no file may wait, or start something; and what was one then may be another.
-     */
-    redtune_status status = check_file(path, stat(path, &info), &info, err);
-    if (status) return status;
-    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    if (descriptor < 0) return cannot_read(path, rdt_locale_reason(errno), errno, err);
-    status = check_file(path, fstat(descriptor, &info), &info, err);
+    const char *why = rdt_file_open(path, O_RDONLY, &descriptor);
+    if (why) return cannot_read(*path ? path : "''", why, errno, err);
+    redtune_status status = REDTUNE_OK;
+    if (!fstat(descriptor, &info) && info.st_size > RDT_UNTRUSTED_BYTES_MAX)
+        status = cannot_read(path, TOO_LARGE, 0, err);
     if (!status) status = refuse_company(path, err);
     if (!status) status = read_all(descriptor, path, data, bytes, err);
     close(descriptor);

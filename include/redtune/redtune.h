@@ -94,7 +94,8 @@ typedef struct redtune_options {
     const char *worker;
     /* A file that notes which problems plans ran without a measurement of their own, and how often,
      * for redtune_recording_read (redtune/tune.h). redtune_close writes it, so that a program that
-     * ends without has recorded nothing. NULL: $REDTUNE_RECORD, and without that none. */
+     * ends without has recorded nothing. NULL: $REDTUNE_RECORD, and without that none; "" or
+     * /dev/null: none. What else is not a regular file is refused, and stays as it is. */
     const char *record;
     const char *ops; /* files with ops of the user's, as for redtune_ops_read; or NULL */
     uint64_t reserved[6];

@@ -237,8 +237,8 @@ typedef struct redtune_recorded {
 /* Reads a recording, whose lines docs/tuning.md explains: *problems, an array of *count that is
  * freed with redtune_free, has each problem once, by the time that its calls took and then by their
  * number, the most first. Anybody may have made the file. REDTUNE_FILE for one that cannot be read,
- * or that is larger than 16 MiB; REDTUNE_INVALID, with the number of the line, for one that is not
- * as redtune writes it. */
+ * that is not a regular file, or that is larger than 16 MiB; REDTUNE_INVALID, with the number of
+ * the line, for one that is not as redtune writes it. */
 REDTUNE_API redtune_status redtune_recording_read(const char *path, redtune_recorded **problems,
                                                   size_t *count, redtune_error *err);
 

@@ -42,6 +42,7 @@ def configure(
     database: the tuning database, or a list of which the first is written; None: the user's.
     machine: the label that measurements are stored with.
     record: a file that notes which problems ran without a measurement of their own.
+        "" or /dev/null: none, whatever $REDTUNE_RECORD says.
     ops: files with ops of your own, whose names redtune.reduce then takes.
     trust: how imported measurements serve: "verified", "all" or "none".
     background: compile a new problem's kernel in a thread, and run the default's meanwhile.

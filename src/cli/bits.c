@@ -2,15 +2,16 @@
  *
  * A line has op, dtype, count and the results' bits in hexadecimal. The elements follow from their
  * index alone: all digits, several magnitudes, both signs. */
+#define _POSIX_C_SOURCE 200809L
 #include "cli/bits.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "cli/command.h"
 #include "cli/device.h"
 #include "cli/message.h"
+#include "cli/open_file.h"
 #include "cli/output.h"
 
 enum { LINE_BYTES = 160 };
@@ -165,17 +166,14 @@ int rdt_bits_run(const rdt_options *options) {
     static char lines[PROBLEMS][LINE_BYTES];
     const char *path = options->bits;
     redtune_error err;
-    if (compute_standard(options, lines, &err)) return rdt_message_fail(&err);
-    FILE *file = fopen(path, "r");
-    int differ = 0;
-    redtune_status status;
-    if (file)
-        status = compare_with_file(path, file, lines, &differ, &err);
-    else if (errno == ENOENT)
-        status = write_bits(path, lines, &err);
-    else
-        status = rdt_message_set(&err, REDTUNE_FILE, errno, "cannot read %.300s: %s", path,
-                                 strerror(errno));
+    int opened = -1, differ = 0;
+    redtune_status status = rdt_open_file_regular(path, &opened, &err);
+    if (status) rdt_message_within(&err, "cannot compare with %.300s", path);
+    FILE *file = opened < 0 ? NULL : fdopen(opened, "r");
+    if (!status) status = compute_standard(options, lines, &err);
+    if (!status)
+        status = file ? compare_with_file(path, file, lines, &differ, &err)
+                      : write_bits(path, lines, &err);
     if (file) fclose(file);
     if (status) return rdt_message_fail(&err);
     if (!file) return RDT_EXIT_DONE;

@@ -3,7 +3,6 @@
 #include "cli/element_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/message.h"
+#include "cli/open_file.h"
 
 static const char *shown_name(const rdt_element_file *input) {
+    if (!*input->path) return "''";
     return strcmp(input->path, "-") ? input->path : "standard input";
 }
 
@@ -22,7 +23,7 @@ static redtune_status refuse_input(const rdt_element_file *input, redtune_error 
 }
 
 static redtune_status cannot_read_input(int reason, redtune_error *err) {
-    return rdt_message_set(err, REDTUNE_FILE, reason, "%s", strerror(reason));
+    return rdt_message_set(err, REDTUNE_FILE, reason, "%s", rdt_message_reason(reason));
 }
 
 /* ---- bytes --------------------------------------------------------------------------------- */
@@ -163,11 +164,12 @@ static redtune_status open_raw(rdt_element_file *input, redtune_dtype raw_dtype,
 static redtune_status open_file(const char *path, rdt_element_file *input, redtune_error *err) {
     struct stat facts;
     *input = (rdt_element_file){.path = path, .file = STDIN_FILENO};
-    if (strcmp(path, "-")) input->file = open(path, O_RDONLY | O_CLOEXEC);
-    if (input->file < 0 || fstat(input->file, &facts)) return cannot_read_input(errno, err);
-    /* Without this a folder would fail only at its first read, and not on every file system. */
-    if (S_ISDIR(facts.st_mode)) return cannot_read_input(EISDIR, err);
-    return REDTUNE_OK;
+    if (strcmp(path, "-")) {
+        input->file = -1;
+        return rdt_open_file_read(path, &input->file, err);
+    }
+    if (fstat(input->file, &facts)) return cannot_read_input(errno, err);
+    return S_ISDIR(facts.st_mode) ? cannot_read_input(EISDIR, err) : REDTUNE_OK;
 }
 
 redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,

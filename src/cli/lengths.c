@@ -1,4 +1,5 @@
 /* Lengths: segments and lists as people write them, and the problems that they stand for. */
+#define _POSIX_C_SOURCE 200809L
 #include "cli/lengths.h"
 
 #include <errno.h>
@@ -6,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli/message.h"
 #include "cli/number.h"
+#include "cli/open_file.h"
 
 /* ---- a file of lengths --------------------------------------------------------------------- */
 
@@ -57,7 +60,7 @@ static redtune_status read_lines(FILE *file, const char *path, lengths *self, re
     }
     if (!status && ferror(file))
         return rdt_message_set(err, REDTUNE_FILE, errno, "cannot read lengths from %.300s: %s",
-                               path, strerror(errno));
+                               path, rdt_message_reason(errno));
     return status;
 }
 
@@ -87,13 +90,17 @@ static redtune_status set_extents(lengths *self, const char *path, redtune_probl
 
 static redtune_status read_lengths(const char *path, redtune_problem *problem, redtune_error *err) {
     lengths self = {.each = NULL};
-    FILE *file = fopen(path, "r");
+    redtune_error why;
+    int opened = -1;
+    redtune_status status = rdt_open_file_read(path, &opened, &why);
+    FILE *file = status ? NULL : fdopen(opened, "r");
+    if (!file && opened >= 0) close(opened);
     if (!file)
         return rdt_message_set(err, REDTUNE_FILE, errno,
                                "cannot read lengths from %.300s: %s; give a file, or a number of "
                                "segments and their elements, such as 4096x1000",
-                               path, strerror(errno));
-    redtune_status status = read_lines(file, path, &self, err);
+                               path, status ? why.message : rdt_message_reason(errno));
+    status = read_lines(file, path, &self, err);
     fclose(file);
     if (!status) status = set_extents(&self, path, problem, err);
     free(self.each);

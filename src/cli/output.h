@@ -4,5 +4,7 @@
 #include "redtune/redtune.h"
 
 /* Writes to path; NULL or "-" is stdout. A regular file is replaced by one that is whole, and stays
- * as it is on failure; a device or a pipe is written to. */
+ * as it is on failure. What else is written to: a device such as /dev/null, a pipe, and what the
+ * process was given open, as /dev/stdout, /dev/fd/N and >(...) name it. Disks and sockets are
+ * refused, and so is a named pipe that nobody reads for 5 seconds. */
 redtune_status rdt_output_put(const char *path, const void *data, size_t bytes, redtune_error *err);

@@ -304,7 +304,7 @@ files_that_cannot_be_read_leave_all_as_it_is() {
     run "$redtune" import nothere --db new.db
     want_refused 1 "cannot import nothere: No such file"
     run "$redtune" import whole.db folder --db new.db
-    want_refused 1 "cannot import folder: it is not a regular file"
+    want_refused 1 "cannot import folder: it is a directory, not a regular file"
     run "$redtune" merge new.db whole.db notes.txt
     want_refused 1 "notes.txt"
     [ ! -e new.db ] || fail "something came in"

@@ -1,5 +1,5 @@
 /* Facts about base/: array.h, clock.h, hash.h, file.h, fail.h and log.h. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -10,8 +10,15 @@
 #include "faults.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
+#include "folder.h"
 
 static redtune_error err;
 
@@ -163,6 +170,85 @@ static void file_read_of_an_empty_file_is_an_empty_string(void) {
     CHECK(right);
 }
 
+/* Nothing of it is waited for, opened for good, or replaced. */
+static void file_open_takes_regular_files_only(void) {
+    static const struct {
+        const char *name, *why;
+    } odd[] = {
+        {"odd/folder", "it is a directory, not a regular file"},
+        {"odd/pipe", "it is a named pipe, not a regular file"},
+        {"odd/socket", "it is a socket, not a regular file"},
+        {"odd/link", "it is a named pipe, not a regular file"},
+        {"odd/loop", "Too many levels of symbolic links"},
+        {"odd/device", "it is a device, not a regular file"},
+        {"odd/file/x", "Not a directory"},
+        {"odd/none/x", "No such file or directory"},
+        {"", "No such file or directory"},
+    };
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "odd/socket"};
+    int file = -1, socket_file = socket(AF_UNIX, SOCK_STREAM, 0);
+    char *data = NULL;
+    size_t length = 0;
+    mkdir("odd", 0777);
+    CHECK(!mkdir("odd/folder", 0777) && !mkfifo("odd/pipe", 0666) && !symlink("pipe", "odd/link"));
+    CHECK(!symlink("loop", "odd/loop") && write_file("odd/file", "", 0));
+    CHECK(!bind(socket_file, (struct sockaddr *)&address, sizeof address) && !close(socket_file));
+    const bool has_device = !mknod("odd/device", S_IFCHR | 0666, makedev(1, 3));
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct stat before, after;
+        if (!has_device && strstr(odd[i].name, "device")) continue;
+        const bool there = !stat(odd[i].name, &before);
+        CHECK_TEXT(rdt_file_open(odd[i].name, O_RDWR | O_CREAT, &file), odd[i].why);
+        CHECK_CONTAINS(rdt_file_replace(odd[i].name, "x", 1), odd[i].why);
+        CHECK(there == !stat(odd[i].name, &after) && (!there || before.st_ino == after.st_ino));
+        if (strstr(odd[i].name, "device")) continue; /* empty */
+        CHECK_FAILS(rdt_file_read(odd[i].name, 9, &data, &length, &err), REDTUNE_FILE, err,
+                    odd[i].why);
+    }
+    CHECK_CONTAINS(rdt_file_open("/dev/fd/1x", O_RDWR | O_CREAT, &file), "what this program has");
+    CHECK(!rdt_file_open("odd/file", O_RDWR, &file) && !close(file));
+    folder_remove("odd");
+}
+
+/* What <(...) makes. */
+static void file_read_takes_a_pipe_without_a_name(void) {
+    int ends[2];
+    char path[32], *data = NULL;
+    size_t length = 0;
+    CHECK(!pipe(ends) && write(ends[1], "12", 2) == 2 && !close(ends[1]));
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    CHECK_OK(rdt_file_read(path, 4, &data, &length, &err), err);
+    close(ends[0]);
+    CHECK_INT(length, 2);
+    free(data);
+}
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int signal) {
+    (void)signal;
+    signals++;
+}
+
+/* The program's own handling is left as it is, and its own signals come to it. */
+static void file_beyond_the_limit_is_an_error(void) {
+    struct rlimit usual;
+    char *data = NULL;
+    size_t length = 0;
+    getrlimit(RLIMIT_FSIZE, &usual);
+    const struct rlimit low = {.rlim_cur = 4, .rlim_max = usual.rlim_max};
+    CHECK(write_file("base-file", "old", 3) && signal(SIGXFSZ, count_signal) != SIG_ERR);
+    setrlimit(RLIMIT_FSIZE, &low);
+    const char *why = rdt_file_replace("base-file", "12345", 5);
+    setrlimit(RLIMIT_FSIZE, &usual);
+    CHECK_TEXT(why, "the file would be too large; raise ulimit -f");
+    CHECK_INT(signals, 0);
+    CHECK(!raise(SIGXFSZ) && signals == 1 && signal(SIGXFSZ, SIG_DFL) == count_signal);
+    CHECK_OK(rdt_file_read("base-file", 4, &data, &length, &err), err);
+    CHECK_TEXT(data, "old");
+    free(data);
+}
+
 static void file_exists_where_it_does(void) {
     CHECK(write_file("base-file", "", 0));
     CHECK(rdt_file_exists("base-file"));
@@ -304,6 +390,9 @@ int main(int argc, char **argv) {
         FACT(file_read_tells_what_the_system_said),
         FACT(file_read_refuses_pipes),
         FACT(file_read_of_an_empty_file_is_an_empty_string),
+        FACT(file_open_takes_regular_files_only),
+        FACT(file_read_takes_a_pipe_without_a_name),
+        FACT(file_beyond_the_limit_is_an_error),
         FACT(file_exists_where_it_does),
         FACT(file_makes_the_folders_above_a_path),
         FACT(file_names_the_folder_it_cannot_make),

@@ -2,6 +2,8 @@
  * a file that redtune did not write is refused by its line. */
 #define _GNU_SOURCE
 #include "database.h"
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include "api/records/recording.h"
 #include "model/problem.h"
 #include "redtune/tools.h"
@@ -172,6 +174,58 @@ static void a_file_that_is_none_is_left_as_it_is(void) {
                 "path is NULL");
 }
 
+/* Between opening the file and locking it another program has replaced it: that lock is of no use.
+ */
+static int lock_calls;
+static bool locked_the_right_one;
+
+int flock(int file, int operation) {
+    struct stat mine, named;
+    const char *path = in_scratch("record");
+    if (!lock_calls++) rename(in_scratch("other"), path);
+    int code = (int)syscall(SYS_flock, file, operation);
+    locked_the_right_one =
+        !code && !fstat(file, &mine) && !stat(path, &named) && mine.st_ino == named.st_ino;
+    return code;
+}
+
+static void the_lock_is_on_the_file_that_has_the_path(void) {
+    const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 2);
+    CHECK(write_text(FIRST, sizeof FIRST - 1) &&
+          !rename(in_scratch("record"), in_scratch("other")));
+    CHECK(write_text(FIRST, sizeof FIRST - 1));
+    lock_calls = 0;
+    CHECK_OK(merge(&one, 1), err);
+    CHECK(locked_the_right_one);
+    CHECK_INT(lock_calls, 2);
+}
+
+static void a_link_to_it_stays_one(void) {
+    const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 2);
+    struct stat info;
+    CHECK(write_text("", 0) && !rename(in_scratch("record"), in_scratch("real")));
+    CHECK(!symlink("real", in_scratch("record")));
+    CHECK_OK(merge(&one, 1), err);
+    CHECK(!lstat(in_scratch("record"), &info) && S_ISLNK(info.st_mode));
+    CHECK(!stat(in_scratch("real"), &info) && info.st_size > 0);
+    CHECK(!unlink(in_scratch("record")));
+}
+
+/* A pipe would wait for its other end forever. */
+static void what_is_no_file_is_refused_and_stays(void) {
+    const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 2);
+    struct stat info;
+    CHECK(!mkfifo(in_scratch("record"), 0666));
+    CHECK_FAILS(merge(&one, 1), REDTUNE_FILE, err, "it is a named pipe, not a regular file; name");
+    CHECK_FAILS(read_it(), REDTUNE_FILE, err, "record: it is a named pipe, not a regular file");
+    CHECK(!unlink(in_scratch("record")));
+    if (!mknod(in_scratch("record"), S_IFCHR | 0666, makedev(1, 3))) {
+        CHECK_FAILS(merge(&one, 1), REDTUNE_FILE, err, "it is a device, not a regular file; name");
+        CHECK(!stat(in_scratch("record"), &info) && S_ISCHR(info.st_mode));
+        CHECK(!unlink(in_scratch("record")));
+    }
+}
+
 /* Several at once: every one is counted. */
 static void programs_that_end_together_lose_nothing(void) {
     enum { PROGRAMS = 8, TIMES = 5 };
@@ -267,6 +321,9 @@ int main(int argc, char **argv) {
         FACT(an_empty_file_is_an_empty_recording),
         FACT(nothing_else_is_left_beside_it),
         FACT(a_file_that_is_none_is_left_as_it_is),
+        FACT(the_lock_is_on_the_file_that_has_the_path),
+        FACT(a_link_to_it_stays_one),
+        FACT(what_is_no_file_is_refused_and_stays),
         FACT(programs_that_end_together_lose_nothing),
         FACT(lines_that_make_no_sense_are_refused_by_their_number),
         FACT(a_nul_ends_no_line),

@@ -20,7 +20,6 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/file.h"
-#include "base/locale.h"
 #include "model/problem.h"
 
 /* Locks are tried for 5 seconds. */
@@ -347,9 +346,11 @@ redtune_status redtune_recording_read(const char *path, redtune_recorded **probl
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static redtune_status cannot_record(const char *path, int code, redtune_error *err) {
-    return rdt_fail(err, REDTUNE_FILE, code, "cannot write the recording %.300s: %s", path,
-                    rdt_locale_reason(code));
+static redtune_status cannot_record(const char *path, const char *reason, redtune_error *err) {
+    return rdt_fail(err, errno == ENOMEM ? REDTUNE_MEMORY : REDTUNE_FILE, errno,
+                    "cannot write the recording %.300s: %s; name another file, or /dev/null to "
+                    "record nothing",
+                    path, reason);
 }
 
 /* Opens the file, creating it, and locks it: the one that has the path then, not one that another
@@ -357,8 +358,9 @@ static redtune_status cannot_record(const char *path, int code, redtune_error *e
 static redtune_status lock_file(const char *path, int *out, redtune_error *err) {
     for (int i = 0; i < LOCK_TRIES; i++) {
         struct stat locked, named;
-        int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (file < 0) return cannot_record(path, errno, err);
+        int file = -1;
+        const char *why = rdt_file_open(path, O_RDWR | O_CREAT, &file);
+        if (why) return cannot_record(path, why, err);
         bool mine = !flock(file, LOCK_EX | LOCK_NB);
         if (mine && !fstat(file, &locked) && !stat(path, &named) && locked.st_ino == named.st_ino &&
             locked.st_dev == named.st_dev) {
@@ -372,38 +374,6 @@ static redtune_status lock_file(const char *path, int *out, redtune_error *err) 
                     "cannot write the recording %.300s: other programs have been writing it for 5 "
                     "seconds",
                     path);
-}
-
-static redtune_status write_text(int file, const char *path, const rdt_text *text,
-                                 redtune_error *err) {
-    for (size_t done = 0; done < text->length;) {
-        ssize_t count = write(file, text->data + done, text->length - done);
-        if (count < 0 && errno != EINTR) return cannot_record(path, errno, err);
-        if (count > 0) done += (size_t)count;
-    }
-    return REDTUNE_OK;
-}
-
-/* Puts a file with the text in the place of path. */
-static redtune_status replace_file(const char *path, int old, const rdt_text *text,
-                                   redtune_error *err) {
-    struct stat info;
-    rdt_text name = {0};
-    rdt_text_addf(&name, "%s.XXXXXX", path);
-    if (name.failed || text->failed) {
-        rdt_text_free(&name);
-        return rdt_fail_memory(err, text->length);
-    }
-    int file = mkostemp(name.data, O_CLOEXEC);
-    redtune_status status = file < 0 ? cannot_record(path, errno, err) : REDTUNE_OK;
-    if (!status && !fstat(old, &info) && fchmod(file, info.st_mode & 0777))
-        status = cannot_record(path, errno, err);
-    if (!status) status = write_text(file, path, text, err);
-    if (file >= 0 && close(file) && !status) status = cannot_record(path, errno, err);
-    if (!status && rename(name.data, path)) status = cannot_record(path, errno, err);
-    if (status && file >= 0) unlink(name.data);
-    rdt_text_free(&name);
-    return status;
 }
 
 redtune_status rdt_recording_merge(const char *path, const rdt_recording *recording,
@@ -420,7 +390,9 @@ redtune_status rdt_recording_merge(const char *path, const rdt_recording *record
     if (all.count > RDT_RECORDING_PROBLEMS_MAX) all.count = RDT_RECORDING_PROBLEMS_MAX;
     rdt_text_addf(&text, "{\"%s\":%d}\n", format_name, FORMAT_VERSION);
     for (size_t i = 0; i < all.count; i++) write_problem_line(&text, &all.entry[i]);
-    if (!status) status = replace_file(path, file, &text, err);
+    if (!status && text.failed) status = rdt_fail_memory(err, text.length);
+    const char *why = status ? NULL : rdt_file_replace(path, text.data, text.length);
+    if (why) status = cannot_record(path, why, err);
     if (file >= 0) close(file);
     rdt_text_free(&text);
     rdt_recording_free(&all);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/file.h"
 
 struct rdt_recorder {
     char *path;
@@ -101,6 +102,10 @@ void rdt_recorder_add(rdt_recorder *recorder, rdt_tally *tally, const rdt_served
 
 redtune_status rdt_recorder_open(const char *path, rdt_recorder **out, redtune_error *err) {
     const rdt_recording empty = {0};
+    if (!*path || rdt_file_is_null(path)) {
+        *out = NULL;
+        return REDTUNE_OK;
+    }
     redtune_status status = rdt_recording_merge(path, &empty, err);
     if (status) return status;
     rdt_recorder *recorder = calloc(1, sizeof *recorder);

@@ -33,8 +33,8 @@ typedef struct rdt_served {
 
 typedef struct rdt_recorder rdt_recorder;
 
-/* Makes one that will write to path, which it creates now. REDTUNE_FILE, REDTUNE_INVALID where it
- * could not. */
+/* Makes one that will write to path, which it creates now; NULL, which records nothing, for "" and
+ * /dev/null. REDTUNE_FILE, REDTUNE_INVALID where it could not. */
 redtune_status rdt_recorder_open(const char *path, rdt_recorder **out, redtune_error *err);
 /* Adds a tally's runs, but those of the very problem that was measured on this GPU, and frees it.
  */
