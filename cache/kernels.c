@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 #include "base/hash.h"
+#include "cache/guarded.h"
 #include "cache/private.h"
-#include "cache/sqlite.h"
 
 #define LIMIT_BYTES (INT64_C(256) << 20)
 
@@ -125,8 +125,8 @@ static redtune_status pass_on(const redtune_error *why, redtune_error *err) {
 /* SQLITE_ROW: the file holds a table, an index or the like; SQLITE_DONE: none; else an error. */
 static int look_for_object(rdt_sqlite *file) {
     sqlite3_stmt *object = NULL;
-    int rc = sqlite3_prepare_v2(file->db, "SELECT 1 FROM sqlite_schema", -1, &object, NULL);
-    if (!rc) rc = sqlite3_step(object);
+    int rc = rdt_guarded_prepare(file, "SELECT 1 FROM sqlite_schema", 0, &object);
+    if (!rc) rc = rdt_guarded_step(file, object);
     sqlite3_finalize(object);
     return rc;
 }

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/locale.h"
 #include "base/text.h"
+#include "cache/guarded.h"
 #include "cache/header.h"
 #include "cache/remedy.h"
 
@@ -53,12 +54,29 @@ static redtune_status fail_file(const rdt_sqlite *file, const char *what, int co
                                 redtune_error *err) {
     char reason[128];
     snprintf(reason, sizeof reason, "%s%s", what, rdt_locale_reason(code));
+    if (code == EMFILE) /* no other file would do */
+        return rdt_fail(err, REDTUNE_FILE, code, "cannot open %s " PATH_FORMAT ": %s",
+                        file->kind->what, file->path, reason);
     return rdt_sqlite_fail_open(file, REDTUNE_FILE, code, reason, file->kind->remedy, err);
+}
+
+/* NULL, or the reason for a code that SQLite has too few words for. */
+static const char *find_better_reason(const rdt_sqlite *file, int rc) {
+    if (rc == SQLITE_READONLY_DBMOVED)
+        return "it was moved, removed or replaced while it was open, and nothing more is written "
+               "to what was there; run this again";
+    if ((rc & 0xff) == SQLITE_IOERR && file->met_limit) return rdt_locale_reason(EFBIG);
+    const bool unopened = (rc & 0xff) == SQLITE_CANTOPEN;
+    return unopened && sqlite3_system_errno(file->db) == EMFILE ? rdt_locale_reason(EMFILE) : NULL;
 }
 
 redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
                                redtune_error *err) {
     char remedy[RDT_REMEDY_BYTES];
+    const char *better = find_better_reason(file, rc);
+    if (better)
+        return rdt_fail(err, REDTUNE_DATABASE, rc, "cannot %s %s " PATH_FORMAT ": %s", verb,
+                        file->kind->what, file->path, better);
     bool said = sqlite3_extended_errcode(file->db) == rc;
     /* SQLite quotes the file's own text. */
     char reason[256];
@@ -91,9 +109,10 @@ static redtune_status check_regular(const rdt_sqlite *file, rdt_sqlite_access ac
         bool fresh = errno == ENOENT && access == RDT_SQLITE_WRITE;
         return fresh ? check_folder(file, file->path, err) : fail_file(file, "", errno, err);
     }
-    if (S_ISDIR(info.st_mode)) return fail_file(file, "", EISDIR, err);
-    if (!S_ISREG(info.st_mode)) return rdt_sqlite_refuse(file, "it is not a regular file", err);
-    return REDTUNE_OK;
+    const char *unfit = rdt_file_unfit(info.st_mode);
+    if (!unfit) return REDTUNE_OK;
+    return rdt_sqlite_fail_open(file, S_ISDIR(info.st_mode) ? REDTUNE_FILE : REDTUNE_DATABASE,
+                                errno, unfit, file->kind->remedy, err);
 }
 
 bool rdt_sqlite_pause(int64_t *since_ms, int64_t limit_ms) {
@@ -165,12 +184,13 @@ static redtune_status connect(rdt_sqlite *file, rdt_sqlite_access access, redtun
                                           : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int rc = sqlite3_open_v2(name, &file->db, flags, NULL);
+    file->writes = access == RDT_SQLITE_WRITE;
     free(name);
     int code = rc ? sqlite3_system_errno(file->db) : 0;
     if (rc && code) return fail_file(file, "", code, err);
     if (!rc) rdt_sqlite_wait(file, true);
     if (!rc) rc = guard(file->db, access);
-    return rc ? rdt_sqlite_fail(file, "open", rc, err) : REDTUNE_OK;
+    return rc ? rdt_sqlite_fail(file, "open", rc, err) : rdt_guarded_check_beside(file, err);
 }
 
 static redtune_status make_folder(const rdt_sqlite *file, redtune_error *err) {
@@ -199,7 +219,7 @@ redtune_status rdt_sqlite_open(rdt_sqlite *file, const rdt_sqlite_kind *kind, co
 
 static void disconnect(rdt_sqlite *file) {
     for (int i = 0; i < RDT_SQLITE_STATEMENT_MAX; i++) sqlite3_finalize(file->prepared[i]);
-    sqlite3_close(file->db);
+    rdt_guarded_close(file);
 }
 
 void rdt_sqlite_close(rdt_sqlite *file) {
@@ -334,7 +354,8 @@ redtune_status rdt_sqlite_reopen(rdt_sqlite *file, redtune_error *err) {
  * damaged. */
 static redtune_status rename_over(const rdt_sqlite *file, const char *fresh, redtune_error *err) {
     const char *real = sqlite3_db_filename(file->db, "main");
-    int descriptor = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    unlink(fresh); /* of a process that had this number */
+    int descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0 || close(descriptor))
         return fail_file(file, "no new one can be made: ", errno, err);
     bool good =
@@ -370,8 +391,7 @@ redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err) {
 
 redtune_status rdt_sqlite_run(rdt_sqlite *file, const char *verb, const char *sql,
                               redtune_error *err) {
-    file->calls_left = file->calls_most;
-    int rc = sqlite3_exec(file->db, sql, NULL, NULL, NULL);
+    int rc = rdt_guarded_exec(file, sql);
     return rc ? rdt_sqlite_fail(file, verb, rc, err) : REDTUNE_OK;
 }
 
@@ -382,8 +402,7 @@ redtune_status rdt_sqlite_begin(rdt_sqlite *file, redtune_error *err) {
 redtune_status rdt_sqlite_end(rdt_sqlite *file, redtune_status status, redtune_error *err) {
     if (!status) status = rdt_sqlite_run(file, "write", "COMMIT", err);
     /* Some failures have rolled back already. */
-    if (status && !sqlite3_get_autocommit(file->db))
-        sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL);
+    if (status && !sqlite3_get_autocommit(file->db)) rdt_guarded_exec(file, "ROLLBACK");
     return status;
 }
 
@@ -395,8 +414,8 @@ redtune_status rdt_sqlite_statement(rdt_sqlite *file, int number, sqlite3_stmt *
     if (*statement)
         sqlite3_reset(*statement);
     else
-        rc = sqlite3_prepare_v3(file->db, file->kind->statements[number], -1,
-                                SQLITE_PREPARE_PERSISTENT, statement, NULL);
+        rc = rdt_guarded_prepare(file, file->kind->statements[number], SQLITE_PREPARE_PERSISTENT,
+                                 statement);
     if (rc) return rdt_sqlite_fail(file, "use", rc, err);
     *out = *statement;
     return REDTUNE_OK;
@@ -404,7 +423,7 @@ redtune_status rdt_sqlite_statement(rdt_sqlite *file, int number, sqlite3_stmt *
 
 redtune_status rdt_sqlite_step(rdt_sqlite *file, const char *verb, sqlite3_stmt *statement,
                                bool *row, redtune_error *err) {
-    int rc = sqlite3_step(statement);
+    int rc = rdt_guarded_step(file, statement);
     redtune_status status = REDTUNE_OK;
     if (rc != SQLITE_ROW && rc != SQLITE_DONE) status = rdt_sqlite_fail(file, verb, rc, err);
     if (rc != SQLITE_ROW) sqlite3_reset(statement);
@@ -426,8 +445,7 @@ redtune_status rdt_sqlite_execute(rdt_sqlite *file, const char *verb, sqlite3_st
 
 redtune_status rdt_sqlite_prepare(rdt_sqlite *file, const char *verb, const char *sql,
                                   sqlite3_stmt **out, redtune_error *err) {
-    file->calls_left = file->calls_most;
-    int rc = sqlite3_prepare_v2(file->db, sql, -1, out, NULL);
+    int rc = rdt_guarded_prepare(file, sql, 0, out);
     return rc ? rdt_sqlite_fail(file, verb, rc, err) : REDTUNE_OK;
 }
 

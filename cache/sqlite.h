@@ -30,6 +30,8 @@ typedef struct rdt_sqlite {
     bool wal;         /* it is in WAL mode, once identified */
     bool loaded;      /* db is a copy in memory */
     void *image;      /* the bytes of the copy, where it does not own them itself; or NULL */
+    bool writes;      /* db may write the file */
+    bool met_limit;   /* the last call would have made a file longer than it may be */
     int64_t busy_ms;  /* the kind's, or what the owner set since */
     int64_t waiting_since_ms;
     int64_t calls_most, calls_left; /* of the progress handler, while a statement runs */

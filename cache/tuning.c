@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "cache/exchange.h"
+#include "cache/guarded.h"
 #include "cache/tuning_inside.h"
 
 enum statement {
@@ -300,6 +301,10 @@ redtune_status rdt_tuning_census(rdt_tuning *tuning, int64_t *measurements, int6
     *measurements = counts[0];
     *gpus = counts[1];
     return REDTUNE_OK;
+}
+
+redtune_status rdt_tuning_check_place(const rdt_tuning *tuning, redtune_error *err) {
+    return rdt_guarded_check_place(&tuning->file, err);
 }
 
 void rdt_tuning_close(rdt_tuning *tuning) {

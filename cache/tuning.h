@@ -50,6 +50,8 @@ redtune_status rdt_tuning_open_read(const char *path, rdt_tuning **out, redtune_
 redtune_status rdt_tuning_open_whole(const char *path, rdt_tuning **out, redtune_error *err);
 /* As rdt_tuning_open, for who has something better to do than to wait: up to 5 seconds. */
 redtune_status rdt_tuning_open_briefly(const char *path, rdt_tuning **out, redtune_error *err);
+/* REDTUNE_DATABASE where the file that is open is not the path's any more. */
+redtune_status rdt_tuning_check_place(const rdt_tuning *tuning, redtune_error *err);
 /* tuning may be NULL. */
 void rdt_tuning_close(rdt_tuning *tuning);
 

@@ -2,6 +2,10 @@
  * has closed redtune, each problem with its calls, its steps and its time. On the simulated GPU. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 #include "adder.h"
 #include "check.h"
 #include "folder.h"
@@ -295,6 +299,58 @@ static void the_environment_names_a_file_too(void) {
     CHECK_FAILS(open_recording("/proc/none/at/all"), REDTUNE_FILE, err, "cannot ");
 }
 
+/* "" and what leads to /dev/null record nothing, also where the environment names a file. */
+static void nothing_is_recorded_where_nobody_wants_it(void) {
+    const redtune_problem one = of(3, 7, 0, 0);
+    char null[96];
+    struct stat info;
+    remove(file);
+    snprintf(null, sizeof null, "%s/null", folder);
+    setenv("REDTUNE_RECORD", file, 1);
+    const char *const none[] = {"", null};
+    const bool has_null = !mknod(null, S_IFCHR | 0666, makedev(1, 3));
+    for (int i = 0; i < 1 + has_null; i++) {
+        CHECK_OK(open_recording(none[i]), err);
+        CHECK_OK(reduce(&one), err);
+        redtune_close(rt);
+        rt = NULL;
+        CHECK(access(file, F_OK));
+    }
+    unsetenv("REDTUNE_RECORD");
+    CHECK(!has_null || (!stat(null, &info) && S_ISCHR(info.st_mode)));
+}
+
+/* What cannot be written for ulimit -f is done without: the recording, the kernel cache. */
+static void a_limit_on_files_costs_no_result(void) {
+    const redtune_problem fresh = of(3, 70, 50, 0); /* of no other fact: it is compiled */
+    struct rlimit usual;
+    char cache[96], warned[sizeof heard];
+    snprintf(cache, sizeof cache, "%s/fresh", folder);
+    setenv("XDG_CACHE_HOME", cache, 1);
+    setenv("REDTUNE_RECORD", file, 1);
+    remove(file);
+    getrlimit(RLIMIT_FSIZE, &usual);
+    const struct rlimit low = {.rlim_cur = 10, .rlim_max = usual.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &low);
+    redtune_status status = open_recording(NULL);
+    snprintf(warned, sizeof warned, "%s", heard);
+    if (!status) status = reduce(&fresh);
+    setrlimit(RLIMIT_FSIZE, &usual);
+    unsetenv("REDTUNE_RECORD");
+    setenv("XDG_CACHE_HOME", folder, 1);
+    CHECK_OK(status, err);
+    CHECK_CONTAINS(warned, "nothing is recorded: cannot write the recording");
+    CHECK_CONTAINS(heard, "cannot write kernel cache");
+    CHECK_CONTAINS(heard, "raise ulimit -f");
+    float sum = 0;
+    CHECK_OK(
+        rdt_buffer_read(with.gpu.driver, &sum, results.address, sizeof sum, with.gpu.stream, &err),
+        err);
+    CHECK(sum == 70);
+    redtune_close(rt);
+    rt = NULL;
+}
+
 /* What is no recording stays as it is, and is refused before anything runs. */
 static void a_file_of_something_else_is_refused(void) {
     FILE *other = fopen(file, "w");
@@ -314,6 +370,8 @@ int main(int argc, char **argv) {
         FACT(what_is_measured_is_not_recorded),
         FACT(pinned_and_refused_calls_are_not_recorded),
         FACT(the_environment_names_a_file_too),
+        FACT(nothing_is_recorded_where_nobody_wants_it),
+        FACT(a_limit_on_files_costs_no_result),
         FACT(a_file_of_something_else_is_refused),
     };
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");

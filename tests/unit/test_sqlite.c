@@ -1,6 +1,7 @@
 /* Facts about cache/sqlite.h and cache/schema.h, seen through the tuning database: which files are
  * opened, what is said of the others, and that these stay as they are. */
 #define _GNU_SOURCE
+#include <sys/resource.h>
 #include "trials.h"
 
 /* ---- help ------------------------------------------------------------------------------------ */
@@ -23,6 +24,11 @@ static bool make(const char *path) {
 
 static bool make_with(const char *path, const char *sql) {
     return make(path) && run_sql(path, sql);
+}
+
+static redtune_status put_row(rdt_tuning *handle) {
+    const rdt_trial trial = trials_make(1024, "block=256", 1000, 9);
+    return rdt_tuning_put(handle, &trials_gpu, &trials_origin, &trial, 1, &err);
 }
 
 static int64_t rows_in(rdt_tuning *handle) {
@@ -158,6 +164,62 @@ static void open_refuses_what_is_no_file(void) {
     CHECK_FAILS(rdt_tuning_open("", &tuning, &err), REDTUNE_FILE, err, "it has no place");
     const char *below = in_scratch("pipe/tuning.db");
     CHECK_FAILS(rdt_tuning_open(below, &tuning, &err), REDTUNE_FILE, err, "Not a directory");
+}
+
+/* SQLite would open it, and wait. */
+static void open_refuses_a_pipe_in_the_journals_place(void) {
+    static const char *const ends[] = {"-journal", "-wal"};
+    const char *path = in_scratch("beside.db");
+    CHECK(make(path));
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char beside[300];
+        snprintf(beside, sizeof beside, "%s%s", path, ends[i]);
+        CHECK(!mkfifo(beside, 0666));
+        CHECK_FAILS(rdt_tuning_open(path, &tuning, &err), REDTUNE_FILE, err, "named pipe");
+        CHECK_FAILS(rdt_tuning_open_read(path, &tuning, &err), REDTUNE_FILE, err, beside);
+        CHECK(!unlink(beside));
+    }
+    CHECK_OK(rdt_tuning_open_read(path, &tuning, &err), err);
+    close_tuning();
+}
+
+static void a_file_that_lost_its_path_takes_nothing_more(void) {
+    const char *path = in_scratch("moved.db"), *old = in_scratch("moved.old");
+    rdt_tuning *lost = NULL;
+    CHECK(make(path));
+    CHECK_OK(rdt_tuning_open(path, &lost, &err), err);
+    CHECK_OK(rdt_tuning_check_place(lost, &err), err);
+    for (int again = 0; again < 2; again++) {
+        CHECK(again ? make(path) : !rename(path, old)); /* none has the path, then another */
+        CHECK_FAILS(rdt_tuning_check_place(lost, &err), REDTUNE_DATABASE, err, "replaced");
+        CHECK_FAILS(put_row(lost), REDTUNE_DATABASE, err, "moved, removed or replaced");
+    }
+    rdt_tuning_close(lost);
+}
+
+/* Opens the file, or with one open puts a row, while the process has a low limit. */
+static redtune_status try_within(int resource, rlim_t limit, const char *path) {
+    struct rlimit usual;
+    getrlimit(resource, &usual);
+    const struct rlimit low = {.rlim_cur = limit, .rlim_max = usual.rlim_max};
+    setrlimit(resource, &low);
+    redtune_status status = path ? rdt_tuning_open(path, &tuning, &err) : put_row(tuning);
+    setrlimit(resource, &usual);
+    return status;
+}
+
+/* As a signal the limit would end the process; and what was there is there. */
+static void limits_of_the_process_are_told(void) {
+    const char *path = in_scratch("limit.db");
+    CHECK(make(path));
+    CHECK_FAILS(try_within(RLIMIT_NOFILE, 3, path), REDTUNE_FILE, err, "raise ulimit -n");
+    CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
+    CHECK_FAILS(try_within(RLIMIT_FSIZE, 1000, NULL), REDTUNE_DATABASE, err, "raise ulimit -f");
+    CHECK_INT(rows_in(tuning), 40);
+    CHECK_FAILS(try_within(RLIMIT_NOFILE, 3, NULL), REDTUNE_DATABASE, err, "raise ulimit -n");
+    CHECK_INT(rows_in(tuning), 40);
+    CHECK_OK(put_row(tuning), err);
+    close_tuning();
 }
 
 static void open_shows_the_reason_after_a_long_path(void) {
@@ -401,6 +463,9 @@ int main(int argc, char **argv) {
         FACT(open_refuses_truncated_file),
         FACT(open_refuses_damaged_schema),
         FACT(open_refuses_what_is_no_file),
+        FACT(open_refuses_a_pipe_in_the_journals_place),
+        FACT(a_file_that_lost_its_path_takes_nothing_more),
+        FACT(limits_of_the_process_are_told),
         FACT(open_shows_the_reason_after_a_long_path),
         FACT(open_read_needs_the_file),
         FACT(open_says_what_permission_is_missing),

@@ -64,6 +64,9 @@ static redtune_status tune(redtune *rt, const redtune_tuning *wanted, rdt_codege
     if (!status) rdt_layers_note(&rt->layers, &rt->log);
     if (!status) status = rdt_tuning_open(rt->layers.path[0], &database, err);
     if (!status && problems.count) status = rdt_session_tune(rt, wanted, codegen, &problems, err);
+    /* A write tells that the file is gone; after the last one nothing else would. */
+    if ((!status || status == REDTUNE_INTERRUPTED) && rdt_tuning_check_place(database, err))
+        status = REDTUNE_DATABASE;
     rdt_problem_list_free(&problems);
     rdt_tuning_close(database);
     return status;
