@@ -58,6 +58,16 @@ static redtune_status check_beside(const char *output, redtune_error *err) {
     return status;
 }
 
+/* As for --db, which refuses such names for all else. */
+static redtune_status check_name(const char *output, redtune_error *err) {
+    if (output[0] != ':' && strncmp(output, "file:", 5) && !strstr(output, "://"))
+        return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "cannot export to '%.300s': it is no path; name a file, such as "
+                           "tuning.db, or ./NAME for one of that name",
+                           output);
+}
+
 static redtune_status check_export(const rdt_options *options, const redtune_rows_query *query,
                                    survey *out, redtune_error *err) {
     bool to_stdout = !options->output || !strcmp(options->output, "-");
@@ -66,7 +76,8 @@ static redtune_status check_export(const rdt_options *options, const redtune_row
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot export a database to a terminal: it is binary; write to a "
                                "file with -o FILE, or give --format json");
-    redtune_status status = redtune_rows_each(query, survey_row, &self, err);
+    redtune_status status = to_stdout ? REDTUNE_OK : check_name(options->output, err);
+    if (!status) status = redtune_rows_each(query, survey_row, &self, err);
     if (!status && !to_stdout && !options->json_lines) status = check_beside(options->output, err);
     *out = self;
     if (status || self.row_count) return status;

@@ -81,6 +81,8 @@ static redtune_status read_file(intake *self, const char *path, rdt_rows *rows,
                                 redtune_error *err) {
     void *data = NULL;
     size_t bytes = 0;
+    const char *misread = rdt_file_is_absent(path) ? rdt_file_misread_database(path) : NULL;
+    if (misread) return rdt_fail(err, REDTUNE_FILE, 0, "cannot import %.400s: %s", path, misread);
     self->rows = rows;
     self->reason_count = 0;
     redtune_status status = rdt_untrusted_read(path, &data, &bytes, err);

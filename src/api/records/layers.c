@@ -29,6 +29,10 @@ static const char *const shipped_paths[] = {
 static const char shipped_path[] = REDTUNE_DATA_DIR "/shipped.db";
 
 static redtune_status add_list(rdt_layers *layers, const char *list, redtune_error *err) {
+    const char *wrong = rdt_file_misread_database(list);
+    if (wrong)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use the database '%.300s': %s", list,
+                        wrong);
     while (*list) {
         size_t length = strcspn(list, ":");
         if (length && layers->count == RDT_LAYER_MAX)
