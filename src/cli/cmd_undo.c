@@ -13,7 +13,8 @@ static int run_undo(const rdt_options *options) {
     if (redtune_undo(options->database, source, &removed, &err)) return rdt_message_fail(&err);
     if (!source[0]) {
         rdt_message_print(
-            "cannot undo: nothing was imported into this database; --db names another");
+            "cannot undo: nothing was imported into this database%s%.300s; --db names another",
+            options->database ? ", " : "", options->database ? options->database : "");
         return RDT_EXIT_FAILED;
     }
     if (options->json) {
