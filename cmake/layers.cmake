@@ -101,10 +101,11 @@ function(redtune_compile_ops variable)
     if(NOT writer)
         set(writer redtune-write-ops)
         add_executable(redtune-write-ops ${PROJECT_SOURCE_DIR}/cmake/write_ops.c
-                       ${PROJECT_SOURCE_DIR}/src/codegen/op_reader.c)
+                       ${PROJECT_SOURCE_DIR}/src/codegen/op_reader.c
+                       ${PROJECT_SOURCE_DIR}/src/model/dtype.c)
         target_include_directories(redtune-write-ops PRIVATE ${PROJECT_SOURCE_DIR}/include
                                    ${PROJECT_SOURCE_DIR}/src)
-        target_link_libraries(redtune-write-ops PRIVATE redtune::lua)
+        target_link_libraries(redtune-write-ops PRIVATE redtune-base redtune::lua m)
         set_target_properties(redtune-write-ops PROPERTIES
                               RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
     endif()

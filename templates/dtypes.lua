@@ -8,6 +8,9 @@
 --                and the letter of an inline-assembly operand; elements under 4 bytes share a word
 --   unpack(w, k) element k of word w, as a value
 --   least, greatest, zero, one   literals of the value's type
+-- and, where it takes more than a cast, by CUDA functions:
+--   store        the name of the one that makes an element of a value
+--   reads, writes   the texts of those that unpack and store call
 local u32_word = { c = "u32", ptx = "u32", constraint = "r" }
 
 local function signed_field(bits)
@@ -59,6 +62,23 @@ return {
             return k == 0 and ("half_to_float(%s)"):format(w)
                 or ("half_to_float(%s >> %d)"):format(w, 16 * k)
         end,
+        reads = [[
+__device__ __forceinline__ float half_to_float(u32 bits)
+{
+    float x;
+    asm("{ .reg .b16 h; cvt.u16.u32 h, %1; cvt.f32.f16 %0, h; }" : "=f"(x) : "r"(bits));
+    return x;
+}
+]],
+        store = "float_to_half",
+        writes = [[
+__device__ __forceinline__ unsigned short float_to_half(float x)
+{
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+]],
     },
     bf16 = {
         name = "bf16", c = "unsigned short", bytes = 2, kind = "float", value = "float",
@@ -67,6 +87,16 @@ return {
             return k == 0 and ("__uint_as_float(%s << 16)"):format(w)
                 or ("__uint_as_float(%s & 0xffff0000u)"):format(w)
         end,
+        store = "float_to_bfloat",
+        -- The instruction for this is younger than sm_75.
+        writes = [[
+__device__ __forceinline__ unsigned short float_to_bfloat(float x)
+{
+    const u32 bits = __float_as_uint(x);
+    if (x != x) return (unsigned short)(bits >> 16 | 0x40);
+    return (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+]],
     },
     f32 = {
         name = "f32", c = "float", bytes = 4, kind = "float", value = "float",

@@ -101,11 +101,7 @@ static double round_to(const rational *self, int digits, int least, int most) {
 redtune_value rational_round(const rational *self, redtune_dtype dtype) {
     double real = self->special;
     if (real != 0) return rdt_scalar_from_real(dtype, real);
-    switch (dtype) {
-    case REDTUNE_F16: real = round_to(self, 11, -24, 16); break;
-    case REDTUNE_BF16: real = round_to(self, 8, -133, 128); break;
-    case REDTUNE_F32: real = round_to(self, 24, -149, 128); break;
-    default: real = round_to(self, 53, -1074, 1024); break;
-    }
-    return rdt_scalar_from_real(dtype, real);
+    const rdt_dtype_traits *format = rdt_dtype_find(dtype);
+    const int bits = format->fraction_bits, most = 1 << (format->exponent_bits - 1);
+    return rdt_scalar_from_real(dtype, round_to(self, bits + 1, 2 - most - bits, most));
 }

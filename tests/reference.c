@@ -264,13 +264,10 @@ typedef struct rounding {
 } rounding;
 
 static rounding rounding_of(redtune_dtype dtype) {
-    switch (dtype) {
-    case REDTUNE_F16: return (rounding){0x1p-11, 0x1p-25};
-    case REDTUNE_BF16: return (rounding){0x1p-8, 0x1p-134};
-    case REDTUNE_F32: return (rounding){0x1p-24, 0x1p-150};
-    case REDTUNE_F64: return (rounding){0x1p-53, 0x1p-1074};
-    default: return (rounding){0, 0};
-    }
+    const rdt_dtype_traits *its = rdt_dtype_find(dtype);
+    if (its->kind != RDT_KIND_FLOAT) return (rounding){0, 0};
+    const int least = 2 - (1 << (its->exponent_bits - 1)) - its->fraction_bits;
+    return (rounding){ldexp(0.5, -its->fraction_bits), fmax(ldexp(0.5, least), 0x1p-1074)};
 }
 
 double rdt_reference_bound(const redtune_problem *problem, const rdt_reference *reference,

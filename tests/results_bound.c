@@ -9,13 +9,7 @@ static redtune_dtype dtype_at(const redtune_problem *problem, int output) {
 }
 
 static double unit_of(redtune_dtype dtype) {
-    switch (dtype) {
-    case REDTUNE_F16: return 0x1p-11;
-    case REDTUNE_BF16: return 0x1p-8;
-    case REDTUNE_F32: return 0x1p-24;
-    case REDTUNE_F64: return 0x1p-53;
-    default: return 0;
-    }
+    return rdt_scalar_is_float(dtype) ? ldexp(0.5, -rdt_dtype_find(dtype)->fraction_bits) : 0;
 }
 
 /* How many roundings are behind an element's share of a result; 0: the result is exact. docs/ops.md

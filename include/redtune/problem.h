@@ -111,6 +111,8 @@ typedef enum redtune_dtype {
     REDTUNE_F32,
     REDTUNE_F64,
 } redtune_dtype;
+/* Dtypes are numbered from 1 to below this one, without a gap. */
+enum { REDTUNE_DTYPE_END = REDTUNE_F64 + 1 };
 
 /* In which order elements may be combined. */
 typedef enum redtune_order {
@@ -210,6 +212,22 @@ REDTUNE_API redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, r
 REDTUNE_API redtune_status redtune_ops_read(const char *files, redtune_error *err);
 /* Bytes of one element; 0 for a value that is no dtype. */
 REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);
+/* What a dtype is. Its texts live as long as the process. */
+typedef struct redtune_dtype_info {
+    const char *name;      /* "bf16" */
+    const char *long_name; /* "bfloat16", as NumPy, PyTorch and JAX call it */
+    int kind;              /* 'i', 'u' or 'f', as NumPy's dtype.kind */
+    int exponent_bits;     /* of a float, behind its sign */
+    int fraction_bits;     /* of a float, behind those */
+    int dlpack;            /* its DLDataTypeCode */
+    size_t bytes;
+    redtune_dtype npy; /* as which .npy files hold it: f32 for what NumPy has not, such as bf16 */
+    uint32_t reserved[5];
+} redtune_dtype_info;
+
+/* REDTUNE_INVALID for a value that is no dtype. */
+REDTUNE_API redtune_status redtune_dtype_get(redtune_dtype dtype, redtune_dtype_info *out,
+                                             redtune_error *err);
 /* The dtype of the problem's result, which one element of d_out holds. REDTUNE_INVALID if the op
  * does not exist for the dtype or the result was asked for in a dtype it cannot have. */
 REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem,
@@ -246,6 +264,9 @@ typedef union redtune_value {
     double f64;
     unsigned char bytes[16];
 } redtune_value;
+
+/* The value as the nearest double: exact for all but integers beyond 2^53. */
+REDTUNE_API double redtune_value_real(redtune_dtype dtype, const redtune_value *value);
 
 #ifdef __cplusplus
 }

@@ -27,7 +27,7 @@ def {name}({arguments}):
 _DOC = """{formula}
 
 {arrays} an array of PyTorch, CuPy or NumPy, or any other with DLPack{alike}. Its elements are
-    bool, integers of 8 to 64 bits, f16, bf16, f32 or f64, as docs/ops.md says for each op.
+    bool, integers of 8 to 64 bits, {floats}, as docs/ops.md says for each op.
 axis: None reduces the whole array; else a number, or a tuple of them.
 keepdims: the reduced axes stay, with size 1.
 out: {out} that {takes} the {result}, contiguous and on the same device.
@@ -54,10 +54,9 @@ _PAIR = ">>> redtune.{name}(numpy.array([1, 2], dtype={dtype!r}))._fields\n{fiel
 
 # ---- dtypes --------------------------------------------------------------------------------------
 
-_DTYPE_NAMES = {
-    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "float": "f64",
-    "int": "i64", **{f"{u}int{n}": f"{u or 'i'}{n}" for u in ("", "u") for n in (8, 16, 32, 64)},
-}  # fmt: skip
+_DTYPE_NAMES = {long_name: name for name, long_name, _ in _core.dtypes()}
+_DTYPE_NAMES |= {"float": "f64", "int": "i64"}
+_FLOATS = [name for name, _, kind in _core.dtypes() if kind == "f"]
 _dtypes = {None: 0}  # as they were given, to redtune_dtype
 
 
@@ -137,6 +136,7 @@ def _document(name, op, formula, inputs, outputs, parameters):
         out="a tuple of arrays" if several else "an array",
         takes="take" if several else "takes",
         result="results" if several else "result",
+        floats=" or ".join((", ".join(_FLOATS[:-1]), _FLOATS[-1])),
         parameters="".join(lines),
         returns=f"a named tuple of arrays ({', '.join(outputs)})" if several else "an array",
         example=example.format(name=name, dtype=dtype, fields=tuple(outputs)),

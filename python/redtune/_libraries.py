@@ -6,11 +6,10 @@ comes from, so nothing is imported that the program has not.
 
 import sys
 
+from . import _core
+
 # By the numbers of redtune_dtype, with bool in the place of REDTUNE_DTYPE_NONE.
-_NAMES = (
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-    "float16", "bfloat16", "float32", "float64",
-)  # fmt: skip
+_NAMES = ("bool", *(long_name for _, long_name, _ in _core.dtypes()))
 
 
 class Facts:

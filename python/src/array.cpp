@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "runtime.h"
 
@@ -15,25 +16,45 @@ struct dtype_code {
     redtune_dtype dtype;
 };
 
-constexpr dtype_code dtype_codes[] = {
-    {kDLInt, 8, REDTUNE_I8},     {kDLUInt, 8, REDTUNE_U8},    {kDLInt, 16, REDTUNE_I16},
-    {kDLUInt, 16, REDTUNE_U16},  {kDLInt, 32, REDTUNE_I32},   {kDLUInt, 32, REDTUNE_U32},
-    {kDLInt, 64, REDTUNE_I64},   {kDLUInt, 64, REDTUNE_U64},  {kDLFloat, 16, REDTUNE_F16},
-    {kDLFloat, 32, REDTUNE_F32}, {kDLFloat, 64, REDTUNE_F64}, {kDLBfloat, 16, REDTUNE_BF16},
-    {kDLBool, 8, REDTUNE_U8},
-};
+const std::vector<dtype_code> &dtype_codes() {
+    static const std::vector<dtype_code> codes = [] {
+        std::vector<dtype_code> found = {{kDLBool, 8, REDTUNE_U8}};
+        redtune_dtype_info info;
+        for (int i = 1; i < REDTUNE_DTYPE_END; i++) {
+            const auto dtype = static_cast<redtune_dtype>(i);
+            redtune_dtype_get(dtype, &info, nullptr);
+            found.push_back(
+                {static_cast<uint8_t>(info.dlpack), static_cast<uint8_t>(8 * info.bytes), dtype});
+        }
+        return found;
+    }();
+    return codes;
+}
+
+// "f16, bf16, f32 and f64"
+std::string float_names() {
+    std::string names, last;
+    redtune_dtype_info info;
+    for (int i = 1; i < REDTUNE_DTYPE_END; i++) {
+        redtune_dtype_get(static_cast<redtune_dtype>(i), &info, nullptr);
+        if (info.kind != 'f') continue;
+        names += (names.empty() ? "" : ", ") + last;
+        last = info.name;
+    }
+    return names.substr(2) + " and " + last;
+}
 
 [[noreturn]] void fail_dtype(const char *purpose, const std::string &dtype, const char *remedy) {
     fail(PyExc_TypeError,
-         "cannot %s: its elements are %s, and redtune has bool, integers of 8 to 64 bits, "
-         "f16, bf16, f32 and f64; %s",
-         purpose, dtype.c_str(), remedy);
+         "cannot %s: its elements are %s, and redtune has bool, integers of 8 to 64 bits, %s; %s",
+         purpose, dtype.c_str(), float_names().c_str(), remedy);
 }
 
 redtune_dtype dtype_from(DLDataType type, const char *purpose) {
-    static const dtype_code *last = dtype_codes; // most calls are of the dtype of the last one
+    static const dtype_code *last =
+        dtype_codes().data(); // most calls are of the dtype of the last one
     if (last->code == type.code && last->bits == type.bits && type.lanes == 1) return last->dtype;
-    for (const dtype_code &known : dtype_codes) {
+    for (const dtype_code &known : dtype_codes()) {
         if (known.code != type.code || known.bits != type.bits || type.lanes != 1) continue;
         last = &known;
         return known.dtype;

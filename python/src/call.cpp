@@ -287,6 +287,15 @@ static nb::tuple op_names() {
     return nb::tuple(names);
 }
 
+// (name, long name, kind) of each, from 1 on.
+static nb::tuple dtypes() {
+    nb::list rows;
+    redtune_dtype_info info;
+    for (int i = 1; !redtune_dtype_get(static_cast<redtune_dtype>(i), &info, nullptr); i++)
+        rows.append(nb::make_tuple(info.name, info.long_name, std::string(1, char(info.kind))));
+    return nb::tuple(rows);
+}
+
 void call_add(nb::module_ &module) {
     if (PyModule_AddFunctions(module.ptr(), methods)) throw nb::python_error();
     module.def("op_facts", &op_facts_of);
@@ -294,6 +303,7 @@ void call_add(nb::module_ &module) {
     module.def("result_dtypes", &result_dtypes);
     module.def("op_names", &op_names);
     module.def("dtype_find", &dtype_find);
+    module.def("dtypes", &dtypes);
     module.def("ops_read", [](const char *files) {
         redtune_error err;
         check(redtune_ops_read(files, &err), err);

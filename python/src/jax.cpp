@@ -13,19 +13,6 @@ namespace {
 // The attributes of a call in the order of their names.
 enum { ATTRIBUTE_AXES, ATTRIBUTE_OP, ATTRIBUTE_P0, ATTRIBUTE_P1, ATTRIBUTES };
 
-struct xla_dtype {
-    int32_t xla;
-    redtune_dtype dtype;
-};
-
-constexpr xla_dtype xla_dtypes[] = {
-    {XLA_PRED, REDTUNE_U8},   {XLA_S8, REDTUNE_I8},   {XLA_S16, REDTUNE_I16},
-    {XLA_S32, REDTUNE_I32},   {XLA_S64, REDTUNE_I64}, {XLA_U8, REDTUNE_U8},
-    {XLA_U16, REDTUNE_U16},   {XLA_U32, REDTUNE_U32}, {XLA_U64, REDTUNE_U64},
-    {XLA_F16, REDTUNE_F16},   {XLA_F32, REDTUNE_F32}, {XLA_F64, REDTUNE_F64},
-    {XLA_BF16, REDTUNE_BF16},
-};
-
 XlaError *error_of(const XlaCall *call, int32_t code, const char *message) {
     XlaErrorCreate arguments = {sizeof arguments, nullptr, message, code};
     return call->api->create_error(&arguments);
@@ -66,8 +53,8 @@ XlaError *find_place(const XlaCall *call, bool on_host, place *out) {
 
 void read_buffer(const void *item, const place &where, array *out) {
     const auto *buffer = static_cast<const XlaBuffer *>(item);
-    for (const xla_dtype &each : xla_dtypes)
-        if (each.xla == buffer->dtype) out->dtype = each.dtype;
+    for (const XlaDtype &each : XLA_DTYPES)
+        if (each.number == buffer->dtype) redtune_dtype_find(each.name, &out->dtype, nullptr);
     if (!out->dtype) fail(PyExc_TypeError, "cannot reduce XLA's dtype %d", int(buffer->dtype));
     out->boolean = buffer->dtype == XLA_PRED;
     out->data = buffer->data;

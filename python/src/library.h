@@ -28,7 +28,7 @@ struct array_library {
     bool scalars;      // a result without axes is taken out of its array
     // Of torch: called with (shape, strides, dtype), on the host and on the current GPU; or None.
     nb::object quick_host, quick_gpu;
-    nb::object no_axes[REDTUNE_F64 + 1]; // their arguments for results without axes, by dtype
+    nb::object no_axes[REDTUNE_DTYPE_END]; // their arguments for results without axes, by dtype
     // Those of the last result that had axes, and what it was.
     nb::object last_arguments;
     std::vector<int64_t> last_shape;

@@ -13,13 +13,11 @@ namespace {
 
 // What the outputs of an op are for floats: those that are u8 then are bools, and those that are
 // u64 numbers of elements.
-enum { DTYPES = REDTUNE_F64 + 1 };
-
 struct op_facts {
     redtune_op_info info;
     // By the elements' dtype and what was asked for, since asking the library takes longer; the
     // first is REDTUNE_DTYPE_NONE where it was not asked yet.
-    redtune_dtype results[DTYPES][DTYPES][OUTPUTS_MAX];
+    redtune_dtype results[REDTUNE_DTYPE_END][REDTUNE_DTYPE_END][OUTPUTS_MAX];
     bool is_truth[OUTPUTS_MAX];
     bool is_count[OUTPUTS_MAX];
 };

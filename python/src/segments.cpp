@@ -12,11 +12,11 @@
 namespace {
 
 void check_table(const array &x, const array &table, const char *name) {
-    const size_t bytes = redtune_dtype_bytes(table.dtype);
-    const bool whole = table.dtype >= REDTUNE_I32 && table.dtype <= REDTUNE_U64;
-    if (!whole || (bytes != 4 && bytes != 8))
+    redtune_dtype_info its = {};
+    redtune_dtype_get(table.dtype, &its, nullptr);
+    if (its.kind == 'f' || its.bytes < sizeof(int32_t))
         fail(PyExc_TypeError, "cannot take %s as offsets: its elements are %s; give int32 or int64",
-             name, redtune_dtype_name(table.dtype));
+             name, its.name);
     if (table.dimensions != 1 || !table.is_packed())
         fail(PyExc_ValueError, "cannot take %s as offsets: give a contiguous array of one axis",
              name);

@@ -33,20 +33,15 @@ struct XlaMetadataExtension {
 };
 
 // xla::PrimitiveType, of redtune's dtypes.
-enum : int32_t {
-    XLA_PRED = 1,
-    XLA_S8 = 2,
-    XLA_S16 = 3,
-    XLA_S32 = 4,
-    XLA_S64 = 5,
-    XLA_U8 = 6,
-    XLA_U16 = 7,
-    XLA_U32 = 8,
-    XLA_U64 = 9,
-    XLA_F16 = 10,
-    XLA_F32 = 11,
-    XLA_F64 = 12,
-    XLA_BF16 = 16,
+struct XlaDtype {
+    int32_t number;
+    const char *name;
+};
+
+enum : int32_t { XLA_PRED = 1 };
+constexpr XlaDtype XLA_DTYPES[] = {
+    {XLA_PRED, "u8"}, {2, "i8"},  {3, "i16"},  {4, "i32"},  {5, "i64"},  {6, "u8"},    {7, "u16"},
+    {8, "u32"},       {9, "u64"}, {10, "f16"}, {11, "f32"}, {12, "f64"}, {16, "bf16"},
 };
 
 struct XlaBuffer {

@@ -47,33 +47,26 @@ static uint64_t scramble(uint64_t index) {
     return z ^ (z >> 31);
 }
 
-/* A sign, an exponent from 2^-8 to 2^3 and a fraction, all of them random. */
-static uint64_t standard_element(redtune_dtype dtype, uint64_t random) {
-    static const struct {
-        redtune_dtype dtype;
-        int bits, fraction;
-        uint64_t bias;
-    } formats[] = {{REDTUNE_F16, 16, 10, 15},
-                   {REDTUNE_BF16, 16, 7, 127},
-                   {REDTUNE_F32, 32, 23, 127},
-                   {REDTUNE_F64, 64, 52, 1023}};
-    size_t i = 0;
-    while (formats[i].dtype != dtype) i++;
-    const uint64_t exponent = formats[i].bias - 8 + (random >> 56) % 12;
-    const uint64_t fraction = random & ((UINT64_C(1) << formats[i].fraction) - 1);
-    return (random >> 55 & 1) << (formats[i].bits - 1) | exponent << formats[i].fraction | fraction;
+/* Of a float: a sign, an exponent from 2^-8 to 2^3 and a fraction, all of them random. */
+static uint64_t standard_element(const redtune_dtype_info *dtype, uint64_t random) {
+    const int fraction_bits = dtype->fraction_bits, top = fraction_bits + dtype->exponent_bits;
+    const uint64_t bias = (UINT64_C(1) << (dtype->exponent_bits - 1)) - 1;
+    const uint64_t exponent = bias - 8 + (random >> 56) % 12;
+    const uint64_t fraction = random & ((UINT64_C(1) << fraction_bits) - 1);
+    return (random >> 55 & 1) << top | exponent << fraction_bits | fraction;
 }
 
 static redtune_status serve_standard(void *user, void *buffer, size_t capacity, size_t *bytes,
                                      redtune_error *err) {
     supply *self = user;
-    const size_t each = redtune_dtype_bytes(self->dtype);
+    redtune_dtype_info dtype;
+    redtune_status status = redtune_dtype_get(self->dtype, &dtype, err);
+    if (status) return status;
+    const size_t each = dtype.bytes;
     uint64_t count = capacity / each;
-    (void)err;
     if (count > self->count - self->served) count = self->count - self->served;
     for (uint64_t i = 0; i < count; i++) {
-        const uint64_t bits =
-            standard_element(self->dtype, scramble(self->seed + self->served + i));
+        const uint64_t bits = standard_element(&dtype, scramble(self->seed + self->served + i));
         memcpy((char *)buffer + i * each, &bits, each); /* little-endian, as the GPU is */
     }
     self->served += count;

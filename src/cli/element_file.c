@@ -84,16 +84,17 @@ static redtune_status read_npy_header(rdt_element_file *input, rdt_npy *npy, red
     return status;
 }
 
-/* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides. NumPy
- * has no bf16; its bool is a byte of 0 or 1. */
+/* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides.
+ * NumPy's bool is a byte of 0 or 1. */
 static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype *dtype, redtune_error *err) {
     char name[16], known[128] = "";
     snprintf(name, sizeof name, "%c%zu", npy->kind == 'b' ? 'u' : npy->kind, npy->item_bytes * 8);
     if (redtune_dtype_find(name, dtype, NULL) == REDTUNE_OK) return REDTUNE_OK;
-    for (int i = REDTUNE_DTYPE_NONE + 1; redtune_dtype_name((redtune_dtype)i); i++)
-        if (i != REDTUNE_BF16)
+    redtune_dtype_info each;
+    for (int i = 1; redtune_dtype_get((redtune_dtype)i, &each, NULL) == REDTUNE_OK; i++)
+        if (each.npy == (redtune_dtype)i)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
-                     *known ? ", " : "", redtune_dtype_name((redtune_dtype)i));
+                     *known ? ", " : "", each.name);
     return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
                            "its elements are NumPy's '%c%zu'; redtune reduces %s", npy->kind,
                            npy->item_bytes, known);

@@ -105,52 +105,22 @@ void rdt_number_print_count(char out[RDT_NUMBER_BYTES], uint64_t count) {
 
 /* ---- values that read back the same ---------------------------------------------------------- */
 
-enum {
-    HALF_FRACTION_BITS = 10,
-    HALF_EXPONENT_MIN = -14,
-    BFLOAT_FRACTION_BITS = 7,
-    BFLOAT_EXPONENT_MIN = -126,
-};
-
-static double half_value(uint16_t bits) {
-    int exponent = bits >> HALF_FRACTION_BITS & 31, fraction = bits & 1023;
-    double magnitude = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
-                       : exponent     ? ldexp(1024 + fraction, exponent - 25)
-                                      : ldexp(fraction, -24);
-    return bits & 0x8000 ? -magnitude : magnitude;
-}
-
-static double bfloat_value(uint16_t bits) {
-    uint32_t wide = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &wide, sizeof value);
-    return (double)value;
-}
-
-/* The nearest number with fraction_bits bits behind the point, in a format of unlimited range
- * above. */
-static double round_to(double value, int fraction_bits, int exponent_min) {
+/* The nearest number of the dtype, in a format of unlimited range above. */
+static double read_as(const redtune_dtype_info *dtype, const char *text) {
+    if (dtype->bytes == sizeof(float)) return (double)strtof(text, NULL); /* rounds once */
+    const double value = strtod(text, NULL);
     if (value == 0 || isinf(value)) return value;
-    int exponent = ilogb(value) > exponent_min ? ilogb(value) : exponent_min;
-    return ldexp(nearbyint(ldexp(value, fraction_bits - exponent)), exponent - fraction_bits);
-}
-
-static double read_double(const char *text) { return strtod(text, NULL); }
-static double read_float(const char *text) { return (double)strtof(text, NULL); }
-
-static double read_half(const char *text) {
-    return round_to(strtod(text, NULL), HALF_FRACTION_BITS, HALF_EXPONENT_MIN);
-}
-
-static double read_bfloat(const char *text) {
-    return round_to(strtod(text, NULL), BFLOAT_FRACTION_BITS, BFLOAT_EXPONENT_MIN);
+    const int exponent_min = 2 - (1 << (dtype->exponent_bits - 1));
+    const int exponent = ilogb(value) > exponent_min ? ilogb(value) : exponent_min;
+    const int shift = dtype->fraction_bits - exponent;
+    return ldexp(nearbyint(ldexp(value, shift)), -shift);
 }
 
 /* The fewest digits that read gives the value for. Apart from them stand NaN, whose sign the C
  * library would print, and whole numbers, which %g would write as 4.995e+05: below 10^15 all their
- * digits are exact. Every double reads back at 17 digits, every float at 9, f16 at 5, bf16 at 4. */
+ * digits are exact. Every double reads back at 17 digits, and narrower floats at fewer. */
 static void print_shortest(char out[RDT_NUMBER_BYTES], double value,
-                           double (*read)(const char *text)) {
+                           const redtune_dtype_info *dtype) {
     if (isnan(value)) {
         snprintf(out, RDT_NUMBER_BYTES, "nan");
     } else if (fabs(value) < 1e15 && value == (double)(int64_t)value) {
@@ -158,43 +128,31 @@ static void print_shortest(char out[RDT_NUMBER_BYTES], double value,
     } else {
         int digits = 1;
         do snprintf(out, RDT_NUMBER_BYTES, "%.*g", digits++, value);
-        while (read(out) != value && digits <= 17);
+        while (read_as(dtype, out) != value && digits <= 17);
     }
-}
-
-void rdt_number_print_double(char out[RDT_NUMBER_BYTES], double value) {
-    print_shortest(out, value, read_double);
-}
-
-void rdt_number_print_float(char out[RDT_NUMBER_BYTES], float value) {
-    print_shortest(out, (double)value, read_float);
-}
-
-static void print_integer(char out[RDT_NUMBER_BYTES], int64_t value) {
-    snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, value);
 }
 
 redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype dtype,
                                       const redtune_value *value, redtune_error *err) {
-    switch (dtype) {
-    case REDTUNE_I8: print_integer(out, value->i8); return REDTUNE_OK;
-    case REDTUNE_U8: print_integer(out, value->u8); return REDTUNE_OK;
-    case REDTUNE_I16: print_integer(out, value->i16); return REDTUNE_OK;
-    case REDTUNE_U16: print_integer(out, value->u16); return REDTUNE_OK;
-    case REDTUNE_I32: print_integer(out, value->i32); return REDTUNE_OK;
-    case REDTUNE_U32: print_integer(out, value->u32); return REDTUNE_OK;
-    case REDTUNE_I64: print_integer(out, value->i64); return REDTUNE_OK;
-    case REDTUNE_U64: snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, value->u64); return REDTUNE_OK;
-    case REDTUNE_F16: print_shortest(out, half_value(value->f16), read_half); return REDTUNE_OK;
-    case REDTUNE_BF16:
-        print_shortest(out, bfloat_value(value->bf16), read_bfloat);
-        return REDTUNE_OK;
-    case REDTUNE_F32: rdt_number_print_float(out, value->f32); return REDTUNE_OK;
-    case REDTUNE_F64: rdt_number_print_double(out, value->f64); return REDTUNE_OK;
-    case REDTUNE_DTYPE_NONE: break;
-    }
-    return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0, "cannot print a value of dtype %d",
-                           (int)dtype);
+    redtune_dtype_info info;
+    uint64_t bits = 0;
+    if (redtune_dtype_get(dtype, &info, NULL))
+        return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0, "cannot print a value of dtype %d",
+                               (int)dtype);
+    memcpy(&bits, value, info.bytes);
+    const size_t unused = 64 - 8 * info.bytes;
+    if (info.kind == 'f')
+        print_shortest(out, redtune_value_real(dtype, value), &info);
+    else if (info.kind == 'u')
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, bits);
+    else
+        snprintf(out, RDT_NUMBER_BYTES, "%" PRId64, (int64_t)(bits << unused) >> unused);
+    return REDTUNE_OK;
+}
+
+void rdt_number_print_double(char out[RDT_NUMBER_BYTES], double value) {
+    const redtune_value wide = {.f64 = value};
+    rdt_number_print_value(out, REDTUNE_F64, &wide, NULL);
 }
 
 bool rdt_number_read_seconds(const char *text, double *seconds) {

@@ -21,13 +21,10 @@ redtune_status rdt_number_read_counts(const char *list, uint64_t counts[RDT_NUMB
 /* The shortest exact form with K, M, G or T: 1024 is "1K", 1000 is "1000". */
 void rdt_number_print_count(char out[RDT_NUMBER_BYTES], uint64_t count);
 
-/* The fewest digits that read back as the same double, or as the same float. */
-void rdt_number_print_double(char out[RDT_NUMBER_BYTES], double value);
-void rdt_number_print_float(char out[RDT_NUMBER_BYTES], float value);
-
-/* One value of a dtype; integers in full. */
+/* One value of a dtype: integers in full, floats with the fewest digits that read back as them. */
 redtune_status rdt_number_print_value(char out[RDT_NUMBER_BYTES], redtune_dtype dtype,
                                       const redtune_value *value, redtune_error *err);
+void rdt_number_print_double(char out[RDT_NUMBER_BYTES], double value);
 
 /* "10", "2.5s", "1m": seconds, more than 0 and at most a week. */
 bool rdt_number_read_seconds(const char *text, double *seconds);

@@ -28,14 +28,15 @@ static redtune_status open_offsets(const char *path, rdt_element_file *file, red
         return rdt_message_set(err, REDTUNE_FILE, 0,
                                "cannot read offsets from %.300s: it is no .npy file", path);
     if (status) return status;
-    const bool is_integer = file->dtype == REDTUNE_I32 || file->dtype == REDTUNE_U32 ||
-                            file->dtype == REDTUNE_I64 || file->dtype == REDTUNE_U64;
-    if (!is_integer || file->is_bool || file->rank != 1 || !file->count)
+    redtune_dtype_info dtype;
+    if ((status = redtune_dtype_get(file->dtype, &dtype, err))) return status;
+    if (dtype.kind == 'f' || dtype.bytes < sizeof(uint32_t) || file->is_bool || file->rank != 1 ||
+        !file->count)
         return rdt_message_set(err, REDTUNE_FILE, 0,
                                "cannot read offsets from %.300s: it has %zu dimension%s of %" PRIu64
                                " %s; give one of 32 or 64 bit integers, one more than segments",
                                path, file->rank, file->rank == 1 ? "" : "s", file->count,
-                               redtune_dtype_name(file->dtype));
+                               dtype.name);
     return REDTUNE_OK;
 }
 
@@ -50,8 +51,10 @@ static redtune_status read_offsets(rdt_element_file *file, unsigned char *to, si
 /* Of integers of the dtype, which lie in the first bytes of the same memory. */
 static redtune_status widen_offsets(const char *path, redtune_dtype dtype, uint64_t *offsets,
                                     uint64_t count, redtune_error *err) {
-    const bool narrow = redtune_dtype_bytes(dtype) == sizeof(uint32_t);
-    const bool is_signed = dtype == REDTUNE_I32 || dtype == REDTUNE_I64;
+    redtune_dtype_info info;
+    redtune_status status = redtune_dtype_get(dtype, &info, err);
+    if (status) return status;
+    const bool narrow = info.bytes == sizeof(uint32_t), is_signed = info.kind == 'i';
     for (uint64_t i = count; i-- > 0;) {
         uint32_t half = 0;
         if (narrow) {

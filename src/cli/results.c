@@ -58,33 +58,37 @@ redtune_status rdt_results_print(const rdt_results *results, FILE *out, redtune_
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* Every bf16 is the upper half of an f32. The values have room for it. */
-static void widen(unsigned char *values, uint64_t count) {
-    for (uint64_t i = count; i-- > 0;) {
-        uint16_t half;
-        memcpy(&half, values + 2 * i, sizeof half);
-        const uint32_t wide = (uint32_t)half << 16;
-        memcpy(values + 4 * i, &wide, sizeof wide);
+/* The values as .npy files hold them: as they are, or as f32. */
+static void put_values(const rdt_results *results, const redtune_dtype_info *dtype,
+                       unsigned char *out) {
+    if (dtype->npy == results->dtype) {
+        memcpy(out, results->values, results->count * dtype->bytes);
+        return;
+    }
+    for (uint64_t i = 0; i < results->count; i++) {
+        redtune_value value = {.u64 = 0};
+        memcpy(&value, (const char *)results->values + i * dtype->bytes, dtype->bytes);
+        const float wide = (float)redtune_value_real(results->dtype, &value);
+        memcpy(out + i * sizeof wide, &wide, sizeof wide);
     }
 }
 
 redtune_status rdt_results_write(const rdt_results *results, const char *path, redtune_error *err) {
-    const bool widens = results->dtype == REDTUNE_BF16;
-    const redtune_dtype dtype = widens ? REDTUNE_F32 : results->dtype;
-    const uint64_t bytes = results->count * redtune_dtype_bytes(dtype);
+    redtune_dtype_info dtype;
+    redtune_status status = redtune_dtype_get(results->dtype, &dtype, err);
+    if (status) return status;
+    const uint64_t bytes = results->count * redtune_dtype_bytes(dtype.npy);
     char header[RDT_NPY_WRITTEN_BYTES];
     const size_t header_bytes =
-        rdt_npy_write(dtype, results->shape, results->rank, results->fortran_order, header);
+        rdt_npy_write(dtype.npy, results->shape, results->rank, results->fortran_order, header);
     unsigned char *file = malloc(header_bytes + bytes);
     if (!file)
         return rdt_message_set(err, REDTUNE_MEMORY, 0,
                                "cannot write %.300s: cannot allocate %llu bytes of host memory",
                                path, (unsigned long long)(header_bytes + bytes));
     memcpy(file, header, header_bytes);
-    memcpy(file + header_bytes, results->values,
-           results->count * redtune_dtype_bytes(results->dtype));
-    if (widens) widen(file + header_bytes, results->count);
-    redtune_status status = rdt_output_put(path, file, header_bytes + bytes, err);
+    put_values(results, &dtype, file + header_bytes);
+    status = rdt_output_put(path, file, header_bytes + bytes, err);
     free(file);
     return status;
 }

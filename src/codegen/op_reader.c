@@ -12,9 +12,6 @@ enum { NO_NUMBER = RDT_OPS_MAX }; /* behind all that have one */
 static const char *const result_names[] = {RDT_RESULT_LIST(NAME) NULL};
 static const char *const combines_names[] = {RDT_COMBINES_LIST(NAME) NULL};
 #undef NAME
-#define NAME(dtype, name, ...) name,
-static const char *const dtype_names[] = {RDT_DTYPE_LIST(NAME) NULL}; /* from 1 on */
-#undef NAME
 
 /* Which entry is read, for messages. */
 typedef struct entry {
@@ -93,15 +90,14 @@ static void push_member(lua_State *state, const entry *of, const char *field, in
 
 /* The dtypes that the op is for; without the field all of them. */
 static void read_dtypes(lua_State *state, const entry *of, rdt_op_traits *out) {
-    const int count =
-        push_list(state, of, "dtypes", 0, (int)(sizeof dtype_names / sizeof *dtype_names));
+    const int count = push_list(state, of, "dtypes", 0, REDTUNE_DTYPE_END);
     for (int i = 0; i < count; i++) {
         lua_rawgeti(state, -1, i + 1);
         const char *name = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
-        const int at = index_in(dtype_names, name);
-        if (at < 0)
+        redtune_dtype dtype = REDTUNE_DTYPE_NONE;
+        if (redtune_dtype_find(name, &dtype, NULL))
             luaL_error(state, "%s: the dtypes of %s must not have '%s'", of->file, of->op, name);
-        out->dtypes |= 1u << (at + 1);
+        out->dtypes |= 1u << dtype;
         lua_pop(state, 1);
     }
     lua_pop(state, 1);
@@ -111,11 +107,11 @@ static void read_dtypes(lua_State *state, const entry *of, rdt_op_traits *out) {
 static void read_result_class(lua_State *state, const entry *of, rdt_op_output *out) {
     lua_getfield(state, -1, "result");
     const char *text = lua_type(state, -1) == LUA_TSTRING ? lua_tostring(state, -1) : "";
-    const int dtype = index_in(dtype_names, text);
+    out->dtype = REDTUNE_DTYPE_NONE;
+    const bool is_dtype = !redtune_dtype_find(text, &out->dtype, NULL);
     lua_pop(state, 1);
-    out->result = dtype < 0 ? (rdt_result_class)read_choice(state, of, "result", result_names)
-                            : RDT_RESULT_DTYPE;
-    out->dtype = (redtune_dtype)(dtype + 1);
+    out->result = is_dtype ? RDT_RESULT_DTYPE
+                           : (rdt_result_class)read_choice(state, of, "result", result_names);
 }
 
 /* The results: those in the list, or the one of the field result. */

@@ -13,14 +13,14 @@
 #include "codegen/op_reader.h"
 #include "codegen/own_op.h"
 
-enum { FILE_BYTES_MAX = 64 << 10, DTYPES = REDTUNE_F64 + 1 };
+enum { FILE_BYTES_MAX = 64 << 10 };
 
 static struct user_ops {
     rdt_op_table ops;
-    int of_folder;                            /* the first of them */
-    rdt_own_op file[RDT_OPS_MAX];             /* of the others */
-    atomic_uint checked[RDT_OPS_MAX][DTYPES]; /* by dtype: 1 << result, or'ed */
-    redtune_status status;                    /* of the folder, or REDTUNE_OPS */
+    int of_folder;                                       /* the first of them */
+    rdt_own_op file[RDT_OPS_MAX];                        /* of the others */
+    atomic_uint checked[RDT_OPS_MAX][REDTUNE_DTYPE_END]; /* by dtype: 1 << result, or'ed */
+    redtune_status status;                               /* of the folder, or REDTUNE_OPS */
     redtune_error error;
     pthread_mutex_t lock;            /* of adding */
     atomic_bool without_environment; /* another process gives the files */

@@ -46,7 +46,7 @@ redtune_status rdt_nccl_gather(const rdt_nccl *nccl, struct ncclComm *comm, CUde
                                size_t bytes, rdt_nccl_place place, CUstream stream,
                                redtune_error *err);
 
-/* ncclRedOp_t and ncclDataType_t. */
+/* ncclRedOp_t, and of ncclDataType_t what messages are; the table of dtypes has the others. */
 typedef enum rdt_nccl_op {
     RDT_NCCL_SUM = 0,
     RDT_NCCL_PROD = 1,
@@ -54,20 +54,11 @@ typedef enum rdt_nccl_op {
     RDT_NCCL_MIN = 3
 } rdt_nccl_op;
 
-typedef enum rdt_nccl_type {
-    RDT_NCCL_I8 = 0,
-    RDT_NCCL_U8 = 1,
-    RDT_NCCL_I32 = 2,
-    RDT_NCCL_U32 = 3,
-    RDT_NCCL_I64 = 4,
-    RDT_NCCL_U64 = 5,
-    RDT_NCCL_F32 = 7,
-    RDT_NCCL_F64 = 8
-} rdt_nccl_type;
+enum { RDT_NCCL_I8 = 0 };
 
 typedef struct rdt_nccl_reduction {
     rdt_nccl_op op;
-    rdt_nccl_type type;
+    int type;
 } rdt_nccl_reduction;
 
 /* The `count` values of each rank become those of all ranks together, the same bits on each.

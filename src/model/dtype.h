@@ -1,23 +1,11 @@
-/* Dtype: the table of the dtypes of elements and results. */
+/* Dtype: the table of the dtypes of elements and results. A dtype is one row: all that the host
+ * knows of it stands there, and templates/dtypes.lua has what the device's code is made of. */
 #pragma once
 
 #include "redtune/redtune.h"
 
-/* enumerator, name, bytes, kind, accumulator, largest n such that the accumulator has every integer
- * from 0 to 2^n */
-#define RDT_DTYPE_LIST(X)                                                                          \
-    X(REDTUNE_I8, "i8", 1, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                       \
-    X(REDTUNE_U8, "u8", 1, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                     \
-    X(REDTUNE_I16, "i16", 2, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
-    X(REDTUNE_U16, "u16", 2, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
-    X(REDTUNE_I32, "i32", 4, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
-    X(REDTUNE_U32, "u32", 4, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
-    X(REDTUNE_I64, "i64", 8, RDT_KIND_SIGNED, REDTUNE_I64, 63)                                     \
-    X(REDTUNE_U64, "u64", 8, RDT_KIND_UNSIGNED, REDTUNE_U64, 63)                                   \
-    X(REDTUNE_F16, "f16", 2, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                      \
-    X(REDTUNE_BF16, "bf16", 2, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                    \
-    X(REDTUNE_F32, "f32", 4, RDT_KIND_FLOAT, REDTUNE_F32, 24)                                      \
-    X(REDTUNE_F64, "f64", 8, RDT_KIND_FLOAT, REDTUNE_F64, 53)
+/* Sums and means of any dtype may be asked for in this one. */
+#define RDT_DTYPE_WIDE REDTUNE_F64
 
 typedef enum rdt_kind {
     RDT_KIND_NONE = 0,
@@ -28,15 +16,24 @@ typedef enum rdt_kind {
 
 typedef struct rdt_dtype_traits {
     redtune_dtype dtype;
-    const char *name;
+    const char *name, *long_name; /* the latter as NumPy, PyTorch and JAX have it */
     size_t bytes;
     rdt_kind kind;
-    redtune_dtype accumulator; /* of sums */
-    int exact_bits;
+    int exponent_bits, fraction_bits; /* of a float */
+    redtune_dtype accumulator;        /* of sums */
+    redtune_dtype magnitude;          /* of absolute values */
+    redtune_dtype npy;                /* as which an .npy file holds it */
+    int dlpack;                       /* its DLDataTypeCode */
+    int nccl; /* 1 + its ncclDataType_t; 0: NCCL has none, or rounds between ranks */
+    /* Its bits, integers with their sign extended, as a value and back. */
+    double (*real)(const struct rdt_dtype_traits *self, uint64_t bits);
+    uint64_t (*bits)(const struct rdt_dtype_traits *self, double real);
 } rdt_dtype_traits;
 
-/* Ends with an entry whose name is NULL. */
+/* By dtype from 1 on; ends with an entry whose name is NULL. */
 extern const rdt_dtype_traits rdt_dtype_table[];
 
 /* NULL for a value that is no dtype. */
 const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype);
+/* The largest n such that it has every integer from 0 to 2^n. */
+int rdt_dtype_exact_bits(const rdt_dtype_traits *traits);

@@ -166,13 +166,13 @@ redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtyp
     return REDTUNE_OK;
 }
 
-/* Sums and means are asked for in f64 together. */
+/* Sums and means are asked for in the wide dtype together. */
 redtune_dtype rdt_problem_second(const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     if (op->outputs < 2) return REDTUNE_DTYPE_NONE;
     const rdt_result_class class = op->output[1].result;
-    if ((class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN) && problem->result == REDTUNE_F64)
-        return REDTUNE_F64;
+    if ((class == RDT_RESULT_SUM || class == RDT_RESULT_MEAN) && problem->result == RDT_DTYPE_WIDE)
+        return RDT_DTYPE_WIDE;
     return rdt_problem_result_usual(op, 1, rdt_dtype_find(problem->dtype));
 }
 
@@ -180,8 +180,8 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
     if (input->kind == RDT_KIND_FLOAT || op->result != RDT_RESULT_MEAN)
-        return problem->result == REDTUNE_F64 ? REDTUNE_F64 : input->accumulator;
-    return input->bytes >= (size_t)op->f64_from ? REDTUNE_F64 : input->accumulator;
+        return problem->result == RDT_DTYPE_WIDE ? RDT_DTYPE_WIDE : input->accumulator;
+    return input->bytes >= (size_t)op->f64_from ? RDT_DTYPE_WIDE : input->accumulator;
 }
 
 bool rdt_problem_shows_order(const redtune_problem *problem) {
@@ -271,7 +271,7 @@ bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *dom
 
 /* Values of accurate and plain sums: templates/lib/compensated.lua and superaccumulator.lua. */
 static int sum_bytes(const redtune_problem *problem, int values) {
-    const bool wide = rdt_problem_accumulator(problem) == REDTUNE_F64;
+    const bool wide = rdt_problem_accumulator(problem) == RDT_DTYPE_WIDE;
     if (problem->accuracy == REDTUNE_ACCURACY_EXACT) return wide ? 276 : 48;
     if (problem->accuracy == REDTUNE_ACCURACY_COMPENSATED) values *= 2;
     return values * (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));

@@ -1,25 +1,15 @@
 /* Problem result: the dtypes of a problem's results. */
 #include "model/problem.h"
 
-static redtune_dtype unsigned_of(redtune_dtype dtype) {
-    switch (dtype) {
-    case REDTUNE_I8: return REDTUNE_U8;
-    case REDTUNE_I16: return REDTUNE_U16;
-    case REDTUNE_I32: return REDTUNE_U32;
-    case REDTUNE_I64: return REDTUNE_U64;
-    default: return dtype;
-    }
-}
-
 redtune_dtype rdt_problem_result_usual(const rdt_op_traits *op, int output,
                                        const rdt_dtype_traits *input) {
     bool is_float = input->kind == RDT_KIND_FLOAT;
     if (op->dtypes && !(op->dtypes & 1u << input->dtype)) return REDTUNE_DTYPE_NONE;
     switch (op->output[output].result) {
     case RDT_RESULT_SUM: return input->accumulator;
-    case RDT_RESULT_MEAN: return is_float ? input->accumulator : REDTUNE_F64;
+    case RDT_RESULT_MEAN: return is_float ? input->accumulator : RDT_DTYPE_WIDE;
     case RDT_RESULT_SAME: return input->dtype;
-    case RDT_RESULT_ABS: return unsigned_of(input->dtype);
+    case RDT_RESULT_ABS: return input->magnitude;
     case RDT_RESULT_INDEX: return REDTUNE_I64;
     case RDT_RESULT_TRUTH: return REDTUNE_U8;
     case RDT_RESULT_COUNT: return REDTUNE_U64;
@@ -32,9 +22,10 @@ redtune_dtype rdt_problem_result_usual(const rdt_op_traits *op, int output,
 /* Beside the usual one: f64, or the input's own dtype, where the op computes. */
 static bool may_result(rdt_result_class class, const rdt_dtype_traits *input,
                        redtune_dtype result) {
-    if (class == RDT_RESULT_SUM) return result == REDTUNE_F64 || result == input->dtype;
+    if (class == RDT_RESULT_SUM) return result == RDT_DTYPE_WIDE || result == input->dtype;
     if (class == RDT_RESULT_MEAN)
-        return result == REDTUNE_F64 || (input->kind == RDT_KIND_FLOAT && result == input->dtype);
+        return result == RDT_DTYPE_WIDE ||
+               (input->kind == RDT_KIND_FLOAT && result == input->dtype);
     return false;
 }
 
@@ -63,7 +54,8 @@ redtune_status rdt_problem_result_resolve(const redtune_problem *problem, const 
             err, REDTUNE_INVALID, 0,
             "cannot have the %s of %s as %s: it is %s%s; set result to that or to 0", op->name,
             input->name, name ? name : "an unknown dtype", redtune_dtype_name(usual),
-            may_result(op->result, input, REDTUNE_F64) && usual != REDTUNE_F64 ? " or f64" : "");
+            may_result(op->result, input, RDT_DTYPE_WIDE) && usual != RDT_DTYPE_WIDE ? " or f64"
+                                                                                     : "");
     }
     *out = problem->result ? problem->result : usual;
     return REDTUNE_OK;

@@ -255,18 +255,13 @@ static bool takes_all_floats(redtune_op op) {
 }
 
 static double greatest_of(redtune_dtype dtype) {
-    switch (dtype) {
-    case REDTUNE_F16: return 65504;
-    case REDTUNE_BF16: return 0x1.fep127;
-    case REDTUNE_F32: return 0x1.fffffep127;
-    default: return 0x1.fffffffffffffp1023;
-    }
+    const rdt_dtype_traits *its = rdt_dtype_find(dtype);
+    return ldexp(2 - ldexp(1, -its->fraction_bits), (1 << (its->exponent_bits - 1)) - 1);
 }
 
 static double draw_special(const redtune_problem *problem) {
-    const double least = problem->dtype == REDTUNE_F64   ? 0x1p-1074
-                         : problem->dtype == REDTUNE_F16 ? 0x1p-24
-                                                         : 0x1p-133;
+    const rdt_dtype_traits *its = rdt_dtype_find(problem->dtype);
+    const double least = ldexp(1, 2 - (1 << (its->exponent_bits - 1)) - its->fraction_bits);
     const double greatest = greatest_of(problem->dtype);
     const double reals[] = {(double)NAN, (double)INFINITY, (double)-INFINITY, -0.0,     0.0,
                             least,       -least,           greatest,          -greatest};

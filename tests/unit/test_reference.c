@@ -2,7 +2,6 @@
 #include <float.h>
 #include <math.h>
 #include "check.h"
-#include "model/half.h"
 #include "reference.h"
 #include "model/scalar.h"
 
@@ -117,8 +116,8 @@ static void mean_and_norm_are_rounded_once_more(void) {
 
 static void halves_accumulate_in_floats(void) {
     uint16_t half[3], bfloat[2];
-    for (int i = 0; i < 3; i++) half[i] = rdt_half_from_float(60000);
-    for (int i = 0; i < 2; i++) bfloat[i] = rdt_half_bfloat_from_float(0x1p127f);
+    for (int i = 0; i < 3; i++) half[i] = rdt_scalar_from_real(REDTUNE_F16, 60000).f16;
+    for (int i = 0; i < 2; i++) bfloat[i] = rdt_scalar_from_real(REDTUNE_BF16, 0x1p127).bf16;
     CHECK(reduce(REDTUNE_SUM, REDTUNE_F16, half, 3).f32 == 180000);
     CHECK_INT(reduce_to(REDTUNE_SUM, REDTUNE_F16, REDTUNE_F16, half, 3).f16, 0x7c00);
     CHECK_INT(reduce_to(REDTUNE_MEAN, REDTUNE_F16, REDTUNE_F16, half, 3).f16, half[0]);

@@ -15,15 +15,6 @@ static double last_place(int bits, double magnitude) {
     return ldexp(1, exponent - bits);
 }
 
-static int bits_of(redtune_dtype dtype) {
-    switch (dtype) {
-    case REDTUNE_F16: return 11;
-    case REDTUNE_BF16: return 8;
-    case REDTUNE_F32: return 24;
-    default: return 53;
-    }
-}
-
 /* In fixed order every op is right to the bit. */
 static int units_of(const redtune_problem *problem) {
     return problem->order == REDTUNE_ORDER_FIXED ? 0 : rdt_op_find(problem->op)->tolerance;
@@ -32,8 +23,9 @@ static int units_of(const redtune_problem *problem) {
 /* How far a float result may be from this one. */
 static double tolerance_of(const redtune_problem *problem, redtune_dtype dtype, double right) {
     const redtune_dtype accumulator = rdt_problem_accumulator(problem);
-    const int own = bits_of(dtype),
-              bits = rdt_scalar_is_float(accumulator) ? bits_of(accumulator) : own;
+    const int own = rdt_dtype_exact_bits(rdt_dtype_find(dtype));
+    const int bits =
+        rdt_scalar_is_float(accumulator) ? rdt_dtype_exact_bits(rdt_dtype_find(accumulator)) : own;
     const int units = units_of(problem);
     const double magnitude = fabs(right);
     if (!units) return 0;

@@ -90,13 +90,7 @@ static const void *answer_of(const checking *self, const unsigned char *answers,
 
 /* The distance of a number's neighbours at 1: 0 for integers. */
 static double unit_of(redtune_dtype dtype) {
-    switch (dtype) {
-    case REDTUNE_F16: return 0x1p-10;
-    case REDTUNE_BF16: return 0x1p-7;
-    case REDTUNE_F32: return 0x1p-23;
-    case REDTUNE_F64: return 0x1p-52;
-    default: return 0;
-    }
+    return rdt_scalar_is_float(dtype) ? ldexp(1, -rdt_dtype_find(dtype)->fraction_bits) : 0;
 }
 
 /* How far two results may lie apart, of that magnitude: what combining in another order rounds, and

@@ -24,6 +24,7 @@ enum {
     UNSIGNED_SHIFT = 128, /* so that values around 0 have no sign */
     POWERS_MAX = 60,      /* of two, in a float product: any part of it is far from overflow */
     RARE = 64,
+    CANCEL_POWERS = 100,
     CANCEL_GROUP = 1 << 16, /* elements of exact sums of which two cancel */
 };
 
@@ -187,7 +188,8 @@ static bool cancels(const redtune_problem *problem, uint64_t index) {
 
 static redtune_value canceling(const redtune_problem *problem, uint64_t index) {
     const uint64_t random = scramble(index / CANCEL_GROUP);
-    const int powers = problem->dtype == REDTUNE_F16 ? 15 : 100;
+    const int bias = (1 << (rdt_dtype_find(problem->dtype)->exponent_bits - 1)) - 1;
+    const int powers = bias < CANCEL_POWERS ? bias : CANCEL_POWERS;
     const double real = ldexp(1 + fabs(real_of(random)), (int)(random % (uint64_t)powers));
     return rdt_scalar_from_real(problem->dtype, index % 2 ? -real : real);
 }
@@ -298,7 +300,8 @@ static bool adds_up(const redtune_problem *problem) {
  * at least two roundings of what is made of it. */
 uint64_t rdt_test_data_dense_max(const redtune_problem *problem) {
     const rdt_op_traits *op = op_of(problem);
-    int bits = rdt_dtype_find(rdt_problem_accumulator(problem))->exact_bits - op->lost_bits;
+    const rdt_dtype_traits *accumulator = rdt_dtype_find(rdt_problem_accumulator(problem));
+    int bits = rdt_dtype_exact_bits(accumulator) - op->lost_bits;
     if (!adds_up(problem) || problem->order == REDTUNE_ORDER_FIXED)
         return rdt_problem_count_max(problem->dtype);
     return (UINT64_C(1) << bits) / largest_summand(problem);

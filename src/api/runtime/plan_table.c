@@ -37,20 +37,13 @@ static bool is_of_columns(const redtune_problem *problem) {
 
 /* rdt_problem_alignment of what the caller wrote, for each call. */
 static int alignment_of(const redtune_problem *problem) {
-    static const unsigned char element_bytes[] = {
-#define ENTRY(dtype, name, bytes, kind, accumulator, exact_bits) [dtype] = bytes,
-        RDT_DTYPE_LIST(ENTRY)
-#undef ENTRY
-    };
     const bool columns = is_of_columns(problem);
-    if ((!columns && problem->outer < 2) || problem->segmented ||
-        (unsigned)problem->dtype >= sizeof element_bytes)
-        return 0;
+    if ((!columns && problem->outer < 2) || problem->segmented) return 0;
     const uint64_t inner = above_one(problem->inner) ? problem->inner : 1;
     uint64_t steps = columns ? (problem->step ? problem->step : inner) : 0;
     if (problem->outer > 1)
         steps |= problem->outer_step ? problem->outer_step : problem->count * inner;
-    return __builtin_ctzll(steps * element_bytes[problem->dtype] | RDT_ALIGNMENT_MAX);
+    return __builtin_ctzll(steps * redtune_dtype_bytes(problem->dtype) | RDT_ALIGNMENT_MAX);
 }
 
 static powers powers_of(const redtune_problem *problem) {

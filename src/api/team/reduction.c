@@ -6,6 +6,8 @@
  * more than rounded once, is not NCCL's. */
 #include "api/team/reduction.h"
 
+#include "model/dtype.h"
+
 static bool find_op(redtune_op op, bool is_integer, rdt_nccl_op *out) {
     switch (op) {
     case REDTUNE_SUM:
@@ -27,22 +29,9 @@ static bool find_op(redtune_op op, bool is_integer, rdt_nccl_op *out) {
     }
 }
 
-static bool find_type(redtune_dtype dtype, rdt_nccl_type *out) {
-    switch (dtype) {
-    case REDTUNE_I8: *out = RDT_NCCL_I8; return true;
-    case REDTUNE_U8: *out = RDT_NCCL_U8; return true;
-    case REDTUNE_I32: *out = RDT_NCCL_I32; return true;
-    case REDTUNE_U32: *out = RDT_NCCL_U32; return true;
-    case REDTUNE_I64: *out = RDT_NCCL_I64; return true;
-    case REDTUNE_U64: *out = RDT_NCCL_U64; return true;
-    case REDTUNE_F32: *out = RDT_NCCL_F32; return true;
-    case REDTUNE_F64: *out = RDT_NCCL_F64; return true;
-    default: return false;
-    }
-}
-
 bool rdt_reduction_find(const redtune_problem *problem, rdt_nccl_reduction *out) {
-    const bool is_integer = problem->result != REDTUNE_F32 && problem->result != REDTUNE_F64;
-    return problem->order != REDTUNE_ORDER_FIXED && !problem->accuracy &&
-           find_type(problem->result, &out->type) && find_op(problem->op, is_integer, &out->op);
+    const rdt_dtype_traits *result = rdt_dtype_find(problem->result);
+    if (problem->order == REDTUNE_ORDER_FIXED || problem->accuracy || !result->nccl) return false;
+    out->type = result->nccl - 1;
+    return find_op(problem->op, result->kind != RDT_KIND_FLOAT, &out->op);
 }

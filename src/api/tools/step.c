@@ -9,8 +9,8 @@
 redtune_status rdt_step_problem(const redtune_climb *climb, uint64_t usual_count,
                                 redtune_problem *out, redtune_error *err) {
     redtune_dtype dtype = climb->dtype ? climb->dtype : REDTUNE_F32;
-    if (dtype != REDTUNE_I32 && dtype != REDTUNE_I64 && dtype != REDTUNE_F32 &&
-        dtype != REDTUNE_F64) {
+    const rdt_dtype_traits *traits = rdt_dtype_find(dtype);
+    if (!traits || traits->bytes < 4 || traits->kind == RDT_KIND_UNSIGNED) {
         const char *name = redtune_dtype_name(dtype);
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot climb the ladder with dtype %s: use i32, i64, f32 or f64",
