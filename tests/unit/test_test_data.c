@@ -146,6 +146,65 @@ static void check_every_element_shows(const redtune_problem *problem) {
 
 static void every_element_shows(void) { for_each_problem(check_every_element_shows); }
 
+/* ---- variety --------------------------------------------------------------------------------- */
+
+/* Test data that are all the same verify nothing, and of zeros a kernel that reads nothing is
+ * right. */
+static void check_variety(const redtune_problem *problem, uint64_t seen[2]) {
+    rdt_test_data *data = NULL;
+    const redtune_value decider = rdt_test_data_decider(problem);
+    const uint64_t planted = rdt_scalar_bits(problem->dtype, &decider, 0);
+    bool differ = false;
+    CHECK_OK(create(problem, &data), err);
+    const uint64_t first = rdt_scalar_bits(problem->dtype, data->elements, 0);
+    for (uint64_t i = 0; i < data->period; i++) {
+        const uint64_t bits = rdt_scalar_bits(problem->dtype, data->elements, i);
+        differ = differ || bits != first;
+        seen[0] |= ~bits;
+        seen[1] |= bits;
+    }
+    CHECK(differ || (rdt_test_data_hides(problem) && planted != first));
+    rdt_test_data_destroy(data);
+}
+
+/* Of each op and dtype, and in either order; all ops together show each bit of a dtype in both
+ * states. */
+static void elements_of_each_dtype_vary(void) {
+    for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
+        uint64_t seen[2] = {0};
+        for (int op = 0; op < rdt_op_compiled_in.count; op++)
+            for (int order = REDTUNE_ORDER_FREE; order <= REDTUNE_ORDER_FIXED; order++) {
+                redtune_problem problem = {.op = (redtune_op)op, .dtype = dtype->dtype};
+                problem.order = (redtune_order)order;
+                if (!rdt_problem_resolve(&problem, &problem, NULL)) check_variety(&problem, seen);
+                if (!check_state.failed) continue;
+                fprintf(stderr, "  (%s of %s)\n", redtune_op_name((redtune_op)op), dtype->name);
+                return;
+            }
+        const uint64_t all = UINT64_MAX >> (64 - 8 * dtype->bytes);
+        CHECK((seen[0] & all) == all && (seen[1] & all) == all);
+    }
+}
+
+static void check_not_zeros(const redtune_problem *problem) {
+    enum { COUNT = 2000, AT = 701 };
+    rdt_test_data *data = NULL;
+    rdt_reference zeros;
+    const size_t bytes = redtune_dtype_bytes(problem->dtype);
+    const redtune_value decider = rdt_test_data_decider(problem);
+    CHECK_OK(create(problem, &data), err);
+    memset(room, 0, COUNT * bytes);
+    rdt_reference_reduce(problem, room, COUNT, &zeros);
+    lay_out(data, 0, COUNT, (char *)room);
+    bool differs = !equals(data, &zeros.value, room, COUNT);
+    memcpy((char *)room + AT * bytes, &decider, bytes);
+    if (rdt_test_data_hides(problem)) differs = differs || !equals(data, &zeros.value, room, COUNT);
+    CHECK(differs);
+    rdt_test_data_destroy(data);
+}
+
+static void results_are_not_those_of_zeros(void) { for_each_problem(check_not_zeros); }
+
 /* ---- exactness ------------------------------------------------------------------------------- */
 
 static redtune_problem resolved(redtune_op op, redtune_dtype dtype) {
@@ -227,6 +286,8 @@ int main(int argc, char **argv) {
         FACT(a_planted_decider_shows_everywhere),
         FACT(the_one_hot_shows_everywhere),
         FACT(every_element_shows),
+        FACT(elements_of_each_dtype_vary),
+        FACT(results_are_not_those_of_zeros),
         FACT(every_partial_sum_is_exact),
         FACT(every_partial_product_is_exact),
         FACT(dense_pattern_has_no_zero_element),

@@ -129,11 +129,12 @@ static redtune_value finite_or_not(const redtune_problem *problem, uint64_t rand
     return infinity(problem, random & 128 ? 1 : -1);
 }
 
-/* e^0 is exact, and e^-inf adds nothing, where there is such an element. */
-static redtune_value exponent(const redtune_problem *problem, uint64_t random, bool counts) {
-    const bool adds = counts && random & 3;
-    return adds || !rdt_scalar_is_float(problem->dtype) ? number(problem, 0)
-                                                        : infinity(problem, -1);
+/* e^0 is exact, and e^-inf adds nothing; nor does an integer that is so much less than another. */
+static redtune_value exponent(const redtune_problem *problem, bool adds) {
+    if (rdt_scalar_is_float(problem->dtype))
+        return adds ? number(problem, 0) : infinity(problem, -1);
+    const int64_t least = is_unsigned(problem->dtype) ? 0 : -VALUE_MAX;
+    return number(problem, adds ? least + VALUE_MAX : least);
 }
 
 /* What is added, itself or a power of it: any integer where the sum wraps and is exact all the
@@ -209,7 +210,7 @@ static redtune_value element(const redtune_problem *problem, uint64_t index, uin
     case RDT_COMBINES_GREATEST:
     case RDT_COMBINES_EXTREMES:
     case RDT_COMBINES_MAGNITUDE: return value(problem, random);
-    case RDT_COMBINES_EXPONENTIALS: return exponent(problem, random, other % thin == 0);
+    case RDT_COMBINES_EXPONENTIALS: return exponent(problem, other % thin == 0 && random & 3);
     case RDT_COMBINES_NONFINITE: return finite_or_not(problem, random, other % thin == 0);
     case RDT_COMBINES_ANY_NONFINITE: return number(problem, small_number(problem, random, SUM_MAX));
     case RDT_COMBINES_ANY: return zero(problem, random);
@@ -340,7 +341,7 @@ redtune_value rdt_test_data_decider(const redtune_problem *problem) {
     case RDT_COMBINES_GREATEST: return ordered(problem, most, 0);
     case RDT_COMBINES_MAGNITUDE:
         return ordered(problem, is_unsigned(problem->dtype) ? most : -most, 0);
-    case RDT_COMBINES_EXPONENTIALS:
+    case RDT_COMBINES_EXPONENTIALS: return exponent(problem, true);
     case RDT_COMBINES_ALL: return number(problem, 0);
     case RDT_COMBINES_ANY:
     case RDT_COMBINES_COUNT:
@@ -375,9 +376,7 @@ redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
     case RDT_COMBINES_EXTREMES:
     case RDT_COMBINES_MAGNITUDE:
         return ordered(problem, 0, 0); /* the test data lie around this value */
-    case RDT_COMBINES_EXPONENTIALS:
-        if (rdt_scalar_is_float(problem->dtype)) return infinity(problem, -1);
-        return number(problem, 0);
+    case RDT_COMBINES_EXPONENTIALS: return exponent(problem, false);
     case RDT_COMBINES_OWN: return of_range(problem, 0);
     default: return number(problem, 0);
     }
