@@ -101,7 +101,7 @@ static const char *const cache_names[] = {
 };
 
 static const char *name_of(kind kind, int value) {
-    switch (kind) {
+    switch ((int)kind) { /* those of other kinds have no names */
     case KIND_OP: return redtune_op_name((redtune_op)value);
     case KIND_DTYPE: return redtune_dtype_name((redtune_dtype)value);
     case KIND_LAYOUT: return rdt_problem_layout_name(value);
@@ -118,7 +118,7 @@ static const char *name_of(kind kind, int value) {
 static int find_name(kind kind, const char *name) {
     const rdt_op_traits *op;
     redtune_dtype dtype;
-    switch (kind) {
+    switch ((int)kind) {
     case KIND_OP: op = rdt_op_meet(name); return op ? (int)op->op : -1;
     case KIND_DTYPE: return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_LAYOUT: return rdt_problem_find_layout(name);

@@ -62,7 +62,7 @@ static number map(const reduction *of, uint64_t i) {
     if (of->compensated && multiplies)
         return multiply_exactly(of, x,
                                 of->op == REDTUNE_DOT ? rdt_scalar_real(of->dtype, of->y, i) : x);
-    switch (of->op) {
+    switch ((int)of->op) {
     case REDTUNE_SUMABS: return (number){{fabs(x)}};
     case REDTUNE_SUMSQ:
     case REDTUNE_NORM2: return (number){{square}};
@@ -121,7 +121,7 @@ static number node(const reduction *of, int level, uint64_t index) {
 
 static double finish(const reduction *of, double value) {
     const double n = (double)of->count;
-    switch (of->op) {
+    switch ((int)of->op) {
     case REDTUNE_MEAN: return value / n;
     case REDTUNE_NORM2: return of->narrow ? sqrtf((float)value) : sqrt(value);
     default: return value;

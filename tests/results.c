@@ -345,7 +345,7 @@ static void give_reference(job *self) {
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void give(job *self) {
-    switch (self->problem->op) {
+    switch ((int)self->problem->op) {
     case REDTUNE_NANS: give_bits(self, 0, count_of(self, is_nan)); return;
     case REDTUNE_NONFINITE: give_bits(self, 0, count_of(self, is_strange) > 0); return;
     case REDTUNE_PTP: give_ptp(self); return;

@@ -15,7 +15,7 @@ static double unit_of(redtune_dtype dtype) {
 /* How many roundings are behind an element's share of a result; 0: the result is exact. docs/ops.md
  * has the list. */
 static double roundings(const redtune_problem *problem, int output, uint64_t count, double depth) {
-    switch (problem->op) {
+    switch ((int)problem->op) {
     case REDTUNE_SUM_SUMSQ: return depth + output;
     case REDTUNE_SUM_NONFINITE: return output ? 0 : depth;
     case REDTUNE_DOT:

@@ -90,7 +90,7 @@ static CUresult get_pointer_attribute(void *data, CUpointer_attribute attribute,
     if (!alloc) return CUDA_ERROR_INVALID_VALUE;
     bool is_host = alloc->owner == SIM_OWNER_HOST;
     const struct CUctx_st *context = alloc->context;
-    switch (attribute) {
+    switch ((int)attribute) { /* CUDA has others */
     case CU_POINTER_ATTRIBUTE_CONTEXT: *(const void **)data = context; break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(CUmemorytype *)data = is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;

@@ -41,7 +41,10 @@ static void destroy_handle(sim_handle *handle) {
     case SIM_HANDLE_EVENT: sim_event_destroy((struct CUevent_st *)handle); break;
     case SIM_HANDLE_GRAPH: sim_graph_destroy((struct CUgraph_st *)handle); break;
     case SIM_HANDLE_EXEC: sim_graph_exec_destroy((struct CUgraphExec_st *)handle); break;
-    default: break; /* functions go with their module, nodes with their graph */
+    case SIM_HANDLE_CONTEXT:
+    case SIM_HANDLE_FUNCTION:
+    case SIM_HANDLE_NODE:
+    case SIM_HANDLE_USER_OBJECT: break; /* functions go with their module, nodes with their graph */
     }
 }
 

@@ -200,7 +200,7 @@ static CUresult get_attribute(int *value, CUfunction_attribute attribute, CUfunc
     if (!value) return CUDA_ERROR_INVALID_VALUE;
     if (!sim_state_handle_is(function, SIM_HANDLE_FUNCTION)) return CUDA_ERROR_INVALID_HANDLE;
     const sim_program *program = &function->program;
-    switch (attribute) {
+    switch ((int)attribute) { /* CUDA has others */
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)program->max_threads; break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)program->shared_named_bytes; break;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)program->local_bytes; break;

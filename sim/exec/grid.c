@@ -98,7 +98,7 @@ static uint64_t special_value(const sim_grid *grid, const sim_block *block, uint
                               sim_special special) {
     const uint32_t *shape = grid->launch->block;
     uint32_t lane = thread % SIM_LANES, bit = 1u << lane;
-    switch (special) {
+    switch ((int)special) { /* the clocks are read elsewhere */
     case SIM_SPECIAL_TID_X: return thread % shape[0];
     case SIM_SPECIAL_TID_Y: return thread / shape[0] % shape[1];
     case SIM_SPECIAL_TID_Z: return thread / shape[0] / shape[1];

@@ -24,7 +24,7 @@ static uint64_t add_pair(uint64_t a, uint64_t b, const sim_half_format *format) 
 static uint64_t add(sim_type type, uint64_t a, uint64_t b, bool flushes) {
     float narrow = 0;
     double wide = 0;
-    switch (type) {
+    switch ((int)type) { /* the others are integers */
     case SIM_F32:
         narrow = flushes ? flush(flush(sim_f32(a)) + flush(sim_f32(b))) : sim_f32(a) + sim_f32(b);
         return isnan(narrow) ? 0x7fffffffu : sim_f32_bits(narrow);
@@ -47,7 +47,7 @@ static bool is_less(sim_type type, uint64_t a, uint64_t b) {
 }
 
 static uint64_t combine(sim_atomic op, sim_type type, uint64_t old, uint64_t value, bool flushes) {
-    switch (op) {
+    switch ((int)op) {
     case SIM_ATOMIC_ADD: return add(type, old, value, flushes);
     case SIM_ATOMIC_INC: return old >= value ? 0 : old + 1;
     case SIM_ATOMIC_DEC: return old == 0 || old > value ? value : old - 1;

@@ -76,7 +76,7 @@ static const struct {
 };
 
 static int column_of(sim_type type) {
-    switch (type) {
+    switch ((int)type) { /* the others are not compared */
     case SIM_B16:
     case SIM_B32:
     case SIM_B64:
@@ -125,8 +125,9 @@ static uint32_t combine(sim_boolean how, uint32_t result, uint32_t with) {
     case SIM_BOOL_AND: return result & with;
     case SIM_BOOL_OR: return result | with;
     case SIM_BOOL_XOR: return result ^ with;
-    default: return result;
+    case SIM_BOOL_NONE: break;
     }
+    return result;
 }
 
 /* p is the comparison, q its opposite, both combined with c. */

@@ -87,8 +87,9 @@ static double make_integral(double value, sim_integral how) {
     case SIM_INTEGRAL_RZ: return trunc(value);
     case SIM_INTEGRAL_RM: return floor(value);
     case SIM_INTEGRAL_RP: return ceil(value);
-    default: return value;
+    case SIM_INTEGRAL_NONE: break;
     }
+    return value;
 }
 
 /* Out of range becomes the nearest there is. A NaN becomes 0 where f32 and f16 go to 32 bits and

@@ -55,7 +55,7 @@ static inline uint32_t source_lane(sim_shuffle mode, uint32_t lane, uint32_t b, 
         from ^= (int)b;
         *in_range = from <= (int)most;
         break;
-    default:
+    case SIM_SHUFFLE_IDX:
         from = (int)(least | (b & ~segment));
         *in_range = from <= (int)most;
         break;
@@ -81,8 +81,9 @@ static uint32_t shuffle_whole(sim_shuffle mode, uint64_t *d, const uint64_t *sou
     case SIM_SHUFFLE_UP: return shuffle_all(SIM_SHUFFLE_UP, d, source, b, c);
     case SIM_SHUFFLE_DOWN: return shuffle_all(SIM_SHUFFLE_DOWN, d, source, b, c);
     case SIM_SHUFFLE_BFLY: return shuffle_all(SIM_SHUFFLE_BFLY, d, source, b, c);
-    default: return shuffle_all(mode, d, source, b, c);
+    case SIM_SHUFFLE_IDX: break;
     }
+    return shuffle_all(mode, d, source, b, c);
 }
 
 void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
@@ -120,8 +121,9 @@ static uint32_t vote(sim_vote mode, uint32_t peers, uint32_t votes) {
     case SIM_VOTE_ALL: return votes == peers;
     case SIM_VOTE_ANY: return votes != 0;
     case SIM_VOTE_UNI: return votes == 0 || votes == peers;
-    default: return votes;
+    case SIM_VOTE_BALLOT: break;
     }
+    return votes;
 }
 
 void sim_step_vote(sim_run *x, const sim_inst *in, uint32_t lanes) {
@@ -180,8 +182,9 @@ static uint32_t reduce(const sim_inst *in, uint32_t a, uint32_t b) {
     case SIM_REDUCE_MAX: return less ? b : a;
     case SIM_REDUCE_AND: return a & b;
     case SIM_REDUCE_OR: return a | b;
-    default: return a ^ b;
+    case SIM_REDUCE_XOR: break;
     }
+    return a ^ b;
 }
 
 void sim_step_reduce(sim_run *x, const sim_inst *in, uint32_t lanes) {

@@ -247,7 +247,7 @@ static void flow(sim_run *x, sim_group *group, const sim_inst *in, uint32_t acti
     case SIM_FLOW_CLUSTER:
         if (!split_passing(x, group, active)) sim_cluster_come(x, group, in);
         break;
-    default: break;
+    case SIM_FLOW_NEXT: break;
     }
 }
 

@@ -27,10 +27,10 @@ static const char *reason(const redtune_info *info) {
     case REDTUNE_MATCH_LIKE:
         return "nothing near was measured for it on this GPU model; this is of another op or "
                "dtype that moves the same bytes";
-    default:
-        return "nothing near was measured, or nothing that fits here better, so the built-in "
-               "default serves";
+    case REDTUNE_MATCH_DEFAULT: break;
     }
+    return "nothing near was measured, or nothing that fits here better, so the built-in default "
+           "serves";
 }
 
 static void add_line(rdt_table *table, const char *name, const char *text) {

@@ -106,16 +106,18 @@ const char *rdt_shape_layout_name(const redtune_problem *problem) {
     case REDTUNE_LAYOUT_COLUMNS: return "columns";
     case REDTUNE_LAYOUT_RAGGED: return "ragged";
     case REDTUNE_LAYOUT_LIST: return "list";
-    default: return "whole";
+    case REDTUNE_LAYOUT_WHOLE: break;
     }
+    return "whole";
 }
 
 const char *rdt_shape_accuracy_name(const redtune_problem *problem) {
     switch (problem->accuracy) {
     case REDTUNE_ACCURACY_COMPENSATED: return "compensated";
     case REDTUNE_ACCURACY_EXACT: return "exact";
-    default: return "plain";
+    case REDTUNE_ACCURACY_PLAIN: break;
     }
+    return "plain";
 }
 
 static void print_number(char out[RDT_NUMBER_BYTES], uint64_t number, bool in_full) {

@@ -195,8 +195,19 @@ bool rdt_problem_shows_order(const redtune_problem *problem) {
         return computes && rdt_dtype_find(accumulator)->kind == RDT_KIND_FLOAT;
     case RDT_COMBINES_EXPONENTIALS:
     case RDT_COMBINES_OWN: return true;
-    default: return false;
+    case RDT_COMBINES_LEAST:
+    case RDT_COMBINES_GREATEST:
+    case RDT_COMBINES_EXTREMES:
+    case RDT_COMBINES_MAGNITUDE:
+    case RDT_COMBINES_ANY:
+    case RDT_COMBINES_ALL:
+    case RDT_COMBINES_COUNT:
+    case RDT_COMBINES_AND:
+    case RDT_COMBINES_OR:
+    case RDT_COMBINES_XOR:
+    case RDT_COMBINES_ANY_NONFINITE: break;
     }
+    return false;
 }
 
 rdt_layout rdt_problem_layout_of(const rdt_extents *extents) {

@@ -79,7 +79,7 @@ static uint64_t draws_length(uint64_t i) {
 static uint64_t draw_length(void) {
     static const uint64_t edges[] = {0, 1, 8, 16, 32, 64, 128, 256, 512, 1024};
     const uint64_t mean = drawn.elements / drawn.count;
-    switch (drawn.kind) {
+    switch ((int)drawn.kind) {
     case DRAWS_EQUAL: return mean;
     case DRAWS_EMPTY: return 0;
     case DRAWS_ZIPF: return draw(2) ? 0 : draw(1 + (draw(16) ? mean : 40 * mean + 100));
@@ -136,7 +136,7 @@ static void make_wild(void) {
 
 static void disturb_segments(void) {
     const uint64_t offsets = drawn.count + drawn.one;
-    switch (drawn.kind) {
+    switch ((int)drawn.kind) {
     case DRAWS_FALLING:
         for (int k = 0; k < 3; k++) drawn.begin[draw(offsets)] = (int64_t)draw(drawn.elements + 1);
         return;
@@ -234,7 +234,7 @@ static void put_bits(redtune_dtype dtype, uint64_t i, uint64_t bits) {
 
 /* How far an op bears what is special. */
 static bool takes_all_floats(redtune_op op) {
-    switch (op) {
+    switch ((int)op) {
     case REDTUNE_MIN:
     case REDTUNE_MAX:
     case REDTUNE_FMIN:

@@ -59,7 +59,7 @@ static tables now;
 
 static uint64_t draw_length(void) {
     const uint64_t mean = now.elements / now.count;
-    switch (now.kind) {
+    switch ((int)now.kind) {
     case EQUAL: return mean;
     case EMPTY: return 0;
     case ZIPF: return draw(2) ? 0 : draw(1 + (draw(16) ? mean : 40 * mean + 100));

@@ -64,7 +64,7 @@ static void store(enum kind kind, void *at, unsigned long long i) {
     float f = (float)v;
     double d = (double)v;
     unsigned long long wide = (i + 77) * 0x9E3779B97F4A7C15ull;
-    switch (kind) {
+    switch ((int)kind) {
     case SUM_I8: memcpy(at, &byte, 1); break;
     case MAX_U8: memcpy(at, &unsigned_byte, 1); break;
     case SUM_U16: memcpy(at, &half, 2); break;
@@ -95,7 +95,7 @@ static unsigned long long expected(enum kind kind, unsigned long long count) {
     }
     float f = (float)(kind == MAX_F32 ? most : sum);
     double d = (double)sum;
-    switch (kind) {
+    switch ((int)kind) {
     case SUM_F16:
     case SUM_BF16:
     case SUM_F32:

@@ -110,7 +110,7 @@ static bool fill_one_hot(const redtune_problem *problem, input *data, uint64_t a
 }
 
 static bool fill(const redtune_problem *problem, input_kind kind, input *data) {
-    switch (kind) {
+    switch ((int)kind) {
     case INPUT_SPECIAL: fill_special(problem, data, false); return data->count && is_exact(problem);
     case INPUT_NAN:
         fill_special(problem, data, true);

@@ -43,10 +43,11 @@ rdt_place rdt_answers_place(const rdt_answers *self, uint64_t r) {
     switch (rdt_problem_layout(&self->problem)) {
     case RDT_LAYOUT_RAGGED: return (rdt_place){offsets[r], offsets[r + 1] - offsets[r]};
     case RDT_LAYOUT_LIST: return (rdt_place){0, offsets[self->table.count]};
-    default:
-        return (rdt_place){r / extents.inner * extents.outer_step + r % extents.inner,
-                           extents.count};
+    case RDT_LAYOUT_WHOLE:
+    case RDT_LAYOUT_ROWS:
+    case RDT_LAYOUT_COLUMNS: break;
     }
+    return (rdt_place){r / extents.inner * extents.outer_step + r % extents.inner, extents.count};
 }
 
 rdt_question rdt_answers_question(const rdt_answers *self, uint64_t first, uint64_t r) {

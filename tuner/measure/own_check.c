@@ -263,12 +263,15 @@ static redtune_status refuse_law(const checking *self, law law, double left, dou
                        "combine is not commutative: a b gives %.9g and b a gives %.9g; %s%s", left,
                        right, remedy, tolerance);
         return refuse_op(self, self->file->line.combine, what, err);
-    default:
-        rdt_text_print(what, sizeof what,
-                       "identity is not neutral: combined with what gives %.9g it gives %.9g; %s%s",
-                       right, left, remedy, tolerance);
-        return refuse_op(self, self->file->line.identity, what, err);
+    case LAW_RESULT:
+    case LAW_IDENTITY_BEFORE:
+    case LAW_IDENTITY_BEHIND:
+    case LAW_COUNT: break;
     }
+    rdt_text_print(what, sizeof what,
+                   "identity is not neutral: combined with what gives %.9g it gives %.9g; %s%s",
+                   right, left, remedy, tolerance);
+    return refuse_op(self, self->file->line.identity, what, err);
 }
 
 /* The trials' greatest magnitude, as results near 0 are no more exact than others; -1: all NaN. */

@@ -262,19 +262,17 @@ static void put_pair(const redtune_problem *problem, uint64_t index, uint64_t th
         pair[1] = uneven(problem, ~index);
         return;
     }
-    switch (op_of(problem)->combines) {
-    case RDT_COMBINES_SUM: put_summands(problem, random, other % thin == 0, pair); return;
-    case RDT_COMBINES_COUNT:
+    const rdt_combines combines = op_of(problem)->combines;
+    if (combines == RDT_COMBINES_SUM) {
+        put_summands(problem, random, other % thin == 0, pair);
+    } else if (combines == RDT_COMBINES_COUNT) {
         pair[0] = value(problem, random);
         pair[1] = random & 32 ? value(problem, scramble(random)) : pair[0];
-        return;
-    case RDT_COMBINES_ALL:
+    } else if (combines == RDT_COMBINES_ALL) {
         pair[0] = pair[1] = number(problem, 1 + (int64_t)(random % VALUE_MAX));
-        return;
-    default:
+    } else {
         pair[0] = element(problem, index, thin);
         pair[1] = element(problem, ~index, thin);
-        return;
     }
 }
 
@@ -378,8 +376,15 @@ redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
         return ordered(problem, 0, 0); /* the test data lie around this value */
     case RDT_COMBINES_EXPONENTIALS: return exponent(problem, false);
     case RDT_COMBINES_OWN: return of_range(problem, 0);
-    default: return number(problem, 0);
+    case RDT_COMBINES_SUM:
+    case RDT_COMBINES_ANY:
+    case RDT_COMBINES_COUNT:
+    case RDT_COMBINES_OR:
+    case RDT_COMBINES_XOR:
+    case RDT_COMBINES_NONFINITE:
+    case RDT_COMBINES_ANY_NONFINITE: break;
     }
+    return number(problem, 0);
 }
 
 redtune_value rdt_test_data_opposite(const redtune_problem *problem) {

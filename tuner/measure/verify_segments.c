@@ -80,8 +80,12 @@ static uint64_t draw_count(const subject *self, kind kind) {
     case FALLING: return 40 + tile % 3;
     case GIANT: return 300;
     case ONE: return 1;
-    default: return SEGMENTS_MAX - 2;
+    case SINGLES:
+    case SHORT:
+    case EMPTY:
+    case KINDS: break;
     }
+    return SEGMENTS_MAX - 2;
 }
 
 static uint64_t draw_length(subject *self, const run *run, uint64_t i) {
@@ -93,8 +97,11 @@ static uint64_t draw_length(subject *self, const run *run, uint64_t i) {
     case GIANT: return i == run->count / 3 ? self->elements / 2 : below(self, 9);
     case EMPTY: return below(self, 200) ? 0 : below(self, 300);
     case ONE: return self->elements;
-    default: return i % 2 ? below(self, 50) : below(self, tile);
+    case UNEVEN:
+    case FALLING:
+    case KINDS: break;
     }
+    return i % 2 ? below(self, 50) : below(self, tile);
 }
 
 static uint64_t length_of(const run *run, uint64_t i) {

@@ -44,7 +44,8 @@ rdt_event rdt_supervisor_hear(rdt_supervisor *self, double limit_s, rdt_frame *o
         case RDT_WIRE_EMPTY:
             if (rdt_clock_s() > end_s) return RDT_EVENT_SILENCE;
             break;
-        default: return RDT_EVENT_END;
+        case RDT_WIRE_ENDED:
+        case RDT_WIRE_BROKEN: return RDT_EVENT_END;
         }
     }
     return RDT_EVENT_STOP;

@@ -79,8 +79,9 @@ static size_t output_bytes(const rdt_launch *launch) {
     switch (launch->yield) {
     case RDT_YIELD_ACCUMULATOR: return launch->slot_bytes;
     case RDT_YIELD_MESSAGE: return rdt_launch_message_bytes(launch);
-    default: return 0;
+    case RDT_YIELD_RESULT: break;
     }
+    return 0;
 }
 
 /* It is slow for them, or lengths are not said: there may be giants, which the default shares among

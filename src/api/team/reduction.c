@@ -9,7 +9,7 @@
 #include "model/dtype.h"
 
 static bool find_op(redtune_op op, bool is_integer, rdt_nccl_op *out) {
-    switch (op) {
+    switch ((int)op) { /* any op may be asked for */
     case REDTUNE_SUM:
     case REDTUNE_SUMSQ:
     case REDTUNE_SUMABS:
