@@ -92,9 +92,9 @@ static void check_fault(const struct fault *fault) {
         rdt_verdict verdict = {.outcome = RDT_OUTCOME_COUNT};
         if (fault->packed && dtype->bytes >= sizeof(uint32_t)) continue;
         CHECK_OK(verify(&shop, fault->op, dtype->dtype, &verdict), err);
-        CHECK_INT(verdict.outcome, wanted);
         if (verdict.outcome != wanted)
-            fprintf(stderr, "  (%s, %s: %s)\n", fault->name, dtype->name, verdict.cause);
+            fprintf(stderr, "(%s, %s: %s)\n", fault->name, dtype->name, verdict.cause);
+        CHECK_INT(verdict.outcome, wanted);
     }
     workshop_close(&shop);
     remove_folder(folder);
