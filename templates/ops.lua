@@ -71,7 +71,7 @@
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,
 -- and key_of among its functions, in place of map. Its table `measured` is what is compared of a value:
 -- of(x), of the C type c; before(a, b) likewise; and combine(a, b), by `functions`, which keeps a NaN; without it values are. If
--- it has a result beside the index, found(x, index) are its results where x is found there.
+-- it has a result beside the index, found(x, index, count) are its results where x is found there, of count elements.
 local groups = {
     "ops/sums", "ops/moments", "ops/logs", "ops/extremes", "ops/places", "ops/truth", "ops/bits",
     "ops/distances",

@@ -21,7 +21,9 @@ return function(problem, arch, message)
                         return ("message{%s, %s, given.first}"):format(a, count)
                     end
                 end
-                made.found = function(x, index) return ("arg{key_of(%s), %s}"):format(x, index) end
+                made.found = function(x, index, count)
+                    return made.finalize(("arg{key_of(%s), %s}"):format(x, index), count)
+                end
                 return made
             end,
         },

@@ -204,7 +204,7 @@ redtune_reduce(const question *questions, u64 count, answer *output@{rest})
     for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         const question q = questions[i];
         const partial sum = reduce(q@{given.argument});
-//@ local results = indexed and { op.found("sum.x", "sum.index") }
+//@ local results = indexed and { op.found("sum.x", "sum.index", "q.count") }
 //@     or { op.finalize("sum.sum", "q.count") }
         if (q.node) {
             *q.node = sum;

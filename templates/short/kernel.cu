@@ -44,7 +44,7 @@ __device__ __forceinline__ best take_element(best b, value x, u64 index)
 //@ if indexed then made, none = "best", ("best{%s, ~0ull}"):format(op.last) end
 //@ local value, other_value -- the results
 //@ if indexed then
-//@     value, other_value = op.found("a.x", "a.index")
+//@     value, other_value = op.found("a.x", "a.index", "e.count")
 //@ else
 //@     value, other_value = op.finalize("whole", "e.count")
 //@ end

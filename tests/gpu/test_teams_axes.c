@@ -31,6 +31,7 @@ typedef struct matrix {
     uint64_t count, outer, inner;
     char *element[2];
     uint64_t border[CREW_MAX + 1]; /* rank r has the elements e from border[r] on */
+    uint64_t gap;                  /* elements between what a rank has of two outer indices */
 } matrix;
 
 static void fill(matrix *self) {
@@ -52,15 +53,23 @@ static void fill(matrix *self) {
     }
 }
 
-static void cut(matrix *self) {
-    for (int i = 1; i < all.size; i++) {
+/* How a shape's elements are shared out. */
+typedef enum sharing {
+    ANYHOW,  /* any number to each rank, and gaps between what it has of each result */
+    BY_TEAM, /* as redtune_team_share says; elements whose sum every other order changes */
+    ALIKE    /* as many to each rank, without gaps */
+} sharing;
+
+static void cut(matrix *self, sharing how) {
+    for (int i = 1; how == ALIKE && i < all.size; i++)
+        self->border[i] = self->count / (uint64_t)all.size * (uint64_t)i;
+    for (int i = 1; how == ANYHOW && i < all.size; i++) {
         const uint64_t left = self->count - self->border[i - 1];
         self->border[i] = self->border[i - 1] + (draw(4) ? draw(left + 1) : 0);
     }
     self->border[all.size] = self->count;
 }
 
-/* Elements whose sum every other order changes. */
 static void fill_unlike(matrix *self) {
     for (uint64_t i = 0; i < self->count * self->outer * self->inner; i++) {
         const double real = (double)(1 + draw(1 << 24)) / (1 << 20) * (draw(2) ? 1 : -1);
@@ -69,11 +78,11 @@ static void fill_unlike(matrix *self) {
     }
 }
 
-/* Puts rank r's part on its GPU, the outer ones GAP elements apart. */
+/* Puts rank r's part on its GPU. */
 static void give(const matrix *self, int r, redtune_operands *out) {
     crew_rank *rank = &all.rank[r];
     const uint64_t first = self->border[r], part = self->border[r + 1] - first;
-    const uint64_t span = part * self->inner + GAP;
+    const uint64_t span = part * self->inner + self->gap;
     char *copy = calloc(self->outer * span + 1, self->bytes);
     const bool two = rdt_problem_second(&self->problem) != REDTUNE_DTYPE_NONE;
     *out = (redtune_operands){
@@ -166,8 +175,8 @@ static void check_rank(const matrix *self, int rank) {
 }
 
 static void check_shape(const redtune_problem *of, uint64_t outer, uint64_t count, uint64_t inner,
-                        bool shared) {
-    matrix self = {.count = count, .outer = outer, .inner = inner};
+                        sharing how) {
+    matrix self = {.count = count, .outer = outer, .inner = inner, .gap = how == ALIKE ? 0 : GAP};
     redtune_plan *plans[CREW_MAX] = {NULL};
     redtune_problem problem = *of;
     problem.count = count / (uint64_t)all.size;
@@ -179,9 +188,9 @@ static void check_shape(const redtune_problem *of, uint64_t outer, uint64_t coun
     for (int k = 0; k < 2; k++) self.element[k] = calloc(outer * count * inner + 1, self.bytes);
     for (int r = 0; r < all.size; r++)
         CHECK_OK(redtune_plan_create(all.rank[r].rt, &problem, &plans[r], &err), err);
-    (shared ? fill_unlike : fill)(&self);
-    cut(&self);
-    for (int r = 0; shared && r < all.size; r++) {
+    (how == BY_TEAM ? fill_unlike : fill)(&self);
+    cut(&self, how);
+    for (int r = 0; how == BY_TEAM && r < all.size; r++) {
         uint64_t part;
         CHECK_OK(
             redtune_team_share(all.rank[r].team, plans[r], count, &self.border[r], &part, &err),
@@ -206,7 +215,7 @@ static void check_every_op(uint64_t shapes[][3], size_t shape_count, size_t one_
             if (tried++ % (is_simulated() ? one_of : 1) || !subject_is_of_part(tried)) continue;
             const uint64_t *shape = shapes[tried / one_of % shape_count];
             draw_from(tried);
-            check_shape(&problem, shape[0], shape[1], shape[2], false);
+            check_shape(&problem, shape[0], shape[1], shape[2], ANYHOW);
             if (check_state.failed) return;
         }
 }
@@ -221,11 +230,35 @@ static void columns_have_their_results_on_every_rank(void) {
     check_every_op(shapes, 3, 59);
 }
 
+/* By "short", whose kernels bring a row by one load: what each rank has of every row, or less. */
+static void places_in_short_rows_are_found_on_every_rank(void) {
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype;
+    } places[] = {{REDTUNE_ARGMIN, REDTUNE_F32},
+                  {REDTUNE_ARGMAX, REDTUNE_I8},
+                  {REDTUNE_ARGMAXABS, REDTUNE_I16},
+                  {REDTUNE_MIN_AT, REDTUNE_F64},
+                  {REDTUNE_MAX_AT, REDTUNE_U32}};
+    if (!all.size) SKIP("there is no GPU, or no NCCL");
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const redtune_problem problem = {.op = places[i].op,
+                                         .dtype = places[i].dtype,
+                                         .config = "short:block=64,row=2,vec=2,unroll=2"};
+        const uint64_t count = 2 * (uint64_t)all.size;
+        if (!subject_is_of_part(i)) continue;
+        draw_from(i);
+        check_shape(&problem, 300, count, 1, ALIKE);
+        if (!check_state.failed) check_shape(&problem, 300, count, 1, ANYHOW);
+        if (check_state.failed) return;
+    }
+}
+
 /* Shares of whole chunks, so that a rank may have none. */
 static void rows_in_fixed_order_have_the_bits_of_one_gpu(void) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const redtune_problem problem = {.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
-    check_shape(&problem, 2, 3500, 1, true);
+    check_shape(&problem, 2, 3500, 1, BY_TEAM);
 }
 
 /* ---- more results than there is room for ----------------------------------------------------- */
@@ -267,9 +300,9 @@ static void results_beyond_the_room_are_reduced_by_nccl(void) {
         if (!subject_is_of_part(i / step + 1)) continue;
         const redtune_problem problem = {.op = reduced[i].op, .dtype = reduced[i].dtype};
         if (i % 2)
-            check_shape(&problem, 1, 60, 33, false);
+            check_shape(&problem, 1, 60, 33, ANYHOW);
         else
-            check_shape(&problem, 200, 7, 1, false);
+            check_shape(&problem, 200, 7, 1, ANYHOW);
     }
     change_room(0);
 }
@@ -315,6 +348,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(rows_have_their_results_on_every_rank),
         FACT(columns_have_their_results_on_every_rank),
+        FACT(places_in_short_rows_are_found_on_every_rank),
         FACT(rows_in_fixed_order_have_the_bits_of_one_gpu),
         FACT(results_beyond_the_room_are_reduced_by_nccl),
         FACT(results_that_nccl_cannot_reduce_are_refused),
