@@ -6,6 +6,7 @@
 #include "gpu/stream.h"
 #include "model/scalar.h"
 #include "redtune/list.h"
+#include "simulator.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
 
@@ -214,6 +215,79 @@ static void segments_beyond_32_bits_are_right(void) {
     }
 }
 
+/* "tiled" counts in 32 bits where a warp's 128 segments lie, unless they lie too far apart. Here
+ * those of the second warp do, and all of them are 2^32 elements and fewer than the first warp has.
+ */
+enum { FIRST_FAR = 200, SECOND_FAR = 220, FAR_ONES = 50 * SEGMENTS };
+
+static uint64_t far_length(uint64_t i) {
+    return i == FIRST_FAR || i == SECOND_FAR ? (UINT64_C(1) << 31) - 2400 : i * 7 % 50;
+}
+
+/* Zeros, which take no memory of the host's where nothing is written, but for ones in the short
+ * segments and at both ends of the long ones. */
+static void write_ones(const rdt_buffer *to, const uint64_t *offset) {
+    static unsigned char ones[FAR_ONES];
+    const uint64_t runs[][2] = {{0, offset[FIRST_FAR] + 1},
+                                {offset[FIRST_FAR + 1] - 1, offset[SECOND_FAR] + 1},
+                                {offset[SECOND_FAR + 1] - 1, offset[SEGMENTS]}};
+    memset(ones, 1, sizeof ones);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        CHECK_OK(rdt_buffer_write(gpu.driver, to->address + runs[i][0], ones,
+                                  runs[i][1] - runs[i][0], gpu.stream, &err),
+                 err);
+}
+
+static void run_far(redtune *rt, const uint64_t *offset, size_t bytes) {
+    const redtune_problem problem = {
+        .op = REDTUNE_SUM,
+        .dtype = REDTUNE_U8,
+        .count = 25,
+        .outer = SEGMENTS,
+        .segmented = REDTUNE_SEGMENTED_EACH,
+        .config = "tiled:block=128,vec=16,unroll=4,resident=8",
+    };
+    static uint64_t sums[SEGMENTS];
+    redtune_plan *plan = NULL;
+    rdt_buffer input = {0}, table = {0};
+    CHECK_OK(rdt_buffer_create(gpu.driver, offset[SEGMENTS], &input, &err), err);
+    CHECK_OK(rdt_buffer_create(gpu.driver, bytes + sizeof sums, &table, &err), err);
+    CHECK_OK(rdt_buffer_write(gpu.driver, table.address, offset, bytes, gpu.stream, &err), err);
+    write_ones(&input, offset);
+    const redtune_segments segments = {.d_in = pointer(input.address),
+                                       .count = SEGMENTS,
+                                       .d_begin = pointer(table.address),
+                                       .d_out = {pointer(table.address + bytes)}};
+    CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
+    CHECK_OK(redtune_plan_run_segments(plan, &segments, gpu.stream, &err), err);
+    CHECK_OK(
+        rdt_buffer_read(gpu.driver, sums, table.address + bytes, sizeof sums, gpu.stream, &err),
+        err);
+    for (uint64_t i = 0; i < SEGMENTS; i++) {
+        const uint64_t length = far_length(i);
+        CHECK_INT(sums[i], length < 50 ? length : 2);
+    }
+    redtune_plan_destroy(plan);
+    rdt_buffer_destroy(&table);
+    rdt_buffer_destroy(&input);
+}
+
+static void segments_of_a_warp_may_lie_far_apart(void) {
+    static uint64_t offset[SEGMENTS + 1];
+    redtune *rt = NULL;
+    simulator sim;
+    if (!gpu.context || !simulator_find(&sim)) SKIP("there is no simulated GPU");
+    offset[0] = 3;
+    for (uint64_t i = 0; i < SEGMENTS; i++) offset[i + 1] = offset[i] + far_length(i);
+    CHECK(sim.set("REDTUNE_SIM_CHECKS", "none") && sim.set("REDTUNE_SIM_MEMORY", "5G") &&
+          sim.set("REDTUNE_SIM_LIMIT", "8000000000"));
+    CHECK_OK(open_usual(&rt), err);
+    run_far(rt, offset, sizeof offset);
+    redtune_close(rt);
+    CHECK(sim.set("REDTUNE_SIM_CHECKS", NULL) && sim.set("REDTUNE_SIM_MEMORY", NULL) &&
+          sim.set("REDTUNE_SIM_LIMIT", NULL));
+}
+
 /* ---- the same bits --------------------------------------------------------------------------- */
 
 enum { RUNS = 1000, RUN_COUNT = 50001, BUSY_BYTES = 32 << 20, BUSY_CALLS = 20 };
@@ -341,6 +415,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(counts_beyond_32_bits_are_right),
         FACT(segments_beyond_32_bits_are_right),
+        FACT(segments_of_a_warp_may_lie_far_apart),
         FACT(runs_of_one_plan_give_the_same_bits),
         FACT(every_kernel_of_a_float_sum_gives_the_same_bits),
     };
