@@ -5,6 +5,9 @@
 #include "check.h"
 #include "device.h"
 #include "order_reference.h"
+#include "redtune/list.h"
+#include "redtune/team.h"
+#include "simulator.h"
 
 static redtune_error err;
 static device gpu;
@@ -234,6 +237,132 @@ static void second_results_lie_behind_the_first(void) {
     }
 }
 
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+enum { PARTS = 3 };
+
+static void set_memory(const char *bytes) {
+    simulator sim;
+    if (simulator_find(&sim)) sim.set("REDTUNE_SIM_MEMORY", bytes);
+}
+
+/* Parts of so many elements, one behind the other, reduced side by side: that takes more memory,
+ * and a redtune of its own gives all of it back. */
+static redtune_status reduce_parts(const redtune_problem *problem, const uint64_t counts[PARTS],
+                                   redtune_reading *out) {
+    const redtune_options options = {.database = "/nowhere/tuning.db"};
+    redtune *own = NULL;
+    redtune_input inputs[PARTS] = {{NULL}};
+    supply from[PARTS];
+    uint64_t at = 0;
+    for (int i = 0; i < PARTS; i++) {
+        from[i] = (supply){0, at, at + counts[i], 0};
+        inputs[i] = (redtune_input){.read = serve, .user = &from[i]};
+        at += counts[i];
+    }
+    set_memory("80M");
+    redtune_status status = redtune_open(&options, &own, &err);
+    redtune *const rts[PARTS] = {own, own, own};
+    if (!status) status = redtune_reduce_inputs(rts, problem, inputs, PARTS, out, &err);
+    redtune_close(own);
+    set_memory(getenv("REDTUNE_SIM_MEMORY"));
+    return status;
+}
+
+static void parts_side_by_side_are_the_whole(void) {
+    NEED_GPU();
+    static const uint64_t counts[][PARTS] = {{10, 20, 30}, {1, 2, 500}, {1, 0, 0}, {0, 3, 1300}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const uint64_t all = counts[i][0] + counts[i][1] + counts[i][2];
+        redtune_problem sum = problem_of("sum", 100), place = problem_of("argmax", 100);
+        redtune_reading reading;
+        double wanted = 0;
+        uint64_t highest = 0;
+        for (uint64_t k = 0; k < all; k++) {
+            wanted += (double)element(0, k);
+            if (element(0, k) > element(0, highest)) highest = k;
+        }
+        sum.result = REDTUNE_F64;
+        CHECK_OK(reduce_parts(&sum, counts[i], &reading), err);
+        CHECK(reading.value.f64 == wanted);
+        CHECK_INT(reading.count, all);
+        CHECK_OK(reduce_parts(&place, counts[i], &reading), err);
+        CHECK_INT(reading.value.i64, highest);
+    }
+}
+
+/* Each but the last that has elements must be the same node of the tree. */
+static void parts_in_fixed_order_are_nodes(void) {
+    NEED_GPU();
+    static const struct {
+        uint64_t counts[PARTS];
+        bool fit;
+    } parts[] = {{{1024, 1024, 1024}, true},  {{2048, 2048, 5}, true},     {{1024, 7, 0}, true},
+                 {{5000, 0, 0}, true},        {{1024, 1024, 1025}, false}, {{1024, 1025, 0}, false},
+                 {{1024, 2048, 5}, false},    {{2048, 1024, 5}, false},    {{3072, 3072, 5}, false},
+                 {{1000, 1000, 1000}, false}, {{0, 1024, 1024}, false},    {{1024, 0, 5}, false}};
+    redtune_problem problem = problem_of("sum", 100);
+    problem.order = REDTUNE_ORDER_FIXED;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        redtune_reading reading;
+        const redtune_status status = reduce_parts(&problem, parts[i].counts, &reading);
+        check_that(status == (parts[i].fit ? REDTUNE_OK : REDTUNE_UNSUPPORTED), __FILE__, __LINE__,
+                   "parts %zu: %s", i, redtune_status_name(status));
+    }
+    CHECK_CONTAINS(err.message, "the same power of two of chunks of 1024 elements");
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* On the simulated GPU more segments than a piece has, one that is longer than a piece, and some
+ * more. */
+enum { PIECE_SEGMENTS = 400000, LONG_ELEMENTS = 2000000, SEGMENTS = PIECE_SEGMENTS + 100 };
+
+static uint64_t segment_length(uint64_t i) {
+    return i == PIECE_SEGMENTS ? LONG_ELEMENTS : i < PIECE_SEGMENTS ? i % 3 : i % 500;
+}
+
+/* Elements stand before the first segment and behind the last. */
+static void check_segments(const char *op, const uint64_t *offsets, float *results,
+                           int64_t *places) {
+    redtune_problem problem = problem_of(op, 0);
+    const uint64_t count = offsets[SEGMENTS] + 10;
+    redtune_reading reading;
+    pair inputs;
+    problem.outer = SEGMENTS;
+    problem.segmented = REDTUNE_SEGMENTED_EACH;
+    set_pair(&inputs, count, 0, false);
+    CHECK_OK(redtune_reduce_segments_input(rt, &problem, &inputs.first, offsets, results,
+                                           (size_t)((char *)(places + SEGMENTS) - (char *)results),
+                                           &reading, &err),
+             err);
+    CHECK_INT(reading.count, count);
+    CHECK(reading.pieces > (device_is_simulated(&gpu) ? 3 : 0));
+    for (uint64_t i = 0; i < SEGMENTS && !check_state.failed; i++) {
+        uint64_t lowest = offsets[i];
+        for (uint64_t k = lowest; k < offsets[i + 1]; k++)
+            if (element(0, k) < element(0, lowest)) lowest = k;
+        if (lowest == offsets[i + 1]) continue;
+        check_that(results[i] == element(0, lowest), __FILE__, __LINE__,
+                   "the least of segment %zu is %g", (size_t)i, (double)results[i]);
+        check_that((uint64_t)places[i] == lowest - offsets[i], __FILE__, __LINE__,
+                   "the least of segment %zu is element %lld of it", (size_t)i,
+                   (long long)places[i]);
+    }
+}
+
+static void segments_come_in_pieces(void) {
+    NEED_GPU();
+    static uint64_t offsets[SEGMENTS + 1];
+    static struct {
+        float least[SEGMENTS];
+        int64_t place[SEGMENTS]; /* from a multiple of 16 bytes on */
+    } results;
+    offsets[0] = 7;
+    for (uint64_t i = 0; i < SEGMENTS; i++) offsets[i + 1] = offsets[i] + segment_length(i);
+    check_segments("min_at", offsets, results.least, results.place);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void inputs_of_other_lengths_are_refused(void) {
@@ -289,6 +418,9 @@ int main(int argc, char **argv) {
         FACT(pieces_have_the_bits_of_the_whole),
         FACT(arrays_of_two_inputs_are_cut_alike),
         FACT(second_results_lie_behind_the_first),
+        FACT(parts_side_by_side_are_the_whole),
+        FACT(parts_in_fixed_order_are_nodes),
+        FACT(segments_come_in_pieces),
         FACT(inputs_of_other_lengths_are_refused),
         FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused),
     };
