@@ -240,16 +240,19 @@ static void options_that_are_not_known_are_refused(void) {
 static void parts_between_chunks_are_refused_in_fixed_order(void) {
     if (all.size < 2) SKIP("there are no two GPUs, or no NCCL");
     const redtune_problem problem = {.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
-    static const uint64_t firsts[] = {1000, 1025, 3 * 1024};
+    static const struct {
+        uint64_t first, count;
+    } wrong[] = {{1000, COUNT}, {1025, COUNT}, {3 * 1024, COUNT}, {1024, 1025}, {2048, 2049}};
     redtune_plan *plan = NULL;
     crew_rank *rank = &all.rank[1];
-    const redtune_operands part = {.d_in = {pointer_to(rank->input[0].address)},
-                                   .d_out = {pointer_to(rank->output[0].address)},
-                                   .count = COUNT};
+    redtune_operands part = {.d_in = {pointer_to(rank->input[0].address)},
+                             .d_out = {pointer_to(rank->output[0].address)}};
     CHECK_OK(redtune_plan_create(rank->rt, &problem, &plan, &err), err);
-    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
-        CHECK_FAILS(redtune_team_run(plan, rank->team, &part, firsts[i], rank->stream, &err),
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        part.count = wrong[i].count;
+        CHECK_FAILS(redtune_team_run(plan, rank->team, &part, wrong[i].first, rank->stream, &err),
                     REDTUNE_UNSUPPORTED, err, "a power of two of chunks of 1024 elements");
+    }
     redtune_plan_destroy(plan);
 }
 
@@ -261,12 +264,22 @@ static void calls_that_make_no_sense_are_refused(void) {
     give_calls(calls);
     redtune_team_call twice[2] = {calls[0], calls[0]};
     CHECK_FAILS(redtune_team_run_all(twice, 2, &err), REDTUNE_INVALID, err, "the same team");
+    twice[0].reserved[1] = 1;
+    CHECK_FAILS(redtune_team_run_all(twice, 1, &err), REDTUNE_UNSUPPORTED, err,
+                "redtune_team_call");
     CHECK_FAILS(redtune_team_run(NULL, all.rank[0].team, &operands[0], 0, NULL, &err),
                 REDTUNE_INVALID, err, "the plan or the team is NULL");
     CHECK_FAILS(redtune_team_run(plans[0], NULL, &operands[0], 0, NULL, &err), REDTUNE_INVALID, err,
                 "the plan or the team is NULL");
     CHECK_FAILS(redtune_team_run(plans[0], all.rank[0].team, NULL, 0, NULL, &err), REDTUNE_INVALID,
                 err, "either operands or segments");
+    if (all.size > 1)
+        CHECK_FAILS(redtune_team_run(plans[0], all.rank[1].team, &operands[0], 0, NULL, &err),
+                    REDTUNE_INVALID, err, "the team is of another redtune than the plan");
+    operands[0].workspace = (redtune_workspace *)&all;
+    CHECK_FAILS(redtune_team_run(plans[0], all.rank[0].team, &operands[0], 0, NULL, &err),
+                REDTUNE_INVALID, err, "a workspace of its own");
+    operands[0].workspace = NULL;
     operands[0].d_out[0] = NULL;
     CHECK_FAILS(redtune_team_run(plans[0], all.rank[0].team, &operands[0], 0, NULL, &err),
                 REDTUNE_INVALID, err, "d_out");

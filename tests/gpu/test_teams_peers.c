@@ -27,6 +27,52 @@ static bool use_peers(bool by_peers) {
     return true;
 }
 
+/* The last rank asks last. The others find that it is not ready, and send by NCCL, too. */
+static void one_rank_that_reaches_nobody_keeps_all_from_it(void) {
+    simulator sim;
+    if (all.size < 2 || !simulator_find(&sim)) SKIP("there are no two simulated GPUs, or no NCCL");
+    redtune_team *teams[CREW_MAX];
+    char failing[64];
+    for (int i = 0; i < all.size; i++) teams[i] = all.rank[i].team;
+    snprintf(failing, sizeof failing, "cuDeviceCanAccessPeer:%d:999", all.size * (all.size - 1));
+    CHECK(sim.set("REDTUNE_SIM_FAIL", failing));
+    redtune_status status = redtune_team_connect(teams, (size_t)all.size, &err);
+    CHECK(sim.set("REDTUNE_SIM_FAIL", ""));
+    CHECK_OK(status, err);
+    for (int i = 0; i < all.size; i++) CHECK(!teams[i]->peers && !teams[i]->by_peers);
+}
+
+/* Whether rank 0 finds a way to a rank of that card. */
+static bool does_reach(rdt_peers *peers, const rdt_peer_card *other) {
+    rdt_peer_card cards[2];
+    bool reached = false;
+    rdt_peers_describe(peers, &cards[0]);
+    cards[1] = *other;
+    const redtune_status status = rdt_peers_open_mailboxes(peers, cards, &reached, &err);
+    return !status && reached;
+}
+
+static void memory_of_another_host_is_out_of_reach(void) {
+    if (all.size < 2) SKIP("there are no two GPUs, or no NCCL");
+    const rdt_context *context = all.rank[0].context;
+    rdt_peers *peers = NULL;
+    bool entered = false;
+    rdt_peer_card other = {.host = 0};
+    CHECK_OK(rdt_context_enter(context, &entered, &err), err);
+    redtune_status status = rdt_peers_create(context, 2, 0, 1, &peers, &err);
+    if (!status) {
+        rdt_peers_describe(peers, &other);
+        other.context = (uint64_t)(uintptr_t)all.rank[1].context->handle;
+        other.device = (uint32_t)all.rank[1].context->device;
+        CHECK(!is_simulated() || does_reach(peers, &other));
+        other.host++;
+        CHECK(!does_reach(peers, &other));
+    }
+    rdt_peers_destroy(peers, false);
+    rdt_context_leave(context, entered);
+    CHECK_OK(status, err);
+}
+
 static void ranks_can_be_connected_once(void) {
     if (all.size < 2) SKIP("there are no two GPUs, or no NCCL");
     redtune_team *teams[CREW_MAX], *one = NULL;
@@ -129,6 +175,34 @@ static void results_are_those_that_go_through_nccl(void) {
         check_operation(ops[i], dtypes[i % 4]);
 }
 
+/* A mailbox has room for one message of each rank. */
+static void several_results_go_through_nccl(void) {
+    if (all.size < 2 || !use_peers(true)) SKIP("the GPUs do not reach each other's memory");
+    enum { ROWS = 5, EACH = COUNT / ROWS };
+    operation self;
+    double got[ROWS], wanted[ROWS] = {0};
+    open_operation(&self, REDTUNE_SUM, REDTUNE_F64);
+    give(REDTUNE_F64, 1);
+    for (int i = 0; i < all.size; i++) {
+        redtune_problem rows = self.problem;
+        rows.count = EACH;
+        rows.outer = ROWS;
+        redtune_plan_destroy(self.plan[i]);
+        CHECK_OK(redtune_plan_create(all.rank[i].rt, &rows, &self.plan[i], &err), err);
+        self.calls[i].plan = self.plan[i];
+        self.operands[i].count = EACH;
+        self.operands[i].outer = ROWS;
+        for (int k = 0; k < COUNT; k++) wanted[k / EACH] += (31 + i * 17 + k * 7) % 101;
+    }
+    CHECK_OK(redtune_team_run_all(self.calls, (size_t)all.size, &err), err);
+    for (int i = 0; i < all.size; i++) {
+        CHECK_OK(redtune_team_wait(all.rank[i].team, all.rank[i].stream, 20, &err), err);
+        CHECK_OK(crew_read(&all, i, got, all.rank[i].output[0].address, sizeof got, &err), err);
+        for (int k = 0; k < ROWS; k++) CHECK(got[k] == wanted[k]);
+    }
+    close_operation(&self);
+}
+
 /* ---- captures -------------------------------------------------------------------------------- */
 
 static void enter(int i) {
@@ -200,8 +274,11 @@ static void waiting_for_a_rank_ends(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(one_rank_that_reaches_nobody_keeps_all_from_it),
+        FACT(memory_of_another_host_is_out_of_reach),
         FACT(ranks_can_be_connected_once),
         FACT(results_are_those_that_go_through_nccl),
+        FACT(several_results_go_through_nccl),
         FACT(captured_runs_follow_each_other),
         FACT(waiting_for_a_rank_ends),
     };
