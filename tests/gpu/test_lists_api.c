@@ -2,6 +2,7 @@
  * the GPU that change between replays, results of each and of all, and what is refused. */
 #include <math.h>
 #include "gpu/graph.h"
+#include "model/problem.h"
 #include "ones.h"
 #include "redtune/list.h"
 
@@ -276,8 +277,9 @@ static void lists_that_make_no_sense_are_refused(void) {
     redtune_list *list = NULL;
     const void *odd[] = {(const char *)input() + 2}, *none[] = {NULL};
     const uint64_t one[] = {1}, huge[] = {UINT64_MAX};
+    const uint64_t together[] = {rdt_problem_count_max(REDTUNE_F32), 1};
     CHECK_OK(open_usual(&rt), err);
-    const void *const good[] = {input()};
+    const void *const good[] = {input(), input()};
     CHECK_FAILS(redtune_list_create(NULL, REDTUNE_F32, good, one, 1, &list, &err), REDTUNE_INVALID,
                 err, "rt is NULL");
     CHECK_FAILS(redtune_list_create(rt, REDTUNE_F32, good, one, 1, NULL, &err), REDTUNE_INVALID,
@@ -292,6 +294,8 @@ static void lists_that_make_no_sense_are_refused(void) {
                 err, "it must be aligned to 4 bytes and not NULL");
     CHECK_FAILS(redtune_list_create(rt, REDTUNE_F32, good, huge, 1, &list, &err), REDTUNE_INVALID,
                 err, "all arrays have at most");
+    CHECK_FAILS(redtune_list_create(rt, REDTUNE_F32, good, together, 2, &list, &err),
+                REDTUNE_INVALID, err, "cannot list array 1 of 1 elements: all arrays have at most");
     CHECK_FAILS(redtune_list_create(rt, REDTUNE_DTYPE_NONE, good, one, 1, &list, &err),
                 REDTUNE_INVALID, err, "dtype is 0");
     CHECK(!list);

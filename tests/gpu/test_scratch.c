@@ -2,6 +2,8 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
+#include <pthread.h>
+#include "api/runtime/workspace.h"
 #include "gpu/graph.h"
 #include "ones.h"
 #include "simulator.h"
@@ -92,6 +94,46 @@ static void new_stream_with_an_old_handle_has_scratch_of_its_own(void) {
     CHECK(!simulated || reused == ROUNDS * (STREAMS - 1));
     redtune_plan_destroy(plan);
     redtune_close(rt);
+}
+
+typedef struct turn_of_a_thread {
+    rdt_workspace *workspace;
+    CUstream stream;
+    CUdeviceptr scratch; /* 0: it got none */
+} turn_of_a_thread;
+
+static void *take_turn(void *user) {
+    static const rdt_traffic nothing;
+    turn_of_a_thread *self = user;
+    const rdt_call call = {.stream = self->stream, .traffic = &nothing};
+    rdt_turn turn;
+    bool entered = false;
+    if (rdt_context_enter(gpu.context, &entered, NULL)) return NULL;
+    if (!rdt_workspace_begin(self->workspace, &call, &turn, NULL)) {
+        self->scratch = turn.scratch;
+        rdt_workspace_end(self->workspace, &call, &turn, true);
+    }
+    rdt_context_leave(gpu.context, entered);
+    return NULL;
+}
+
+/* The per-thread default stream is one handle, and a stream of each thread; other streams are the
+ * same in all. */
+static void threads_have_scratch_of_their_own_on_their_default_stream(void) {
+    NEED_GPU();
+    const CUstream streams[] = {CU_STREAM_PER_THREAD, gpu.stream};
+    rdt_workspace *workspace = NULL;
+    CHECK_OK(rdt_workspace_create(gpu.context, 0, &workspace, &err), err);
+    for (size_t i = 0; i < 2; i++) {
+        turn_of_a_thread own = {workspace, streams[i], 0}, other = own;
+        pthread_t thread;
+        take_turn(&own);
+        CHECK(!pthread_create(&thread, NULL, take_turn, &other));
+        pthread_join(thread, NULL);
+        CHECK(own.scratch && other.scratch);
+        CHECK((own.scratch == other.scratch) == (i == 1));
+    }
+    rdt_workspace_destroy(workspace, false);
 }
 
 static void workspace_of_the_callers_serves_any_plan(void) {
@@ -214,6 +256,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(streams_come_and_go),
         FACT(new_stream_with_an_old_handle_has_scratch_of_its_own),
+        FACT(threads_have_scratch_of_their_own_on_their_default_stream),
         FACT(workspace_of_the_callers_serves_any_plan),
         FACT(workspace_is_refused_where_it_cannot_serve),
         FACT(close_leaves_nothing),

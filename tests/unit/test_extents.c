@@ -83,6 +83,8 @@ static void columns_span_what_has_an_address(void) {
         {big, 1, big, 0, 0, false},
         {big, 2, big, 0, 1, false}, /* the usual outer_step is beyond 2^64 */
         {0, big, big, 1, 1, false}, /* results */
+        {0, most, 2, 0, 0, false},
+        {0, most, 1, 0, 0, true},
         {0, 1, most, 0, 0, true},
     };
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
@@ -167,8 +169,9 @@ static void elements_do_not_wrap(void) {
 static void a_domain_has_the_most_in_each_direction(void) {
     const redtune_problem long_rows = {
         .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .outer = 4};
-    redtune_problem many_rows = long_rows, pitched = long_rows, whole = long_rows;
+    redtune_problem many_rows = long_rows, pitched = long_rows, whole = long_rows, more = long_rows;
     many_rows.count = 4, many_rows.outer = 1000;
+    more.count = 2, more.outer = 1001;
     pitched.outer_step = 2000;
     whole.outer = 0;
     const redtune_problem both[] = {long_rows, many_rows};
@@ -178,9 +181,19 @@ static void a_domain_has_the_most_in_each_direction(void) {
     CHECK_INT(domain.reach, 4000);
     CHECK(rdt_problem_is_within(&long_rows, &domain) && rdt_problem_is_within(&many_rows, &domain));
     CHECK(!rdt_problem_is_within(&pitched, &domain) && !rdt_problem_is_within(&whole, &domain));
+    CHECK(!rdt_problem_is_within(&more, &domain));
     rdt_problem_widen(&domain, &pitched);
     CHECK_INT(domain.reach, 7000);
     CHECK(rdt_problem_is_within(&pitched, &domain));
+}
+
+/* In the fixed order as many bytes take other kernels. */
+static void another_order_is_other_traffic(void) {
+    const redtune_problem free_order = {.dtype = REDTUNE_F32, .result = REDTUNE_F32, .count = 1000};
+    redtune_problem fixed = free_order;
+    CHECK(rdt_problem_same_traffic(&free_order, &fixed));
+    fixed.order = REDTUNE_ORDER_FIXED;
+    CHECK(!rdt_problem_same_traffic(&free_order, &fixed));
 }
 
 int main(int argc, char **argv) {
@@ -193,6 +206,7 @@ int main(int argc, char **argv) {
         FACT(gaps_are_reached_and_not_reduced),
         FACT(elements_do_not_wrap),
         FACT(a_domain_has_the_most_in_each_direction),
+        FACT(another_order_is_other_traffic),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

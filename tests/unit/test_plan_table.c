@@ -59,6 +59,38 @@ static void a_plan_of_a_whole_array_serves_no_other_layout(void) {
     rdt_plan_table_clear(&table);
 }
 
+/* Keys that share a bucket are told apart by all of these, uses left out here. */
+static void every_part_of_a_key_tells_plans_apart(void) {
+    const redtune_problem key = {
+        .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100, .outer = 64};
+    redtune_problem others[10];
+    for (size_t i = 0; i < 10; i++) others[i] = key;
+    others[0].op = REDTUNE_MAX;
+    others[1].dtype = REDTUNE_I32;
+    others[2].result = REDTUNE_F64;
+    others[3].order = REDTUNE_ORDER_FIXED;
+    others[4].accuracy = REDTUNE_ACCURACY_COMPENSATED;
+    others[5].count = 128;
+    others[6].outer = 128;
+    others[7].inner = 2;
+    others[8].outer_step = 101; /* of another alignment */
+    others[9].step = 4;         /* columns */
+    others[9].outer_step = 400;
+    for (size_t i = 0; i < 10; i++) {
+        check_that(!rdt_plan_table_same_key(&key, &others[i]), __FILE__, __LINE__, "key %zu", i);
+        CHECK(rdt_plan_table_same_key(&others[i], &others[i]));
+    }
+    redtune_problem segments[4];
+    for (size_t i = 0; i < 4; i++) {
+        segments[i] = key;
+        segments[i].segmented = i == 1 ? REDTUNE_SEGMENTED_ALL : REDTUNE_SEGMENTED_EACH;
+    }
+    segments[2].median = 8;
+    segments[3].greatest = 5000;
+    CHECK(!rdt_plan_table_same_key(&key, &segments[0]));
+    for (size_t i = 1; i < 4; i++) CHECK(!rdt_plan_table_same_key(&segments[0], &segments[i]));
+}
+
 /* Whatever lies between them. */
 static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
@@ -258,6 +290,14 @@ static void a_problem_with_a_plan_of_its_own_finds_that(void) {
     CHECK(!rdt_plan_table_find(&table, &measured)); /* not made yet */
     CHECK(rdt_plan_table_find_key(&table, &measured, &found) == plan_at(0, 0, 1) && found == &own);
     CHECK(!rdt_plan_table_place(&own, &other) && !rdt_plan_table_place(NULL, &other));
+    for (int i = 0; i < 5; i++) { /* each extent counts */
+        redtune_problem apart = written;
+        uint64_t *const extents[] = {&apart.count, &apart.outer, &apart.inner, &apart.outer_step,
+                                     &apart.step};
+        CHECK(rdt_plan_table_place(&own, &apart));
+        ++*extents[i];
+        CHECK(!rdt_plan_table_place(&own, &apart));
+    }
     atomic_store(rdt_plan_table_place(&own, &measured), plan_at(0, 0, 2));
     CHECK(rdt_plan_table_find(&table, &measured) == plan_at(0, 0, 2));
     CHECK(rdt_plan_table_find(&table, &written) == plan_at(0, 0, 2));
@@ -349,6 +389,7 @@ int main(int argc, char **argv) {
         FACT(each_key_finds_its_own_plan),
         FACT(a_plan_of_a_whole_array_serves_no_other_layout),
         FACT(usual_extents_written_out_find_the_same_plan),
+        FACT(every_part_of_a_key_tells_plans_apart),
         FACT(rows_share_a_plan_up_to_the_next_power_of_two),
         FACT(each_part_of_the_key_tells_problems_apart),
         FACT(columns_share_a_plan_up_to_the_next_power_of_two),
