@@ -124,7 +124,8 @@ static redtune_status run_reader(redtune_plan *plan, reads what, size_t at) {
     case OFFSETS: segments.d_begin = output(at), segments.count = 1; break;
     case ENDS: segments.d_end = output(at), segments.count = 1; break;
     case SEGMENT_OUTPUT: segments.d_out[0] = output(at); break;
-    default: break;
+    case NOTHING:
+    case READS: break;
     }
     return readers[what].segmented ? redtune_plan_run_segments(plan, &segments, gpu.stream, &err)
                                    : redtune_plan_run(plan, &given, gpu.stream, &err);
