@@ -113,9 +113,9 @@ ops_of_one_number_are_told_apart() {
 no_file_is_read_from_a_pipe() {
     mkfifo pipe.lua
     run "$redtune" show ops --ops pipe.lua
-    want_refused 1 "pipe.lua: it is a pipe or a device"
+    want_refused 1 "pipe.lua: it is a named pipe, not a regular file"
     REDTUNE_OPS=pipe.lua run "$redtune" reduce floats.npy --device 0 --op geomean
-    want_refused 1 "pipe.lua: it is a pipe or a device"
+    want_refused 1 "pipe.lua: it is a named pipe, not a regular file"
     run "$redtune" show ops --ops .
     want_refused 1 "cannot read .: "
 }

@@ -245,7 +245,8 @@ static void parts_between_chunks_are_refused_in_fixed_order(void) {
     } wrong[] = {{1000, COUNT}, {1025, COUNT}, {3 * 1024, COUNT}, {1024, 1025}, {2048, 2049}};
     redtune_plan *plan = NULL;
     crew_rank *rank = &all.rank[1];
-    redtune_operands part = {.d_in = {pointer_to(rank->input[0].address)},
+    /* More elements than an input has, none of which is read: they lie where no output is. */
+    redtune_operands part = {.d_in = {pointer_to(rank->output[0].address + 65536)},
                              .d_out = {pointer_to(rank->output[0].address)}};
     CHECK_OK(redtune_plan_create(rank->rt, &problem, &plan, &err), err);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

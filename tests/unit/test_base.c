@@ -156,7 +156,7 @@ static void file_read_refuses_pipes(void) {
     unlink("base-pipe");
     CHECK(!mkfifo("base-pipe", 0600));
     CHECK_FAILS(rdt_file_read("base-pipe", 4, &data, &length, &err), REDTUNE_FILE, err,
-                "cannot read base-pipe: it is a pipe or a device");
+                "cannot read base-pipe: it is a named pipe, not a regular file");
     unlink("base-pipe");
 }
 
