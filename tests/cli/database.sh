@@ -67,7 +67,7 @@ a_damaged_database_is_repaired() {
     run "$redtune" doctor --repair --db none.db
     want_out "There is no database."
     run "$redtune" doctor --repair --db .
-    want_refused 1 "cannot open tuning database .: Is a directory"
+    want_refused 1 "cannot open tuning database .: it is a directory"
 }
 
 check_run a_damaged_database_is_repaired a_file_that_is_none_is_untouched \
