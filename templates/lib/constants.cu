@@ -28,7 +28,8 @@
 //@     LEAST = { 2048 // dtype.bytes, "work of a stretch", "u64" },
 //@     ALL = { "0xffffffff", "lanes of a warp" },
 //@ }
-//@ for name, value in names:gmatch("([%u_]+)%s*=?%s*([^,]*)") do
+//@ for part in names:gmatch("[^,]+") do
+//@     local name, value = part:match("([%u_]+)(.*)")
 //@     local usual, comment, c = table.unpack(all[name])
-constexpr @{c or "u32"} @{name} = @{value ~= "" and value or usual};@{(comment or "") ~= "" and "  // " .. comment or ""}
+constexpr @{c or "u32"} @{name} = @{value:match("= *(.*)") or usual};@{(comment or "") ~= "" and "  // " .. comment or ""}
 //@ end
