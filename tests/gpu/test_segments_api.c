@@ -268,7 +268,7 @@ static void what_makes_no_sense_is_refused(void) {
     REFUSES(segments.d_in = (char *)input() + 2, "d_in must be aligned to 4 bytes");
     REFUSES(segments.d_out[0] = NULL, "d_out must be aligned to 4 bytes and not NULL");
     REFUSES(segments.d_out[1] = output(0), "it has one result; leave d_out[1] NULL");
-    REFUSES(segments.d_out[0] = table(1), "d_out lies within d_end; give it memory of its own");
+    REFUSES(segments.d_out[0] = table(1), "d_out lies within d_end, 8000 bytes");
     REFUSES(segments.accumulate = 1, "accumulate is not 0, and the plan has no kernel for it");
     REFUSES(problem.outer = 5, "cannot reduce 1000 segments for a problem of 5");
     redtune_segments segments = usual(true);
