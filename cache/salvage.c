@@ -38,63 +38,26 @@ enum {
     INDEX_2_VALUES = 11,
 };
 
-static const char tables_sql[] = "CREATE TABLE gpu(id INTEGER PRIMARY KEY" RDT_GPU_LIST(
-    RDT_COLUMN_NAME) ");"
-                     "CREATE TABLE origin(id INTEGER PRIMARY KEY" RDT_ORIGIN_LIST(
-                         RDT_COLUMN_NAME) ");"
-                                          "CREATE TABLE import(id INTEGER PRIMARY KEY, source, "
-                                          "date);"
-                                          "CREATE TABLE measurement(id INTEGER PRIMARY KEY, gpu, "
-                                          "origin" RDT_MEASUREMENT_LIST(
-                                              RDT_COLUMN_NAME) ", import);"
-                                                               "CREATE TABLE measurement_2(id "
-                                                               "INTEGER PRIMARY KEY, gpu, "
-                                                               "origin" RDT_MEASUREMENT_LIST(
-                                                                   NAME_2) ", import);"
-                                                                           "CREATE TABLE told(id "
-                                                                           "INTEGER PRIMARY KEY)";
+/* Their columns, each with a comma before it. */
+#define GPU_COLUMNS           RDT_GPU_LIST(RDT_COLUMN_NAME)
+#define ORIGIN_COLUMNS        RDT_ORIGIN_LIST(RDT_COLUMN_NAME)
+#define MEASUREMENT_COLUMNS   RDT_MEASUREMENT_LIST(RDT_COLUMN_NAME)
+#define MEASUREMENT_2_COLUMNS RDT_MEASUREMENT_LIST(NAME_2)
+#define COLUMNS_OF_VERSION_2  RDT_MEASUREMENT_LIST(RDT_COLUMN_BEFORE)
+
+static const char tables_sql[] =
+    "CREATE TABLE gpu(id INTEGER PRIMARY KEY" GPU_COLUMNS ");"
+    "CREATE TABLE origin(id INTEGER PRIMARY KEY" ORIGIN_COLUMNS ");"
+    "CREATE TABLE import(id INTEGER PRIMARY KEY, source, date);"
+    "CREATE TABLE measurement(id INTEGER PRIMARY KEY, gpu, origin" MEASUREMENT_COLUMNS ", import);"
+    "CREATE TABLE measurement_2(id INTEGER PRIMARY KEY, gpu, origin" MEASUREMENT_2_COLUMNS
+    ", import);"
+    "CREATE TABLE told(id INTEGER PRIMARY KEY)";
 
 static const char join_versions_sql[] =
-    "INSERT OR IGNORE INTO measurement(id, import, gpu, "
-    "origin" RDT_MEASUREMENT_LIST(RDT_COLUMN_NAME) ") SELECT id, import, gpu, "
-                                                   "origin" RDT_MEASUREMENT_LIST(
-                                                       RDT_COLUMN_BEFORE) " F"
-                                                                          "RO"
-                                                                          "M "
-                                                                          "me"
-                                                                          "as"
-                                                                          "ur"
-                                                                          "em"
-                                                                          "en"
-                                                                          "t_"
-                                                                          "2;"
-                                                                          "IN"
-                                                                          "SE"
-                                                                          "RT"
-                                                                          " O"
-                                                                          "R "
-                                                                          "IG"
-                                                                          "NO"
-                                                                          "RE"
-                                                                          " I"
-                                                                          "NT"
-                                                                          "O "
-                                                                          "to"
-                                                                          "ld"
-                                                                          " S"
-                                                                          "EL"
-                                                                          "EC"
-                                                                          "T "
-                                                                          "id"
-                                                                          " F"
-                                                                          "RO"
-                                                                          "M "
-                                                                          "me"
-                                                                          "as"
-                                                                          "ur"
-                                                                          "em"
-                                                                          "en"
-                                                                          "t";
+    "INSERT OR IGNORE INTO measurement(id, import, gpu, origin" MEASUREMENT_COLUMNS ")"
+    " SELECT id, import, gpu, origin" COLUMNS_OF_VERSION_2 " FROM measurement_2;"
+    "INSERT OR IGNORE INTO told SELECT id FROM measurement";
 
 enum statement { PUT_FIRST, EACH = 7, COUNT, SOURCE };
 
