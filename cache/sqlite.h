@@ -15,7 +15,7 @@ enum { RDT_SQLITE_STATEMENT_MAX = 32 };
 typedef struct rdt_sqlite_kind {
     const char *what;     /* as messages name it: "tuning database" */
     const char *remedy;   /* for a file of another kind, or one that cannot be used */
-    const char *repair;   /* the command that saves what can be read of one; NULL: there is none */
+    const char *repair;   /* the command that saves what can be read of one; or NULL */
     bool reads_wal;       /* whether one in WAL mode is taken */
     const char *settings; /* SQL run on each connection once the file is known to be ours */
     int busy_ms;          /* how long to wait for another process's lock, if not told otherwise */

@@ -32,9 +32,9 @@ redtune_status rdt_file_make_folder_of(const char *path, unsigned mode, redtune_
 /* chosen, where it is not NULL; else $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db, else
  * ~/.local/share/redtune/tuning.db. */
 redtune_status rdt_file_tuning_path(const char *chosen, char **out, redtune_error *err);
-/* NULL, or why a path of a database, or several with ':' between them, is none: SQLite's tools take
- * ":memory:" and URIs for something else than files, and of a list they would name files by parts.
- */
+/* NULL, or why a path of a database, or of several with ':' between, is invalid: SQLite's tools
+ * take ":memory:" and URIs for something else than files, and of a list they would name files by
+ * parts. */
 const char *rdt_file_misread_database(const char *list);
 /* $XDG_CACHE_HOME/redtune/kernels.db, else ~/.cache/redtune/kernels.db. */
 redtune_status rdt_file_kernels_path(char **out, redtune_error *err);

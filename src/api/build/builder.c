@@ -23,7 +23,7 @@ struct rdt_builder {
     pthread_mutex_t kernels_lock;
     char *cache; /* the kernel cache's path; NULL: the user's */
     rdt_kernels *kernels;
-    bool kernels_tried, kernels_told; /* a kernel that was not stored has been told of */
+    bool kernels_tried, kernels_told; /* a warning about one that was not stored was logged */
     atomic_bool ptx;                  /* the driver takes no cubin of ours: one in software, say */
 };
 
