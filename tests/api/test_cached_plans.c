@@ -3,8 +3,8 @@
  * is. On the simulated GPU. */
 #define _GNU_SOURCE
 #include "../unit/database.h"
-#include "api/runtime/plan.h"
-#include "api/runtime/plan_cache.h"
+#include "api/running/plan.h"
+#include "api/choosing/plan_cache.h"
 #include "adder.h"
 
 enum { COUNT = 20000, CACHE_BYTES_MAX = 1 << 20 };

@@ -7,8 +7,8 @@
 #define _GNU_SOURCE
 #include "../unit/database.h"
 #include "adder.h"
-#include "api/runtime/plan.h"
-#include "api/runtime/plan_cache.h"
+#include "api/running/plan.h"
+#include "api/choosing/plan_cache.h"
 #include "cache/exchange.h"
 #include "redtune/list.h"
 #include "redtune/records.h"

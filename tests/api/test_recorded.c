@@ -10,7 +10,7 @@
 #include "check.h"
 #include "folder.h"
 #include "cache/tuning.h"
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "model/problem.h"
 #include "redtune/list.h"
 #include "redtune/tools.h"

@@ -4,7 +4,7 @@
 #include "adder.h"
 #include "check.h"
 #include "folder.h"
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "cache/tuning.h"
 #include "model/problem.h"
 #include "redtune/records.h"

@@ -1,7 +1,7 @@
 /* Facts about plans that accumulate: parts of an input, each reduced into an accumulator, combined
  * in any number of steps, are the whole. */
 #include <math.h>
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "check.h"
 #include "device.h"
 #include "reference.h"

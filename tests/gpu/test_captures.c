@@ -2,7 +2,7 @@
  * nothing was run before, a thousand times, two graphs side by side, calls of one graph side by
  * side, and in graphs of other kinds. */
 #include <dlfcn.h>
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "gpu/graph.h"
 #include "gpu/stream.h"
 #include "ones.h"

@@ -2,7 +2,7 @@
  * conditional nodes, child graphs and clones, graphs that the device may launch. The simulated GPU
  * has none of these, nor have older drivers: what is missing is skipped. */
 #include <dlfcn.h>
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "gpu/graph.h"
 #include "ones.h"
 

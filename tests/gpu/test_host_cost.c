@@ -4,7 +4,7 @@
  * the driver's functions are replaced by empty ones: what is left is redtune's own. */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "ones.h"
 #include "gpu/stream.h"
 

@@ -1,6 +1,6 @@
 /* Facts about reductions of segments by list.h: plans, the table of plans, captures whose tables
  * change, results that go on, and what is refused. The kernels have their own (test_segments.c). */
-#include "api/runtime/segments.h"
+#include "api/running/segments.h"
 #include "gpu/graph.h"
 #include "ones.h"
 #include "redtune/list.h"

@@ -18,16 +18,19 @@ set(may_cli)
 # The rooms of a layer, and which others of the same layer a room may include. What lies in no room is
 # for all of them.
 set(rooms_tuner search measure workers)
-set(rooms_api records build runtime team tuning tools)
+set(rooms_api records build runtime choosing running host_inputs team tuning tools)
 set(may_tuner_search)
 set(may_tuner_measure)
 set(may_tuner_workers)
 set(may_api_records)
 set(may_api_build)
 set(may_api_runtime records build)
-set(may_api_team records build runtime)
-set(may_api_tuning records build runtime)
-set(may_api_tools records build runtime)
+set(may_api_choosing records build runtime)
+set(may_api_running records build runtime choosing)
+set(may_api_host_inputs records build runtime choosing running)
+set(may_api_team records build runtime choosing running host_inputs)
+set(may_api_tuning records build runtime choosing)
+set(may_api_tools records build runtime choosing running)
 set(may_sim base)
 
 # Where alone a package's headers and its library's name may stand.

@@ -1,7 +1,7 @@
 /* Facts about what a run may be given: which operands an op and a plan take, how they are aligned,
  * what may not overlap, and what a launch is told of them. */
 #include "check.h"
-#include "api/runtime/operands.h"
+#include "api/running/operands.h"
 
 static redtune_error err;
 

@@ -1,6 +1,6 @@
 /* Open: opening and closing redtune on a CUDA context. */
 #define _POSIX_C_SOURCE 200809L
-#include "api/runtime/import_policy.h"
+#include "api/runtime/runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     if (!status) status = copy_text(pin && *pin ? pin : NULL, &rt->pin, err);
     if (!status) status = take_check(rt, err);
     if (!status) status = take_machine(rt, options->machine, err);
-    if (!status) status = rdt_import_policy_find(options->trust, &rt->trust, err);
+    if (!status) status = rdt_runtime_find_trust(options->trust, &rt->trust, err);
     if (!status) status = copy_text(options->worker, &rt->worker, err);
     if (!status) status = rdt_layers_list(options->database, &rt->layers, err);
     /* A program that names a database means that one; else it runs without, if it must. */

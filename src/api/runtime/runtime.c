@@ -20,6 +20,20 @@ redtune_status rdt_runtime_read_choice(const char *variable, const char *const *
                     known);
 }
 
+redtune_status rdt_runtime_find_trust(redtune_trust chosen, redtune_trust *out,
+                                      redtune_error *err) {
+    static const char *const names[] = {"verified", "all", "none", NULL};
+    int trust = (int)chosen;
+    redtune_status status =
+        rdt_runtime_read_choice("REDTUNE_TRUST", names, "verified, all or none", &trust, err);
+    if (status) return status;
+    if ((unsigned)trust > REDTUNE_TRUST_NONE)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use options.trust %d: it is unknown",
+                        trust);
+    *out = (redtune_trust)trust;
+    return REDTUNE_OK;
+}
+
 /* What is read while it is being written is of neither one nor the other. */
 redtune_status rdt_runtime_select(redtune *rt, rdt_codegen *codegen, const redtune_problem *problem,
                                   bool here_only, rdt_choice *out, redtune_error *err) {

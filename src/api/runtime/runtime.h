@@ -35,6 +35,8 @@ struct redtune {
  * not set or empty, *out stays as it is. known: the names as a message lists them. */
 redtune_status rdt_runtime_read_choice(const char *variable, const char *const *names,
                                        const char *known, int *out, redtune_error *err);
+/* The trust of $REDTUNE_TRUST, else the chosen one. */
+redtune_status rdt_runtime_find_trust(redtune_trust chosen, redtune_trust *out, redtune_error *err);
 
 /* Chooses among all winners, or among those measured here alone; the lock is held, and the row of
  * the choice lives as long. */

@@ -1,7 +1,7 @@
 /* Inputs: parts of one input that several GPUs of this process read and reduce at once. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "api/runtime/input.h"
+#include "api/host_inputs/input.h"
 #include "api/team/share.h"
 
 enum { GPUS_MAX = 64 };

@@ -13,7 +13,7 @@
  * its other ranks until the group of gathers ends. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "api/runtime/segments.h"
+#include "api/running/segments.h"
 #include "api/team/reduction.h"
 #include "api/team/share.h"
 #include "base/reserved.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <stdatomic.h>
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "api/team/peers.h"
 #include "gpu/nccl.h"
 #include "redtune/team.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "api/tools/ladder_run.h"
 #include "api/tools/step.h"
 #include "gpu/counters.h"

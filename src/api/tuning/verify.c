@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/records/current.h"
-#include "api/runtime/recheck_session.h"
+#include "api/choosing/recheck_session.h"
 #include "base/random.h"
 #include "base/clock.h"
 #include "base/reserved.h"

@@ -1,7 +1,7 @@
 /* Input: reducing elements that are not on the GPU, of which several GPUs may have parts. */
 #pragma once
 
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 
 /* What one GPU makes of its part of an input. */
 typedef struct rdt_input_part {

@@ -1,8 +1,8 @@
 /* Plan: what redtune_plan holds. */
 #pragma once
 
-#include "api/runtime/executable.h"
-#include "api/runtime/operands.h"
+#include "api/choosing/executable.h"
+#include "api/running/operands.h"
 
 struct redtune_plan {
     redtune *rt;

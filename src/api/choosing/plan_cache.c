@@ -2,7 +2,7 @@
  * kernel cache (plan_cache.h has its key). Nothing in it is checked against the world again except
  * NVRTC's file, whose version the kernel's key contains and which only loading NVRTC would tell. */
 #define _POSIX_C_SOURCE 200809L
-#include "api/runtime/plan_cache.h"
+#include "api/choosing/plan_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Admission: an op of the user's is checked, and imported measurements are verified, before a plan
  * is made. */
-#include "api/runtime/admission.h"
+#include "api/choosing/admission.h"
 
-#include "api/runtime/import_policy.h"
+#include "api/choosing/import_policy.h"
 #include "tuner/measure/own_check.h"
 
 /* So many hints are verified for one plan. */

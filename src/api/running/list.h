@@ -1,7 +1,7 @@
 /* List: arrays with tables on the GPU that are made once. */
 #pragma once
 
-#include "api/runtime/operands.h"
+#include "api/running/operands.h"
 #include "redtune/list.h"
 
 /* How many segments a run may have at most, by list or by other tables. */

@@ -3,7 +3,7 @@
  * In this process it is a local evaluator in the caller's context; in a worker, a remote one.
  * Kernels are compiled here in both cases, and their time is taken off the clock: a limit on
  * verifying must not depend on what the kernel cache has. */
-#include "api/runtime/recheck_session.h"
+#include "api/choosing/recheck_session.h"
 
 #include "base/clock.h"
 

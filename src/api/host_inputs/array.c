@@ -9,11 +9,11 @@
  * its results go on from those of the rows before. Columns of an op whose results do not say what
  * they were made of, as means, are refused then, and so are those in fixed order: a column's pieces
  * would meet one after the other, not by its tree. */
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include "api/runtime/readers.h"
+#include "api/host_inputs/readers.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"

@@ -1,7 +1,7 @@
 /* Executable: a configuration chosen for a problem, its kernel loaded: what a plan runs. */
 #pragma once
 
-#include "api/runtime/admission.h"
+#include "api/choosing/admission.h"
 
 typedef struct rdt_executable {
     rdt_kernel *kernel;

@@ -4,9 +4,6 @@
 
 #include "api/runtime/runtime.h"
 
-/* The trust of $REDTUNE_TRUST, else the chosen one. */
-redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out, redtune_error *err);
-
 /* An imported measurement that would serve. */
 typedef struct rdt_hint {
     const redtune_problem *problem; /* that it would serve */

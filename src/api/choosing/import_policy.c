@@ -4,7 +4,7 @@
  * and the winners are forgotten. So there is no second rule for trust: the config is selected
  * again, now among measurements of this machine. */
 #define _POSIX_C_SOURCE 200809L
-#include "api/runtime/import_policy.h"
+#include "api/choosing/import_policy.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include "api/records/current.h"
 #include "api/records/history.h"
-#include "api/runtime/recheck_session.h"
+#include "api/choosing/recheck_session.h"
 
 /* Up to here any config ends soon, however badly it suits the input. */
 enum { ANY_BYTES_MAX = 16 << 20 };
@@ -20,20 +20,6 @@ enum { ANY_BYTES_MAX = 16 << 20 };
 enum { MEMORY_SHARE = 4 };
 /* For one step of a config in a worker: a check, or a sample. */
 static const double step_limit_s = 2;
-
-redtune_status rdt_import_policy_find(redtune_trust chosen, redtune_trust *out,
-                                      redtune_error *err) {
-    static const char *const names[] = {"verified", "all", "none", NULL};
-    int trust = (int)chosen;
-    redtune_status status =
-        rdt_runtime_read_choice("REDTUNE_TRUST", names, "verified, all or none", &trust, err);
-    if (status) return status;
-    if ((unsigned)trust > REDTUNE_TRUST_NONE)
-        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot use options.trust %d: it is unknown",
-                        trust);
-    *out = (redtune_trust)trust;
-    return REDTUNE_OK;
-}
 
 /* To verify a hint. */
 typedef struct attempt {

@@ -1,6 +1,6 @@
 /* Reduce: reductions through the table of plans. */
 #define _POSIX_C_SOURCE 200809L
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

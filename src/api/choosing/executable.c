@@ -1,11 +1,11 @@
 /* Executable: a configuration chosen for a problem, its kernel loaded: what a plan runs. */
-#include "api/runtime/executable.h"
+#include "api/choosing/executable.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/runtime/plan_cache.h"
+#include "api/choosing/plan_cache.h"
 #include "api/records/convert.h"
 #include "codegen/user_ops.h"
 

@@ -3,13 +3,13 @@
  * Elements come in their order, so that a piece is as many whole segments as the GPU has room for,
  * reduced like any other segments, and its results are the next ones of all. A segment too long for
  * a piece is an input of its own, which redtune_reduce_input takes in pieces and combines. */
-#include "api/runtime/list.h"
-#include "api/runtime/plan.h"
+#include "api/running/list.h"
+#include "api/running/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/runtime/readers.h"
+#include "api/host_inputs/readers.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"

@@ -1,8 +1,8 @@
 /* Segments: runs whose elements are where tables on the GPU say. */
-#include "api/runtime/segments.h"
+#include "api/running/segments.h"
 
 #include <inttypes.h>
-#include "api/runtime/list.h"
+#include "api/running/list.h"
 #include "base/reserved.h"
 #include "gpu/pointer.h"
 

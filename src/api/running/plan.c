@@ -1,5 +1,5 @@
 /* Plan: an executable chosen and loaded for a problem, and running it. */
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 
 #include <stdlib.h>
 #include "base/reserved.h"

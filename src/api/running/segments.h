@@ -1,7 +1,7 @@
 /* Segments: runs whose elements are where tables on the GPU say. */
 #pragma once
 
-#include "api/runtime/plan.h"
+#include "api/running/plan.h"
 #include "redtune/list.h"
 
 enum { RDT_SEGMENTS_TABLES = 3 };

@@ -3,7 +3,7 @@
 #include "api/records/select.h"
 #include "api/records/target.h"
 #include "api/records/convert.h"
-#include "api/runtime/import_policy.h"
+#include "api/choosing/import_policy.h"
 #include "base/reserved.h"
 #include "compiler/compiler.h"
 #include "redtune/records.h"
@@ -71,7 +71,7 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
     if (!status) status = rdt_target_find(&about, &self.layers, &self.target, err);
     if (!status && !self.target.found) status = rdt_target_fail("explain", &self.layers, err);
     if (!status) status = rdt_codegen_open(&self.codegen, err);
-    if (!status) status = rdt_import_policy_find(REDTUNE_TRUST_VERIFIED, &trust, err);
+    if (!status) status = rdt_runtime_find_trust(REDTUNE_TRUST_VERIFIED, &trust, err);
     const rdt_winners_source source = {
         .layers = &self.layers, .codegen = self.codegen, .own = trust == REDTUNE_TRUST_NONE};
     if (!status)

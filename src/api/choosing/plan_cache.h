@@ -10,7 +10,7 @@
  * name a kernel of other templates. */
 #pragma once
 
-#include "api/runtime/executable.h"
+#include "api/choosing/executable.h"
 
 typedef char rdt_plan_cache_key[RDT_HASH_TEXT_BYTES];
 

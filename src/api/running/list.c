@@ -1,6 +1,6 @@
 /* List: arrays with tables on the GPU that are made once: where each is, and how many elements come
  * before it, which are offsets that do not decrease. */
-#include "api/runtime/list.h"
+#include "api/running/list.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

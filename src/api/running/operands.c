@@ -5,7 +5,7 @@
  * else that the run is given, from its first element to its last; they may touch it.
  * Most plans are plain: their runs have one input and one output, and get by with a part of the
  * checks, since a call is to cost the host as little as it can. */
-#include "api/runtime/operands.h"
+#include "api/running/operands.h"
 
 #include <inttypes.h>
 #include "gpu/pointer.h"

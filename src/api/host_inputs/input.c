@@ -12,10 +12,10 @@
  *
  * A reader gives what it has, so that the pieces are as long as the first input's reader makes
  * them; the second input's is read until a piece has as many of its elements. */
-#include "api/runtime/input.h"
+#include "api/host_inputs/input.h"
 
 #include <inttypes.h>
-#include "api/runtime/readers.h"
+#include "api/host_inputs/readers.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "gpu/timer.h"

@@ -1,5 +1,5 @@
 /* Readers: where the elements of inputs that are not on the GPU come from: a caller's readers. */
-#include "api/runtime/readers.h"
+#include "api/host_inputs/readers.h"
 
 #include "base/reserved.h"
 
