@@ -1,6 +1,5 @@
 """Bundle: the files of the package beside its Python, and NVRTC as NVIDIA's wheels have it."""
 
-import glob
 import os
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundle")
@@ -30,6 +29,8 @@ def _from_pathfinder():
 
 def _from_wheels():
     """NVRTC in the site-packages that this package lies in, the newest; else None."""
+    import glob  # which takes longer to import than all of redtune
+
     packages = os.path.dirname(os.path.dirname(_FOLDER))
     found = glob.glob(os.path.join(glob.escape(packages), "nvidia", "*", "lib", "libnvrtc.so.*"))
     return max(found, key=lambda path: path.rsplit(".so.", 1)[1], default=None)

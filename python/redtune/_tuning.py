@@ -1,10 +1,8 @@
 """Tuning: what the command says and measures, as Python's objects."""
 
-import html
-import json
-import subprocess
-
 from . import _bundle, _core, _settings
+
+# json, html and subprocess take longer to import than all of redtune: each is where it is needed.
 
 
 class Table(list):
@@ -26,6 +24,8 @@ class Table(list):
         return "\n".join(rows)
 
     def _repr_html_(self):
+        import html
+
         keys, cells = self._cells()
         head = "".join(f"<th>{html.escape(key)}</th>" for key in keys)
         body = (
@@ -70,6 +70,8 @@ class Page(str):
         return f"<redtune report of {len(self)} characters>"
 
     def _repr_html_(self):
+        import html
+
         return f'<iframe width="100%" height="600" srcdoc="{html.escape(str(self))}"></iframe>'
 
 
@@ -103,6 +105,8 @@ def _shape(shape):
 
 def _run(*words, quiet=True):
     """The command's output. Its progress, if it is not quiet, goes to stderr."""
+    import subprocess
+
     ran = subprocess.run(
         [_bundle.command(), *words],
         stdout=subprocess.PIPE,
@@ -117,6 +121,13 @@ def _run(*words, quiet=True):
         kind = ValueError if ran.returncode == 2 else _core.Error
         raise kind(reason.removeprefix("redtune: "))
     return ran.stdout
+
+
+def _read(text):
+    """What the command said in JSON."""
+    import json
+
+    return json.loads(text)
 
 
 def tune(
@@ -144,7 +155,7 @@ def tune(
         budget=None if budget is None else f"{budget}s", again=again, db=database, ops=ops,
         json=True,
     )  # fmt: skip
-    found = json.loads(_run("tune", *words, quiet=quiet))
+    found = _read(_run("tune", *words, quiet=quiet))
     _core.reload()
     return Winners(found["results"])
 
@@ -170,7 +181,7 @@ def explain(
         op=op, dtype=dtype, count=count, shape=_shape(shape), axis=axis, order=order,
         accuracy=accuracy, device=device, gpu=gpu, db=database, ops=ops, json=True,
     )  # fmt: skip
-    return Explanation(json.loads(_run("explain", *words)))
+    return Explanation(_read(_run("explain", *words)))
 
 
 def show(op=None, dtype=None, *, gpu=None, shipped=False, database=None):
@@ -180,7 +191,7 @@ def show(op=None, dtype=None, *, gpu=None, shipped=False, database=None):
     'sum'
     """
     words = _options(op=op, dtype=dtype, gpu=gpu, shipped=shipped, db=database, json=True)
-    return Winners(json.loads(_run("show", *words))["rows"])
+    return Winners(_read(_run("show", *words))["rows"])
 
 
 def report(*, gpu=None, shipped=False, database=None):
