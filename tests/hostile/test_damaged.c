@@ -196,7 +196,11 @@ static redtune_status give_ones(void *user, void *buffer, size_t capacity, size_
 static redtune_status reduce(const char *database, float sums[2]) {
     redtune *rt = NULL;
     const redtune_options options = {
-        .device = "sim", .database = database, .log = hear, .log_level = REDTUNE_LOG_WARNING};
+        .device = "sim",
+        .database = database,
+        .log = hear,
+        .log_level = REDTUNE_LOG_WARNING,
+        .verify_s = 600}; /* on a machine that is busy with others' work, too */
     heard[0] = '\0';
     redtune_status status = redtune_open(&options, &rt, &err);
     for (int i = 0; !status && i < 2; i++) {
