@@ -9,7 +9,8 @@
 --                   f64), "same" (the input's), "abs" (the same, unsigned), "index" (i64), "truth"
 --                   (u8), "count" (u64), "bits" (the input's, integers only), or a dtype's name
 --   combines        how elements make the result, for which test data are made that show every one:
---                   "sum", "product", "least", "greatest", "magnitude", "any", "all", "count",
+--                   "sum", "product", "least", "greatest", "magnitude", "least_magnitude", "any",
+--                   "all", "count",
 --                   "and", "or", "xor", "extremes" (the least and the greatest, both),
 --                   "exponentials" (the sum of e^x), "nonfinite" (how many are NaN or infinite),
 --                   "any_nonfinite"; of two inputs it is about what map makes of x and y
@@ -69,7 +70,7 @@
 -- lanes(a, n), of an op whose lanes combine faster all at once than two by two: the accumulator of
 -- a group of n lanes, a power of two, where a is a lane's own. All lanes of a warp ask for it.
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,
--- and key_of among its functions, in place of map. Its table `measured` is what is compared of a value:
+-- and key_of among its functions, in place of map; skips_nan where before(a, b) holds of any number a and a NaN b. Its table `measured` is what is compared of a value:
 -- of(x), of the C type c; before(a, b) likewise; and combine(a, b), by `functions`, which keeps a NaN; without it values are. If
 -- it has a result beside the index, found(x, index, count) are its results where x is found there, of count elements.
 local groups = {

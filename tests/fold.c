@@ -60,7 +60,9 @@ static bool goes_before(const rdt_op_traits *op, redtune_dtype dtype, const redt
         rdt_scalar_real(dtype, a, 0) == rdt_scalar_real(dtype, b, 0))
         return false;
     uint64_t x = rdt_scalar_key(dtype, a, 0), y = rdt_scalar_key(dtype, b, 0);
-    return op->combines == RDT_COMBINES_LEAST ? x < y : x > y;
+    const bool least =
+        op->combines == RDT_COMBINES_LEAST || op->combines == RDT_COMBINES_LEAST_MAGNITUDE;
+    return least ? x < y : x > y;
 }
 
 /* Whether a takes the place of the best so far, which stands before it. */
@@ -99,6 +101,7 @@ void rdt_fold_add(rdt_fold *fold, const redtune_value *result, const void *eleme
     case RDT_COMBINES_LEAST:
     case RDT_COMBINES_GREATEST:
     case RDT_COMBINES_MAGNITUDE:
+    case RDT_COMBINES_LEAST_MAGNITUDE:
         if (op->indexed)
             add_index(fold, result->i64, elements);
         else

@@ -2,6 +2,8 @@
 #include "results.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include "model/scalar.h"
 #include "reference.h"
 
@@ -290,6 +292,25 @@ static void give_argmaxabs(job *self) {
     give_bits(self, 0, (uint64_t)best);
 }
 
+/* Of none the greatest that the result's dtype has. */
+static void give_minabs(job *self) {
+    int64_t best = -1;
+    for (uint64_t i = 0; i < self->in.count; i++) {
+        const bool is_nan = isnan(x_of(self, i));
+        if (best < 0 || is_nan || fabsl(x_of(self, i)) < fabsl(x_of(self, (uint64_t)best)))
+            best = (int64_t)i;
+        if (is_nan) break;
+    }
+    const uint64_t at = (uint64_t)best, bits = best < 0 ? 0 : bits_of_x(self, at);
+    const redtune_value none = edge(self->problem->result, true);
+    if (best < 0)
+        give_bits(self, 0, rdt_scalar_bits(self->problem->result, &none, 0));
+    else if (is_float(self))
+        give_real(self, 0, fabsl(x_of(self, at)), 0);
+    else
+        give_bits(self, 0, x_of(self, at) < 0 ? 0 - bits : bits);
+}
+
 static void give_ptp(job *self) {
     const int64_t low = find(self, true, false), high = find(self, false, false);
     if (low < 0) {
@@ -342,6 +363,27 @@ static void give_reference(job *self) {
     self->out->magnitude[0] = right.magnitude;
 }
 
+/* What the op of that number gives of the elements that are not NaN. */
+static void give_numbers(job *self, redtune_op op) {
+    const redtune_dtype dtype = self->problem->dtype;
+    const size_t bytes = redtune_dtype_bytes(dtype);
+    char *numbers = malloc(self->in.count * bytes + 1);
+    uint64_t *from = calloc(self->in.count + 1, sizeof *from), count = 0;
+    for (uint64_t i = 0; i < self->in.count; i++) {
+        if (rdt_scalar_is_nan(dtype, self->in.x, i)) continue;
+        memcpy(numbers + count * bytes, (const char *)self->in.x + i * bytes, bytes);
+        from[count++] = i;
+    }
+    redtune_problem problem = *self->problem;
+    const results_input in = {.x = numbers, .count = count, .parameters = self->parameter};
+    problem.op = op;
+    results_reduce(&problem, &in, self->out);
+    if (op == REDTUNE_PROD) self->out->magnitude[0] = fabsl(self->out->exact[0]);
+    if (rdt_op_find(op)->indexed && count) give_bits(self, 0, from[self->out->value[0].i64]);
+    free(numbers);
+    free(from);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void give(job *self) {
@@ -376,6 +418,14 @@ static void give(job *self) {
     case REDTUNE_MISMATCHES: give_bits(self, 0, count_of(self, differs)); return;
     case REDTUNE_MSE: give_mse(self); return;
     case REDTUNE_ARGMAXABS: give_argmaxabs(self); return;
+    case REDTUNE_MINABS: give_minabs(self); return;
+    case REDTUNE_NANSUM: give_numbers(self, REDTUNE_SUM); return;
+    case REDTUNE_NANPROD: give_numbers(self, REDTUNE_PROD); return;
+    case REDTUNE_NANMEAN: give_numbers(self, REDTUNE_MEAN); return;
+    case REDTUNE_NANVAR: give_numbers(self, REDTUNE_VAR); return;
+    case REDTUNE_NANSTD: give_numbers(self, REDTUNE_STD); return;
+    case REDTUNE_NANARGMIN: give_numbers(self, REDTUNE_ARGMIN); return;
+    case REDTUNE_NANARGMAX: give_numbers(self, REDTUNE_ARGMAX); return;
     default: give_reference(self); return;
     }
 }

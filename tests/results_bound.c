@@ -30,7 +30,12 @@ static double roundings(const redtune_problem *problem, int output, uint64_t cou
     case REDTUNE_SLOGPROD: return output ? 2 + (double)count : 0;
     case REDTUNE_VAR:
     case REDTUNE_STD:
+    case REDTUNE_NANVAR:
+    case REDTUNE_NANSTD:
     case REDTUNE_MEAN_VAR: return depth + 8;
+    case REDTUNE_NANSUM: return depth;
+    case REDTUNE_NANMEAN: return depth + 1;
+    case REDTUNE_NANPROD: return (double)count;
     default: return 0;
     }
 }

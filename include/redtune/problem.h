@@ -94,6 +94,14 @@ typedef enum redtune_op {
     REDTUNE_MISMATCHES,    /* how many |x - y| are more than a tolerance, or NaN */
     REDTUNE_MSE,           /* the mean of the squares of x - y */
     REDTUNE_ARGMAXABS,     /* the first index of the greatest |x| */
+    REDTUNE_NANSUM, /* from here to REDTUNE_NANARGMAX of floats, without those that are NaN */
+    REDTUNE_NANPROD,
+    REDTUNE_NANMEAN,
+    REDTUNE_NANVAR, /* parameter ddof, as of the next */
+    REDTUNE_NANSTD,
+    REDTUNE_NANARGMIN, /* -1 if all are NaN */
+    REDTUNE_NANARGMAX,
+    REDTUNE_MINABS, /* the least of the absolute values */
 } redtune_op;
 
 typedef enum redtune_dtype {

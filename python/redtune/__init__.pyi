@@ -147,6 +147,7 @@ fmax: _One
 argmin: _One
 argmax: _One
 argmaxabs: _One
+minabs: _One
 sumsq: _One
 norm2: _One
 sumabs: _One
@@ -166,6 +167,13 @@ bitwise_xor: _One
 count_nonzero: _One
 nanmax: _One
 nanmin: _One
+nansum: _One
+nanprod: _One
+nanmean: _One
+nanargmin: _One
+nanargmax: _One
+nanvar: _OneDdof
+nanstd: _OneDdof
 norm: _One
 normp: _OneP
 var: _OneDdof

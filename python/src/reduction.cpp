@@ -20,6 +20,7 @@ struct op_facts {
     redtune_dtype results[REDTUNE_DTYPE_END][REDTUNE_DTYPE_END][OUTPUTS_MAX];
     bool is_truth[OUTPUTS_MAX];
     bool is_count[OUTPUTS_MAX];
+    redtune_op plain; // the op itself, or the one of all elements of an op that skips NaN
 };
 
 std::vector<op_facts *> all_facts; // by number; they live as long as the process
@@ -38,6 +39,10 @@ op_facts &facts_of(int op) {
             next->is_truth[i] = results[i] == REDTUNE_U8;
             next->is_count[i] = results[i] == REDTUNE_U64;
         }
+        const char *name = next->info.name;
+        next->plain = problem.op;
+        if (!next->info.file && !strncmp(name, "nan", 3))
+            redtune_op_find(name + 3, &next->plain, nullptr); // of nans there is none
         all_facts.push_back(next.release());
     }
     if (op < 0) fail(PyExc_ValueError, "cannot reduce: there is no op %d", op);
@@ -48,6 +53,11 @@ op_facts &facts_of(int op) {
 const char *after(const char *text, const char *word) {
     const char *found = strstr(text, word);
     return found ? found + strlen(word) : text;
+}
+
+bool is_float(redtune_dtype dtype) {
+    redtune_dtype_info info;
+    return !redtune_dtype_get(dtype, &info, nullptr) && info.kind == 'f';
 }
 
 void refuse_bool(const char *op) {
@@ -62,6 +72,7 @@ void refuse_bool(const char *op) {
 const redtune_op_info *op_get(int op) { return &facts_of(op).info; }
 
 void reduction::choose(int number, const array &x, redtune_dtype dtype) {
+    if (!is_float(x.dtype)) number = facts_of(number).plain; // others have no NaN
     op_facts &its = facts_of(number);
     op = &its.info;
     if (x.boolean && !op->bools) refuse_bool(op->name);

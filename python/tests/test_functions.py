@@ -4,6 +4,7 @@ import inspect
 import pickle
 import threading
 import unittest
+import warnings
 
 import numpy
 import sim_memory
@@ -12,6 +13,7 @@ import redtune
 from redtune import _core
 
 SMALL = numpy.array([[3, -1, 2, 0], [5, 4, -2, 1], [1, 1, 7, -3]])
+NUMBERS = ["nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanargmin", "nanargmax"]
 
 
 def wanted(name, x, y, axis):
@@ -50,6 +52,11 @@ def wanted(name, x, y, axis):
             "and": lambda: numpy.bitwise_and.reduce(x, axis),
             "or": lambda: numpy.bitwise_or.reduce(x, axis),
             "xor": lambda: numpy.bitwise_xor.reduce(x, axis),
+            "minabs": lambda: abs(wide).min(axis),
+            **{
+                name: lambda name=name: getattr(numpy, name)(wide, axis)
+                for name in NUMBERS
+            },
         }.get(name, lambda: None)()  # fmt: skip
 
 
@@ -75,6 +82,19 @@ class Functions(unittest.TestCase):
                 got, want = (got,), (want,)
             for one, its in zip(got, want):
                 self.near(one, its, op)
+
+    def test_nan_is_skipped_as_numpy_does(self):
+        x = SMALL.astype("f4")
+        x[0, 1] = x[1] = x[2, 3] = numpy.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a row without numbers
+            for name in [*NUMBERS[:-2], "nanmin", "nanmax"]:
+                self.near(getattr(redtune, name)(x, 1), getattr(numpy, name)(x, 1), name)
+        self.assertEqual(redtune.nanargmin(x, 1).tolist(), [3, -1, 0])
+        self.assertEqual(redtune.nanargmax(x, 1).tolist(), [0, -1, 2])
+        self.assertEqual(redtune.nanargmax(numpy.array([numpy.nan, -numpy.inf], "f4")), 1)
+        for name in NUMBERS:  # integers have none
+            self.near(getattr(redtune, name)(SMALL, 0), wanted(name, SMALL, SMALL, 0), name)
 
     def test_every_op_has_a_function_with_its_arguments(self):
         for name in redtune._functions.names():

@@ -29,6 +29,7 @@
     X(RDT_COMBINES_LEAST, "least")                                                                 \
     X(RDT_COMBINES_GREATEST, "greatest")                                                           \
     X(RDT_COMBINES_MAGNITUDE, "magnitude")                                                         \
+    X(RDT_COMBINES_LEAST_MAGNITUDE, "least_magnitude")                                             \
     X(RDT_COMBINES_ANY, "any")                                                                     \
     X(RDT_COMBINES_ALL, "all")                                                                     \
     X(RDT_COMBINES_COUNT, "count")                                                                 \

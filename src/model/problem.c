@@ -199,6 +199,7 @@ bool rdt_problem_shows_order(const redtune_problem *problem) {
     case RDT_COMBINES_GREATEST:
     case RDT_COMBINES_EXTREMES:
     case RDT_COMBINES_MAGNITUDE:
+    case RDT_COMBINES_LEAST_MAGNITUDE:
     case RDT_COMBINES_ANY:
     case RDT_COMBINES_ALL:
     case RDT_COMBINES_COUNT:

@@ -52,16 +52,18 @@ function extremes.like(t, name, edge, map)
     }
 end
 
--- The greatest of what map makes of elements: magnitudes, of integers without a sign.
-function extremes.greatest_magnitude(t, map)
+-- The extreme of what map makes of elements: magnitudes, of integers without a sign. name is "min" or
+-- "max", edge the literal of the result's dtype that is the identity.
+function extremes.magnitude(t, name, edge, map)
     if t.dtype.kind == "float" then
-        local op = extremes.like(t, "max", "zero", map)
-        op.identity = extremes.compared(t.dtype).zero
+        local op = extremes.like(t, name, edge, map)
+        op.identity = extremes.compared(t.dtype)[edge]
         return op
     end
     return {
-        acc = accumulator[t.dtype.bytes == 8 and "u64" or "u32"], identity = "0", map = map,
-        combine = function(a, b) return ("max(%s, %s)"):format(a, b) end,
+        acc = accumulator[t.dtype.bytes == 8 and "u64" or "u32"], map = map,
+        identity = edge == "zero" and "0" or t.result[edge],
+        combine = function(a, b) return ("%s(%s, %s)"):format(name, a, b) end,
         finalize = function(a) return convert.store(t.result, a) end,
         resume = unchanged,
     }

@@ -22,7 +22,7 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@         local word = "v.word[" .. j // layout.per_word .. "]"
     const value x@{j} = @{dtype.unpack(word, j % layout.per_word)};
 //@     end
-//@     if dtype.kind == "float" then
+//@     if dtype.kind == "float" and not op.skips_nan then
 //@         local nan = {}
 //@         for j = 0, vec - 1 do nan[#nan + 1] = ("x%d != x%d"):format(j, j) end
     // A NaN goes before all but another NaN. There is hardly ever one.

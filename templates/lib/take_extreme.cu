@@ -2,7 +2,7 @@
 //@ -- vector are of one result: their extreme is found first, and which of them has it when all are
 //@ -- taken.
 //@ takes op, given, dtype, layout, vec
-//@ local measured, number = op.measured, dtype.kind ~= "float"
+//@ local measured, number = op.measured, dtype.kind ~= "float" or op.skips_nan
 //@ local x = {}
 //@ for j = 0, vec - 1 do
 //@     x[j] = measured.of(dtype.unpack(("v.word[%d]"):format(j // layout.per_word), j % layout.per_word))

@@ -104,7 +104,7 @@ __device__ partial combine(partial a, partial b@{given.parameter})
 {
 //@ if indexed then
     if (a.index == NOWHERE || b.index == NOWHERE) return a.index == NOWHERE ? b : a;
-//@     if dtype.kind == "float" then
+//@     if dtype.kind == "float" and not op.skips_nan then
     if (a.x != a.x || b.x != b.x) return a.x != a.x ? a : b;
 //@     end
     return @{op.before("b.x", "a.x")} ? b : a;

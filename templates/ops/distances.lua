@@ -98,7 +98,7 @@ return {
         formula = "the greatest of |x[0] - y[0]| ... |x[n-1] - y[n-1]|; NaN if one is",
         inputs = 2, result = "abs", combines = "magnitude", resumes = true,
         make = function(t)
-            return extremes.greatest_magnitude(t, function(x, y)
+            return extremes.magnitude(t, "max", "zero", function(x, y)
                 return difference.of(t.dtype, x, y)
             end)
         end,

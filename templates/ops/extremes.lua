@@ -15,6 +15,14 @@ local function number_extreme(t, name, edge)
     return op
 end
 
+local function magnitude_of(t)
+    return function(x)
+        if t.dtype.kind ~= "signed" then return magnitude(t.dtype, x) end
+        local c = t.dtype.bytes == 8 and "u64" or "u32"
+        return ("(%s < 0 ? 0 - (%s)%s : (%s)%s)"):format(x, c, x, c, x)
+    end
+end
+
 -- The difference of integers has no sign: it is that of their bits.
 local function peak_to_peak(t, a)
     if t.dtype.kind == "float" then return ("%s.greatest - %s.least"):format(a, a) end
@@ -47,13 +55,12 @@ return {
         name = "maxabs", number = 11,
         formula = "the greatest of |x[0]| ... |x[n-1]|; NaN if one is",
         result = "abs", combines = "magnitude", resumes = true,
-        make = function(t)
-            return extremes.greatest_magnitude(t, function(x)
-                if t.dtype.kind ~= "signed" then return magnitude(t.dtype, x) end
-                local c = t.dtype.bytes == 8 and "u64" or "u32"
-                return ("(%s < 0 ? 0 - (%s)%s : (%s)%s)"):format(x, c, x, c, x)
-            end)
-        end,
+        make = function(t) return extremes.magnitude(t, "max", "zero", magnitude_of(t)) end,
+    },
+    {
+        name = "minabs", number = 50, formula = "the least of |x[0]| ... |x[n-1]|; NaN if one is",
+        result = "abs", combines = "least_magnitude", resumes = true,
+        make = function(t) return extremes.magnitude(t, "min", "greatest", magnitude_of(t)) end,
     },
     {
         name = "ptp", number = 21, formula = "the greatest of x[0] ... x[n-1] less the least",

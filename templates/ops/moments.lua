@@ -10,6 +10,7 @@
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
+local floats = require "lib/floats"
 
 -- An infinity among the elements makes the mean that of a sum, and the rest NaN; so do elements so
 -- far apart that their distance is infinite, where the mean is NaN, too.
@@ -95,24 +96,28 @@ local function dtype_of(t)
 end
 
 -- finalize(a, dtype, count) gives the results as texts of values of that dtype.
-local function moments(t, finalize)
+-- skips: NaN are left out, and count is how many others there are.
+local function moments(t, finalize, skips)
     local dtype = dtype_of(t)
     local name, small = dtype.name, dtype.name == "f32"
     local function stored(result, value)
         return result and convert.store(result, convert.value(dtype, result, value))
     end
+    local function added(p, x)
+        local more = ("add_to_portion(%s, %s)"):format(p, convert.value(t.dtype, dtype, x))
+        return skips and ("(%s == %s ? %s : %s)"):format(x, x, more, p) or more
+    end
     return {
         acc = accumulator.struct { { name, "from" }, { name, "off" }, { name, "m2" }, { name, "n" } },
         slot_bytes = 32, identity = "record{0, 0, 0, 0}", costly = not small,
         map = function(x)
-            local wide = convert.value(t.dtype, dtype, x)
-            return ("moments_of(add_to_portion(portion{0, 0, 0, 0, false}, %s))"):format(wide)
+            return ("moments_of(%s)"):format(added("portion{0, 0, 0, 0, false}", x))
         end,
         combine = function(a, b) return ("join_moments(%s, %s)"):format(a, b) end,
         lanes = function(a, n) return ("join_lanes<%d>(%s)"):format(n, a) end,
         functions = (small and reciprocal or "") .. functions:gsub("@{(%w+)}", values_of[name]),
         finalize = function(a, count)
-            local first, second = finalize(a, dtype, count)
+            local first, second = finalize(a, dtype, skips and a .. ".n" or count)
             return stored(t.result, first), stored(t.second, second)
         end,
         alone = small,
@@ -121,9 +126,7 @@ local function moments(t, finalize)
             declare = ("struct portion {\n    %s from, sum, squares;\n    %s n;\n    bool begun;\n};")
                 :format(dtype.value, small and "u32" or "u64"),
             zero = "portion{0, 0, 0, 0, false}",
-            take = function(p, x)
-                return ("add_to_portion(%s, %s)"):format(p, convert.value(t.dtype, dtype, x))
-            end,
+            take = added,
             widen = function(p) return ("moments_of(%s)"):format(p) end,
         },
     }
@@ -145,7 +148,6 @@ local function mean_and_variance(a, dtype, count)
 end
 
 local ddof = { { name = "ddof", usual = 0 } }
-
 return {
     {
         name = "var", number = 23,
@@ -160,6 +162,20 @@ return {
         result = "mean", combines = "sum", power = 2, parameters = ddof, values = 4,
         tolerance = 16, lost_bits = 7,
         make = function(t) return moments(t, deviation) end,
+    },
+    {
+        name = "nanvar", number = 46,
+        formula = "the variance of x[0] ... x[n-1] without those that are NaN",
+        result = "mean", combines = "sum", power = 2, parameters = ddof, values = 4,
+        tolerance = 16, lost_bits = 6, ignores_nan = true, dtypes = floats,
+        make = function(t) return moments(t, variance, true) end,
+    },
+    {
+        name = "nanstd", number = 47,
+        formula = "the standard deviation of x[0] ... x[n-1] without those that are NaN",
+        result = "mean", combines = "sum", power = 2, parameters = ddof, values = 4,
+        tolerance = 16, lost_bits = 6, ignores_nan = true, dtypes = floats,
+        make = function(t) return moments(t, deviation, true) end,
     },
     {
         name = "mean_var", number = 31,

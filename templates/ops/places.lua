@@ -2,7 +2,11 @@
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local extremes = require "lib/extremes"
+local floats = require "lib/floats"
 local magnitude = require "lib/magnitude"
+
+-- The key of no element, and of a NaN that is skipped: no number has it.
+local NO_KEY <const> = { u32 = "~0u", u64 = "~0ull" }
 
 -- What argmaxabs compares: for signed integers a number without a sign, so that the least is greater
 -- than all.
@@ -27,9 +31,9 @@ local function size_key_function(t)
         key, t.dtype.value, bits)
 end
 
--- Keys are unsigned integers in the order of the values; the least wins, and NaN is below all.
--- -0 + 0 is +0, so that both zeros have one key.
-local function key_function(t, greatest)
+-- Keys are unsigned integers in the order of the values; the least wins, and NaN is below all, or where
+-- it is skipped above. -0 + 0 is +0, so that both zeros have one key.
+local function key_function(t, greatest, skips)
     local wide = t.dtype.bytes == 8
     local key = wide and "u64" or "u32"
     local sign = wide and "0x8000000000000000ull" or "0x80000000u"
@@ -43,7 +47,7 @@ local function key_function(t, greatest)
         local bits = wide and "(u64)__double_as_longlong(x + 0.0)" or "__float_as_uint(x + 0.0f)"
         body = ("const %s bits = %s;\n"):format(key, bits)
             .. ("    const %s ordered = bits & %s ? ~bits : bits | %s;\n"):format(key, sign, sign)
-            .. ("    return x == x ? %sordered : 0;"):format(flip)
+            .. ("    return x == x ? %sordered : %s;"):format(flip, skips and NO_KEY[key] or "0")
     end
     return ("__device__ __forceinline__ %s key_of(%s x)\n{\n    %s\n}\n"):format(
         key, t.dtype.value, body)
@@ -109,6 +113,30 @@ local function place(t, greatest)
         combine = function(a, b) return ("first_least(%s, %s)"):format(a, b) end,
         finalize = function(a) return ("(i64)%s.index"):format(a) end,
     }
+end
+
+-- Without NaN: every number goes before them.
+local function place_of_number(t, greatest)
+    local op = place(t, greatest)
+    local before, none = op.before, "~0ull"
+    op.skips_nan = true
+    op.before = function(a, b)
+        return ("(%s || (%s != %s && %s == %s))"):format(before(a, b), b, b, a, a)
+    end
+    op.last = extremes.compared(t.dtype).nan
+    op.functions = key_function(t, greatest, true) .. (op.lanes and first_of_lanes or first_least)
+    op.measured = {
+        c = t.dtype.value, of = function(x) return x end, before = op.before,
+        combine = function(a, b)
+            return ("f%s%s(%s, %s)"):format(greatest and "max" or "min",
+                                            t.dtype.value == "float" and "f" or "", a, b)
+        end,
+    }
+    op.finalize = function(a)
+        return ("(i64)(%s.key == %s ? %s : %s.index)"):format(a, NO_KEY[op.acc.key], none, a)
+    end
+    op.found = function(x, index) return ("(i64)(%s == %s ? %s : %s)"):format(x, x, index, none) end
+    return op
 end
 
 -- Of magnitudes: 0 goes before none.
@@ -179,6 +207,18 @@ return {
         formula = "the first index of the greatest of |x[0]| ... |x[n-1]|",
         result = "index", combines = "magnitude", indexed = true,
         make = place_of_size,
+    },
+    {
+        name = "nanargmin", number = 48,
+        formula = "the first index of the least number of x[0] ... x[n-1]",
+        result = "index", combines = "least", indexed = true, ignores_nan = true, dtypes = floats,
+        make = function(t) return place_of_number(t, false) end,
+    },
+    {
+        name = "nanargmax", number = 49,
+        formula = "the first index of the greatest number of x[0] ... x[n-1]",
+        result = "index", combines = "greatest", indexed = true, ignores_nan = true, dtypes = floats,
+        make = function(t) return place_of_number(t, true) end,
     },
     {
         name = "min_at", number = 27,

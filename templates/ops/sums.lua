@@ -2,6 +2,7 @@
 local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
+local floats = require "lib/floats"
 local magnitude = require "lib/magnitude"
 local superaccumulator = require "lib/superaccumulator"
 local sums = require "lib/sums"
@@ -22,6 +23,36 @@ local function sum_and(t, other)
         return ("record{%s, %s}"):format(
             convert.value(t.result, acc.dtype, r),
             t.second and convert.value(t.second, dtypes[other[1]], second))
+    end
+    return op
+end
+
+-- In place of a NaN stands what changes nothing.
+local function number_or(t, acc, neutral)
+    return function(x)
+        return ("(%s == %s ? %s : %s)"):format(x, x, convert.value(t.dtype, acc.dtype, x), neutral)
+    end
+end
+
+-- A thread counts its numbers in 32 bits, of f64 in 64.
+local function mean_of_numbers(t)
+    local acc = sums.accumulator(t)
+    local number, small = number_or(t, acc, acc.dtype.zero), acc.name == "f32"
+    local op = sums.of_fields {
+        { acc.name, "sum", number },
+        { "u64", "numbers", function(x) return ("(u64)(%s == %s)"):format(x, x) end },
+    }
+    op.part = {
+        c = "portion", halves = small and 2 or 4, zero = "portion{0, 0}",
+        declare = ("struct portion {\n    %s sum;\n    %s numbers;\n};"):format(
+            acc.c, small and "u32" or "u64"),
+        take = function(p, x)
+            return ("portion{%s.sum + %s, %s.numbers + (%s == %s)}"):format(p, number(x), p, x, x)
+        end,
+        widen = function(p) return ("record{%s.sum, %s.numbers}"):format(p, p) end,
+    }
+    op.finalize = function(a)
+        return sums.quotient(t, a .. ".sum", ("(double)%s.numbers"):format(a))
     end
     return op
 end
@@ -163,12 +194,38 @@ return {
         name = "sum_nonfinite", number = 32,
         formula = "x[0] + ... + x[n-1] and how many of them are infinite or NaN",
         outputs = { { name = "sum", result = "sum" }, { name = "nonfinite", result = "count" } },
-        combines = "nonfinite", accumulator_bytes = 16, resumes = true,
-        dtypes = { "f16", "bf16", "f32", "f64" },
+        combines = "nonfinite", accumulator_bytes = 16, resumes = true, dtypes = floats,
         make = function(t)
             return sum_and(t, { "u64", "other", function(x)
                 return ("(u64)(%s - %s != 0)"):format(x, x)
             end })
         end,
+    },
+    {
+        name = "nansum", number = 43, formula = "the sum of x[0] ... x[n-1] without those that are NaN",
+        result = "sum", combines = "sum", ignores_nan = true, resumes = true, compensated = true,
+        dtypes = floats,
+        make = function(t)
+            local acc = sums.accumulator(t)
+            return sums.like(t, { map = number_or(t, acc, acc.dtype.zero) })
+        end,
+    },
+    {
+        name = "nanprod", number = 44,
+        formula = "the product of x[0] ... x[n-1] without those that are NaN",
+        result = "sum", combines = "product", ignores_nan = true, resumes = true, dtypes = floats,
+        make = function(t)
+            local acc = sums.accumulator(t)
+            return sums.like(t, {
+                identity = acc.dtype.one, map = number_or(t, acc, acc.dtype.one),
+                combine = function(a, b) return a .. " * " .. b end,
+            })
+        end,
+    },
+    {
+        name = "nanmean", number = 45,
+        formula = "the mean of x[0] ... x[n-1] without those that are NaN",
+        result = "mean", combines = "sum", ignores_nan = true, accumulator_bytes = 16, lost_bits = 1,
+        dtypes = floats, make = mean_of_numbers,
     },
 }

@@ -1,5 +1,6 @@
 -- The ops that tell what elements there are, and how many. ops.lua says what an entry holds.
 local accumulator = require "lib/accumulator"
+local floats = require "lib/floats"
 local sums = require "lib/sums"
 local words = require "lib/words"
 
@@ -13,8 +14,6 @@ local function truth(test, word)
         resume = function(r) return ("(u32)(%s %s 0)"):format(r, test) end,
     }
 end
-
-local floats = { "f16", "bf16", "f32", "f64" }
 
 return {
     {

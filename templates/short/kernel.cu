@@ -31,7 +31,7 @@ struct best {
 
 __device__ __forceinline__ best take_element(best b, value x, u64 index)
 {
-//@     local nan = dtype.kind == "float"
+//@     local nan = dtype.kind == "float" and not op.skips_nan
     // @{nan and "A NaN goes before all but another NaN." or "In ascending order of the index."}
     const bool before = @{op.before("x", "b.x")}@{nan and " || (x != x && b.x == b.x)" or ""};
     return before ? best{x, index} : b;

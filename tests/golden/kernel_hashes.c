@@ -1,4 +1,4 @@
-/* Kernel hashes: of drawn kernels of all families that a search knows, with every op and dtype
+/* Kernel hashes: of drawn kernels of all families that a search knows, with ops and dtypes
  * drawn too, one line for each set of extents: the family, how many kernels, and a hash of their
  * hashes. A change that leaves the lines as they are changes no kernel, and keeps every measurement
  * that is stored (src/codegen/kernel_hash.c). Comments and blanks do not count.
@@ -52,6 +52,9 @@ enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 static redtune_error err;
 
+/* Ops that came later are not drawn, so that they change no line. */
+enum { OPS = REDTUNE_ARGMAXABS + 1 };
+
 /* A problem like that one, of a drawn op and dtype, on a drawn architecture, and a drawn config
  * that it may have. */
 static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, rdt_random *random,
@@ -63,7 +66,7 @@ static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, 
         facts->major = architectures[turn][0];
         facts->minor = architectures[turn][1];
         redtune_problem drawn = *like;
-        drawn.op = (redtune_op)rdt_random_below(random, (uint64_t)rdt_op_compiled_in.count);
+        drawn.op = (redtune_op)rdt_random_below(random, OPS);
         drawn.dtype = (redtune_dtype)(REDTUNE_I8 + rdt_random_below(random, REDTUNE_F64));
         *point = (rdt_point){.family = family};
         for (int i = 0; i < space->param_count; i++)

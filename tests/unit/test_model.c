@@ -82,13 +82,13 @@ static void problem_takes_its_own_result_back(void) {
 static void problem_refuses_what_makes_no_sense(void) {
     redtune_problem out = {.count = 99};
     redtune_problem no_dtype = {.op = REDTUNE_SUM};
-    redtune_problem no_op = {.op = (redtune_op)50, .dtype = REDTUNE_F32};
+    redtune_problem no_op = {.op = (redtune_op)120, .dtype = REDTUNE_F32};
     redtune_problem bad_result = {.dtype = REDTUNE_F32, .result = REDTUNE_I32};
     redtune_problem unknown_result = {.dtype = REDTUNE_F32, .result = (redtune_dtype)50};
     redtune_problem too_large = {.dtype = REDTUNE_F64, .count = UINT64_MAX};
     CHECK_FAILS(rdt_problem_resolve(NULL, &out, &err), REDTUNE_INVALID, err, "problem is NULL");
     CHECK_FAILS(rdt_problem_resolve(&no_dtype, &out, &err), REDTUNE_INVALID, err, "problem.dtype");
-    CHECK_FAILS(rdt_problem_resolve(&no_op, &out, &err), REDTUNE_INVALID, err, "no op 50");
+    CHECK_FAILS(rdt_problem_resolve(&no_op, &out, &err), REDTUNE_INVALID, err, "no op 120");
     CHECK_FAILS(rdt_problem_resolve(&bad_result, &out, &err), REDTUNE_INVALID, err, "as i32");
     CHECK_FAILS(rdt_problem_resolve(&unknown_result, &out, &err), REDTUNE_INVALID, err,
                 "an unknown dtype");
@@ -229,9 +229,17 @@ static void enumerators_are_the_numbers_of_their_entries(void) {
         {REDTUNE_MISMATCHES, "mismatches"},
         {REDTUNE_MSE, "mse"},
         {REDTUNE_ARGMAXABS, "argmaxabs"},
+        {REDTUNE_NANSUM, "nansum"},
+        {REDTUNE_NANPROD, "nanprod"},
+        {REDTUNE_NANMEAN, "nanmean"},
+        {REDTUNE_NANVAR, "nanvar"},
+        {REDTUNE_NANSTD, "nanstd"},
+        {REDTUNE_NANARGMIN, "nanargmin"},
+        {REDTUNE_NANARGMAX, "nanargmax"},
+        {REDTUNE_MINABS, "minabs"},
     };
     enum { COUNT = sizeof enumerators / sizeof *enumerators };
-    CHECK(rdt_op_compiled_in.count >= COUNT && COUNT == REDTUNE_ARGMAXABS + 1);
+    CHECK(rdt_op_compiled_in.count >= COUNT && COUNT == REDTUNE_MINABS + 1);
     for (int i = 0; i < COUNT; i++) {
         redtune_op_info info;
         redtune_error err;
@@ -240,7 +248,8 @@ static void enumerators_are_the_numbers_of_their_entries(void) {
         CHECK_OK(redtune_op_get(enumerators[i].op, &info, &err), err);
         CHECK_TEXT(info.name, enumerators[i].name);
         CHECK_INT(info.indexed, i == REDTUNE_ARGMIN || i == REDTUNE_ARGMAX || i == REDTUNE_MIN_AT ||
-                                    i == REDTUNE_MAX_AT || i == REDTUNE_ARGMAXABS);
+                                    i == REDTUNE_MAX_AT || i == REDTUNE_ARGMAXABS ||
+                                    i == REDTUNE_NANARGMIN || i == REDTUNE_NANARGMAX);
         CHECK_INT(info.inputs, i >= REDTUNE_DOT && i <= REDTUNE_MSE ? 2 : 1);
         CHECK_INT(info.outputs, i >= REDTUNE_SLOGPROD && i <= REDTUNE_SUM_NONFINITE ? 2 : 1);
     }

@@ -397,10 +397,10 @@ static void huge_arrays_are_refused(void) {
 
 static void arguments_that_make_no_sense_are_refused(void) {
     const redtune_problem before = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 99};
-    const redtune_problem wrong[] = {{.op = (redtune_op)50, .dtype = REDTUNE_F32},
+    const redtune_problem wrong[] = {{.op = (redtune_op)120, .dtype = REDTUNE_F32},
                                      {.op = REDTUNE_SUM},
                                      {.op = REDTUNE_XOR, .dtype = REDTUNE_F32}};
-    static const char *const part[] = {"no op 50", "problem.dtype", "the xor of f32"};
+    static const char *const part[] = {"no op 120", "problem.dtype", "the xor of f32"};
     const redtune_problem later = {.dtype = REDTUNE_F32, .reserved = {1}};
     redtune_problem problem = before;
     const int64_t shape[] = {3, 4};

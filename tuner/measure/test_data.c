@@ -90,10 +90,8 @@ static redtune_value ordered(const redtune_problem *problem, int64_t value, uint
     return rdt_scalar_from_bits(dtype, (highest << 8 * (bytes - 1)) + (bytes > 1 ? rest : 0));
 }
 
-/* Around 0, with many that are equal. Some are NaN where that is ignored. */
+/* Around 0, with many that are equal. */
 static redtune_value value(const redtune_problem *problem, uint64_t random) {
-    if (op_of(problem)->ignores_nan && rdt_scalar_is_float(problem->dtype) && random % 16 == 0)
-        return rdt_scalar_from_real(problem->dtype, (double)NAN);
     const int64_t most = is_paired(problem) ? PAIR_VALUE_MAX : VALUE_MAX;
     int64_t around_zero = (int64_t)((random >> 8) % (uint64_t)(2 * most + 1)) - most;
     return ordered(problem, around_zero, random >> 4 & 3);
@@ -197,10 +195,15 @@ static redtune_value canceling(const redtune_problem *problem, uint64_t index) {
 
 /* ---- elements, of either order --------------------------------------------------------------- */
 
-/* Element index, where one in `thin` elements counts. */
+static bool is_ignored(const redtune_problem *problem, uint64_t random) {
+    return op_of(problem)->ignores_nan && rdt_scalar_is_float(problem->dtype) && random % 16 == 0;
+}
+
+/* Element index, where one in `thin` elements counts. Some are NaN where that is ignored. */
 static redtune_value element(const redtune_problem *problem, uint64_t index, uint64_t thin) {
     uint64_t random = scramble(index), other = random >> 8;
     redtune_dtype dtype = problem->dtype;
+    if (is_ignored(problem, random)) return rdt_scalar_from_real(dtype, (double)NAN);
     if (problem->order == REDTUNE_ORDER_FIXED) return uneven(problem, index);
     if (cancels(problem, index)) return canceling(problem, index);
     switch (op_of(problem)->combines) {
@@ -210,6 +213,8 @@ static redtune_value element(const redtune_problem *problem, uint64_t index, uin
     case RDT_COMBINES_GREATEST:
     case RDT_COMBINES_EXTREMES:
     case RDT_COMBINES_MAGNITUDE: return value(problem, random);
+    case RDT_COMBINES_LEAST_MAGNITUDE:
+        return number(problem, small_number(problem, random, VALUE_MAX / 2) * 2);
     case RDT_COMBINES_EXPONENTIALS: return exponent(problem, other % thin == 0 && random & 3);
     case RDT_COMBINES_NONFINITE: return finite_or_not(problem, random, other % thin == 0);
     case RDT_COMBINES_ANY_NONFINITE: return number(problem, small_number(problem, random, SUM_MAX));
@@ -341,6 +346,7 @@ redtune_value rdt_test_data_decider(const redtune_problem *problem) {
         return ordered(problem, is_unsigned(problem->dtype) ? most : -most, 0);
     case RDT_COMBINES_EXPONENTIALS: return exponent(problem, true);
     case RDT_COMBINES_ALL: return number(problem, 0);
+    case RDT_COMBINES_LEAST_MAGNITUDE:
     case RDT_COMBINES_ANY:
     case RDT_COMBINES_COUNT:
     case RDT_COMBINES_OR: return number(problem, 1);
@@ -374,6 +380,7 @@ redtune_value rdt_test_data_neutral(const redtune_problem *problem) {
     case RDT_COMBINES_EXTREMES:
     case RDT_COMBINES_MAGNITUDE:
         return ordered(problem, 0, 0); /* the test data lie around this value */
+    case RDT_COMBINES_LEAST_MAGNITUDE: return number(problem, VALUE_MAX);
     case RDT_COMBINES_EXPONENTIALS: return exponent(problem, false);
     case RDT_COMBINES_OWN: return of_range(problem, 0);
     case RDT_COMBINES_SUM:
