@@ -13,7 +13,7 @@ int main(void) {
     void *d_in = upload(numbers, COUNT * sizeof *numbers);
     void *d_out = upload(NULL, sizeof(int64_t));
 
-    redtune_problem problem = {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32, .count = COUNT};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_ARGMAX, REDTUNE_F32, COUNT);
     redtune_error err;
     redtune *rt;
     redtune_plan *plan;

@@ -25,8 +25,8 @@ static CUgraphExec capture(redtune *rt, const redtune_problem problems[2], const
 int main(void) {
     static float numbers[COUNT];
     const redtune_problem problems[2] = {
-        {.op = REDTUNE_SUMSQ, .dtype = REDTUNE_F32, .count = COUNT},
-        {.op = REDTUNE_MAX, .dtype = REDTUNE_F32, .count = COUNT},
+        redtune_problem_whole(REDTUNE_SUMSQ, REDTUNE_F32, COUNT),
+        redtune_problem_whole(REDTUNE_MAX, REDTUNE_F32, COUNT),
     };
     redtune_error err;
     redtune *rt;

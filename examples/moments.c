@@ -29,8 +29,8 @@ int main(void) {
         y[i] = i % 4;
     }
     const redtune_problem problems[2] = {
-        {.op = REDTUNE_DOT, .dtype = REDTUNE_F64, .count = COUNT},
-        {.op = REDTUNE_MEAN_VAR, .dtype = REDTUNE_F64, .count = COUNT},
+        redtune_problem_whole(REDTUNE_DOT, REDTUNE_F64, COUNT),
+        redtune_problem_whole(REDTUNE_MEAN_VAR, REDTUNE_F64, COUNT),
     };
     redtune_error err;
     redtune *rt;

@@ -10,7 +10,7 @@ static void *d_out;
 
 /* Reduces COUNT elements and gives the result, whose dtype redtune_problem_result tells. */
 static redtune_value reduce(redtune_op op, redtune_dtype dtype, const void *d_in) {
-    redtune_problem problem = {.op = op, .dtype = dtype, .count = COUNT};
+    redtune_problem problem = redtune_problem_whole(op, dtype, COUNT);
     redtune_value value = {0};
     redtune_dtype result;
     redtune_error err;

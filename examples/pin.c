@@ -12,8 +12,8 @@ enum { COUNT = 1000000 };
 
 /* Sums with that configuration, or with the one that is fastest here for NULL, and says which. */
 static uint32_t sum(redtune *rt, const char *config, const void *d_in, char used[512]) {
-    redtune_problem problem = {
-        .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT, .config = config};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, COUNT);
+    problem.config = config;
     CUstream stream = make_stream();
     void *d_out = upload(NULL, sizeof(uint32_t));
     redtune_error err;

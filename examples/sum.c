@@ -87,7 +87,7 @@ static int run(redtune_plan *plan, const device *gpu, uint64_t count, float *sum
 }
 
 static int sum_numbers(const float *numbers, uint64_t count, double wanted) {
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, count);
     redtune_error err;
     redtune_info info;
     redtune *rt;

@@ -31,7 +31,7 @@ static int cuda_failed(cudaError_t rc, const char *call) {
     } while (0)
 
 static int sum_numbers(const float *numbers, uint64_t count, double wanted) {
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, count);
     size_t bytes = count * sizeof *numbers;
     redtune_error err;
     redtune_info info;

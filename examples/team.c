@@ -43,7 +43,7 @@ static int open_gpus(gpu *gpus) {
 
 /* Joins the GPU to the team, and gives it its part of the elements. */
 static void give_part(gpu *self, ncclComm_t comm, const float *elements) {
-    redtune_problem problem = {.op = REDTUNE_MEAN, .dtype = REDTUNE_F32, .count = all_count};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_MEAN, REDTUNE_F32, all_count);
     TRY_CUDA(cuCtxSetCurrent(self->context));
     TRY_REDTUNE(redtune_team_create(self->rt, comm, NULL, &self->team, &err));
     TRY_REDTUNE(redtune_plan_create(self->rt, &problem, &self->mean, &err));

@@ -34,7 +34,7 @@ static void *work(void *argument) {
 
 int main(void) {
     static float ones[COUNT];
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, COUNT);
     redtune_error err;
     redtune *rt;
     pthread_t threads[THREADS];

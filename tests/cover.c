@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/random.h"
+#include "shaped.h"
 
 /* The first two factors are the op and the dtype, the others the space's parameters. */
 enum { OP, DTYPE, PARAMS, FACTORS = RDT_PARAM_MAX + PARAMS, VALUES = 64 };
@@ -202,7 +203,7 @@ redtune_status cover_pairs(rdt_codegen *codegen, const rdt_facts *facts, const c
     }
     self->codegen = codegen;
     self->like = set->like;
-    if (!self->like.count) self->like.count = UINT64_C(1) << 20;
+    if (!shaped_of(&self->like).count) RESHAPE(&self->like, count, UINT64_C(1) << 20);
     self->family = set->family;
     self->facts = facts;
     self->space = &rdt_codegen_spaces(codegen)->space[set->family];

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/random.h"
 #include "oracle_shape.h"
+#include "shaped.h"
 
 const rdt_facts oracle_h200 = {
     .name = "NVIDIA H200",
@@ -160,7 +161,7 @@ static const measured *find_measured(const oracle *self, const redtune_problem *
     encode(rdt_point_space(rdt_codegen_spaces(self->codegen), point), point, code);
     for (size_t i = 0; i < self->record->count; i++) {
         const recorded_problem *each = &self->record->problem[i];
-        if (each->dtype != problem->dtype || each->count != problem->count) continue;
+        if (each->dtype != problem->dtype || each->count != shaped_of(problem).count) continue;
         for (size_t k = 0; k < each->size; k++)
             if (!strcmp(each->at[k].code, code)) return &each->at[k];
     }
@@ -193,13 +194,13 @@ static double model_ns(const oracle *self, const redtune_problem *problem, rdt_c
     const rdt_launch *launch = &candidate->launch;
     const rdt_facts *gpu = self->facts;
     const double element = (double)redtune_dtype_bytes(problem->dtype);
-    const double bytes = element * (double)problem->count,
-                 blocks = rdt_launch_blocks(launch, problem->count);
+    const double bytes = element * (double)shaped_of(problem).count,
+                 blocks = rdt_launch_blocks(launch, shaped_of(problem).count);
     double resident = gpu->threads_per_sm / (double)launch->threads;
     if (resident > 32) resident = 32;
     resident *= gpu->sm_count;
     if (resident > blocks) resident = blocks;
-    const double tiles = ceil((double)problem->count / launch->tile);
+    const double tiles = ceil((double)shaped_of(problem).count / launch->tile);
     const double steps = ceil(tiles / blocks), waves = ceil(blocks / resident);
     const double latency_ns = cache == RDT_CACHE_WARM ? 300 : 700;
     double flight = resident * launch->tile * element, share = bytes / (waves * steps);
@@ -264,8 +265,8 @@ static int order_of(const oracle *self, const rdt_candidate *candidate) {
 /* 1, or what a count that suits it badly costs the candidate. */
 static double fit_of(const oracle *self, const redtune_problem *problem,
                      const rdt_candidate *candidate) {
-    bool is_power = !(problem->count & (problem->count - 1));
-    rdt_random random = {problem->count ^ ((uint64_t)order_of(self, candidate) << 40)};
+    bool is_power = !(shaped_of(problem).count & (shaped_of(problem).count - 1));
+    rdt_random random = {shaped_of(problem).count ^ ((uint64_t)order_of(self, candidate) << 40)};
     return is_power || !rdt_random_below(&random, 3) ? 1 : 1 + self->uneven;
 }
 
@@ -320,7 +321,8 @@ static void note(const oracle *self, const char *what, const rdt_batch *batch, s
     if (!self->log) return;
     rdt_point_format(rdt_codegen_spaces(self->codegen), &batch->candidates[i].point, text);
     rdt_text_addf(self->log, "%s %s %" PRIu64 " %d %s\n", what,
-                  redtune_dtype_name(batch->problem->dtype), batch->problem->count, samples, text);
+                  redtune_dtype_name(batch->problem->dtype), shaped_of(batch->problem).count,
+                  samples, text);
 }
 
 static rdt_verdict bad(rdt_outcome outcome, const char *cause) {
@@ -366,8 +368,8 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
             continue;
         }
         if (order_of(self, each) == self->flattered && samples < 9) truth /= 2;
-        rdt_random random = {self->salt ^ noise_order(self, each) ^ batch->problem->count << 20 ^
-                             (uint64_t)samples << 56};
+        rdt_random random = {self->salt ^ noise_order(self, each) ^
+                             shaped_of(batch->problem).count << 20 ^ (uint64_t)samples << 56};
         if (self->record) replay(find_measured(self, batch->problem, &each->point), samples, out);
         for (int j = 0; !self->record && j < samples; j++) {
             bool is_elsewhere = samples >= 15 && j % 3 == 2;

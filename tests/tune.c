@@ -40,7 +40,7 @@ static void tuned(void *user, size_t problem, const rdt_finding finding[RDT_CACH
 void tune_begin(tune *self, oracle oracle, redtune_dtype dtype, int low, int high) {
     *self = (tune){.oracle = oracle, .seed = 1};
     for (int i = low; i <= high; i++) {
-        redtune_problem problem = {REDTUNE_SUM, dtype, REDTUNE_DTYPE_NONE, UINT64_C(1) << i};
+        redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, dtype, UINT64_C(1) << i);
         rdt_problem_resolve(&problem, &self->problems[self->count++], NULL);
     }
 }
@@ -54,8 +54,9 @@ void tune_begin_shapes(tune *self, oracle oracle, redtune_dtype dtype, bool rows
     const size_t count = rdt_shape_grid_make(redtune_dtype_bytes(dtype), rows, false, shapes);
     *self = (tune){.oracle = oracle, .seed = 1};
     for (size_t i = 0; i < count; i++) {
-        redtune_problem problem = {REDTUNE_SUM, dtype, REDTUNE_DTYPE_NONE, shapes[i].count};
-        *(rows ? &problem.outer : &problem.inner) = shapes[i].results;
+        const redtune_problem problem =
+            rows ? redtune_problem_rows(REDTUNE_SUM, dtype, shapes[i].results, shapes[i].count)
+                 : redtune_problem_columns(REDTUNE_SUM, dtype, shapes[i].count, shapes[i].results);
         rdt_problem_resolve(&problem, &self->problems[self->count++], NULL);
     }
     qsort(self->problems, self->count, sizeof *self->problems, compare_extents);

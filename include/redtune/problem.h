@@ -243,6 +243,18 @@ REDTUNE_API redtune_status redtune_problem_result(const redtune_problem *problem
 /* The same of both results; of an op with one the second is REDTUNE_DTYPE_NONE. */
 REDTUNE_API redtune_status redtune_problem_results(const redtune_problem *problem,
                                                    redtune_dtype results[2], redtune_error *err);
+/* A problem of a whole array of `count` elements; of the `rows` results of a packed matrix, each of
+ * the `columns` elements of a row; of its `columns` results, each of the `rows` elements of a
+ * column, as in NumPy's sum over axis 0; and of `segments` segments (0: any number) of about
+ * `length` elements each (redtune/list.h). All else is the usual, and the caller's to set. */
+REDTUNE_API redtune_problem redtune_problem_whole(redtune_op op, redtune_dtype dtype,
+                                                  uint64_t count);
+REDTUNE_API redtune_problem redtune_problem_rows(redtune_op op, redtune_dtype dtype, uint64_t rows,
+                                                 uint64_t columns);
+REDTUNE_API redtune_problem redtune_problem_columns(redtune_op op, redtune_dtype dtype,
+                                                    uint64_t rows, uint64_t columns);
+REDTUNE_API redtune_problem redtune_problem_segments(redtune_op op, redtune_dtype dtype,
+                                                     uint64_t segments, uint64_t length);
 /* Folds a reduction over axes of an array, as in NumPy and PyTorch, into one problem: sets count,
  * outer, inner, outer_step and step; the other fields are the caller's. shape has 0 to 64 sizes;
  * strides as many steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes

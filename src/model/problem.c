@@ -143,16 +143,8 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     if (!status) status = rdt_problem_ordering_resolve(&resolved, err);
     if (status) return status;
     *out = resolved;
-    const rdt_extents usual =
-        rdt_launch_complete((rdt_extents){.count = out->count, .inner = out->inner});
-    if (out->segmented) {
-        rdt_problem_segments_settle(out);
-        return REDTUNE_OK;
-    }
-    if (out->step == usual.step) out->step = 0;
-    if (out->outer_step == usual.outer_step) out->outer_step = 0;
-    if (out->outer <= 1) out->outer = out->outer_step = 0;
-    if (out->inner == 1) out->inner = 0;
+    rdt_problem_axes_set(out, rdt_problem_extents(out));
+    if (out->segmented && out->median == rdt_problem_count(out)) out->median = 0;
     return REDTUNE_OK;
 }
 
@@ -222,6 +214,8 @@ rdt_layout rdt_problem_layout(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     return rdt_problem_layout_of(&extents);
 }
+
+uint64_t rdt_problem_count(const redtune_problem *problem) { return problem->count; }
 
 uint64_t rdt_problem_results(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);

@@ -93,8 +93,6 @@ redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtyp
                                         redtune_error *err);
 /* Whether a problem of segments makes sense; of others nothing is looked at. */
 redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err);
-/* Puts 0 for lengths that are the usual ones, for a problem of segments that makes sense. */
-void rdt_problem_segments_settle(redtune_problem *problem);
 /* What stands before their count and behind their dtype in the problem's text. */
 enum { RDT_SEGMENTS_TEXT_BYTES = 64 };
 void rdt_problem_segments_describe(const redtune_problem *problem,
@@ -105,6 +103,14 @@ redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const
                                            redtune_error *err);
 /* The extents with what their zeros stand for in their place. */
 rdt_extents rdt_problem_extents(const redtune_problem *problem);
+/* The same as a resolved problem has them: 0 stands for the usual one. */
+rdt_extents rdt_problem_axes_written(const redtune_problem *problem);
+/* Gives the problem these extents, as it has them where it is resolved; zeros stand for the usual
+ * ones. Of segments, count and outer. */
+void rdt_problem_axes_set(redtune_problem *problem, rdt_extents extents);
+/* Elements of a result; of segments, on average. Changing it leaves what was packed packed. */
+uint64_t rdt_problem_count(const redtune_problem *problem);
+void rdt_problem_axes_set_count(redtune_problem *problem, uint64_t count);
 /* How many elements the input spans, from the first to the last one; false: more than `most`, or
  * there are more results. The extents are complete. */
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements);
@@ -121,6 +127,10 @@ rdt_lengths rdt_problem_segments_lengths(const redtune_problem *problem);
 /* The extents for comparing and storing: as rdt_problem_extents, but of segments with the greatest
  * and the median in place of the steps, 0 where those are not given. */
 rdt_extents rdt_problem_segments_shape(const redtune_problem *problem);
+/* Gives a problem the extents that these stand for. */
+void rdt_problem_segments_set_shape(redtune_problem *problem, rdt_extents shape);
+/* How many segments there are, as written, resolved or not; 0: any number. */
+uint64_t rdt_problem_segments_count(const redtune_problem *problem);
 /* Elements of the result that has most of them. */
 uint64_t rdt_problem_segments_longest(const redtune_problem *problem);
 /* problem.segmented of the layout. */

@@ -27,6 +27,15 @@ rdt_extents rdt_problem_segments_shape(const redtune_problem *problem) {
     return shape;
 }
 
+void rdt_problem_segments_set_shape(redtune_problem *problem, rdt_extents shape) {
+    rdt_problem_axes_set(problem, shape);
+    if (!problem->segmented) return;
+    problem->greatest = shape.outer_step;
+    problem->median = shape.step;
+}
+
+uint64_t rdt_problem_segments_count(const redtune_problem *problem) { return problem->outer; }
+
 uint64_t rdt_problem_segments_longest(const redtune_problem *problem) {
     if (problem->segmented == REDTUNE_SEGMENTED_ALL) return rdt_problem_elements(problem);
     return rdt_problem_segments_lengths(problem).greatest;
@@ -61,12 +70,6 @@ void rdt_problem_segments_describe(const redtune_problem *problem,
     if (problem->median || problem->greatest)
         snprintf(behind, RDT_SEGMENTS_TEXT_BYTES, ", median %" PRIu64 ", greatest %" PRIu64,
                  lengths.median, lengths.greatest);
-}
-
-void rdt_problem_segments_settle(redtune_problem *problem) {
-    problem->inner = 0;
-    if (problem->median == problem->count) problem->median = 0;
-    if (problem->outer <= 1) problem->outer = 0;
 }
 
 redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err) {

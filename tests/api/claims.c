@@ -75,7 +75,7 @@ bool claims_simulated(void) {
 /* ---- the claims ------------------------------------------------------------------------------ */
 
 redtune_problem claims_sum_of(uint64_t count) {
-    return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
+    return redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, count);
 }
 
 /* A claim that this config was so fast on the GPU at hand. */

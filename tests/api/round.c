@@ -6,6 +6,7 @@
 #include <string.h>
 #include "gpu/graph.h"
 #include "gpu/stream.h"
+#include "shaped.h"
 
 adder round_ones;
 simulator round_sim;
@@ -118,7 +119,7 @@ static void run_everywhere(redtune *rt, redtune_plan *plan, outcome *out) {
     CUstream other = NULL;
     redtune_workspace *workspace = NULL;
     redtune_error ignored;
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 500};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 500);
     clear_result();
     if (STEP(out, redtune_plan_reduce(plan, pointer(&round_ones.input), ROUND_COUNT,
                                       pointer(&round_ones.result), gpu->stream, &err)))
@@ -159,21 +160,21 @@ static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *b
 static void reduce_from_host(redtune *rt, outcome *out) {
     size_t left = 2 * ROUND_COUNT;
     const redtune_input input = {serve, &left};
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = ROUND_COUNT};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, ROUND_COUNT);
     redtune_reading reading = {.count = 0};
     if (STEP(out, redtune_reduce_input(rt, &problem, &input, &reading, &err)))
         out->right &= reading.value.f32 == 2 * ROUND_COUNT;
     float sums[4] = {0};
     left = ROUND_COUNT / 4 * 4;
-    problem.outer = 4;
-    problem.count = ROUND_COUNT / 4;
+    RESHAPE(&problem, outer, 4);
+    RESHAPE(&problem, count, ROUND_COUNT / 4);
     if (STEP(out, redtune_reduce_array(rt, &problem, &input, sums, sizeof sums, &reading, &err)))
-        for (int i = 0; i < 4; i++) out->right &= sums[i] == (float)problem.count;
+        for (int i = 0; i < 4; i++) out->right &= sums[i] == (float)shaped_of(&problem).count;
 }
 
 outcome round_go(const char *device) {
     const redtune_options options = {.device = device, .database = "/nowhere/at/all.db"};
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = ROUND_COUNT};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, ROUND_COUNT);
     outcome out = {.step = "", .right = true};
     detached = device != NULL;
     redtune *rt = NULL;

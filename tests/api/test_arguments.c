@@ -19,12 +19,7 @@
 static redtune_error err;
 static redtune *rt;
 static char value[16]; /* what a device pointer points to in the simulator; never read */
-static const redtune_problem sum = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000};
-static const redtune_problem no_op = {.op = NONE, .dtype = REDTUNE_F32, .count = 1000};
-static const redtune_problem no_dtype = {.op = REDTUNE_SUM, .dtype = NONE, .count = 1000};
-static const redtune_problem no_result = {REDTUNE_SUM, REDTUNE_F32, NONE, 1000, NULL};
-static const redtune_problem huge = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, UINT64_MAX, NULL};
-static const redtune_problem lines = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 9, "a\n\x1b[31mb"};
+static redtune_problem sum, no_op, no_dtype, no_result, huge, lines; /* by main */
 static const redtune_operands one = {.d_in = {value}, .d_out = {value}, .count = 1};
 static const redtune_operands nothing = {.d_in = {value}, .count = 1};
 static const redtune_operands two_inputs = {.d_in = {value, value}, .d_out = {value}};
@@ -216,7 +211,7 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
 /* Structs of programs of a later version, or that were not zeroed: their type, and the call. */
 #define OF_LATER .reserved = {1}
 static redtune_problem later_folded = {.dtype = REDTUNE_F32, OF_LATER};
-static const redtune_problem later_problem = {.dtype = REDTUNE_F32, .count = 1000, OF_LATER};
+static redtune_problem later_problem; /* by main */
 static const redtune_operands later_operands = {.d_in = {value}, .d_out = {value}, OF_LATER};
 static const redtune_input later_input = {.read = read_none, OF_LATER};
 static const redtune_climb later_climb = {.step = each_step, OF_LATER};
@@ -390,8 +385,8 @@ static void durations_that_cannot_be_are_refused(void) {
 static void sizes_that_overflow_are_refused(void) {
     static const uint64_t rooms[] = {UINT64_C(1) << 57, UINT64_C(1) << 58, (UINT64_C(1) << 58) + 1,
                                      UINT64_MAX};
-    static const redtune_problem results = {
-        .op = REDTUNE_SUM_SUMSQ, .dtype = REDTUNE_I8, .outer = UINT64_C(1) << 60};
+    const redtune_problem results =
+        redtune_problem_rows(REDTUNE_SUM_SUMSQ, REDTUNE_I8, UINT64_C(1) << 60, 0);
     redtune_team *team = NULL;
     CHECK_OK(redtune_open(&(redtune_options){.device = "sim"}, &rt, &err), err);
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
@@ -401,6 +396,17 @@ static void sizes_that_overflow_are_refused(void) {
     REFUSES("results", redtune_reduce_array(rt, &results, &input, value, 0, &reading, &err));
     CHECK(!team);
     redtune_close(rt);
+}
+
+static void make_problems(void) {
+    sum = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1000);
+    no_op = redtune_problem_whole((redtune_op)NONE, REDTUNE_F32, 1000);
+    no_dtype = redtune_problem_whole(REDTUNE_SUM, (redtune_dtype)NONE, 1000);
+    huge = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, UINT64_MAX);
+    no_result = lines = later_problem = sum;
+    no_result.result = (redtune_dtype)NONE;
+    lines.config = "a\n\x1b[31mb";
+    later_problem.reserved[0] = 1;
 }
 
 int main(int argc, char **argv) {
@@ -415,6 +421,7 @@ int main(int argc, char **argv) {
     if (!mkdtemp(folder)) return 1;
     snprintf(path, sizeof path, "%s/tuning.db", folder);
     setenv("REDTUNE_DB", path, 1);
+    make_problems();
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
     unlink(path);
     rmdir(folder);

@@ -11,6 +11,7 @@
 #include "adder.h"
 #include "base/clock.h"
 #include "cache/kernels.h"
+#include "shaped.h"
 
 enum { COUNT = 20000, SKIPPED = 77, LOCK_MS_MAX = 20000 };
 
@@ -37,12 +38,12 @@ static const redtune_options options = {
 
 /* The result of a plan made anew for ones; -1 where it fails. */
 static float run(redtune *rt, redtune_op op, uint64_t outer) {
-    const redtune_problem problem = {
-        .op = op, .dtype = REDTUNE_F32, .count = COUNT / (outer ? outer : 1), .outer = outer};
+    const redtune_problem problem =
+        redtune_problem_rows(op, REDTUNE_F32, outer, COUNT / (outer ? outer : 1));
     redtune_plan *plan = NULL;
     float result = -1;
     if (!redtune_plan_create(rt, &problem, &plan, &err))
-        result = adder_sum(&ones, plan, problem.count, &err);
+        result = adder_sum(&ones, plan, shaped_of(&problem).count, &err);
     else
         fprintf(stderr, "%s\n", err.message);
     redtune_plan_destroy(plan);

@@ -6,6 +6,7 @@
 #include "api/running/plan.h"
 #include "api/choosing/plan_cache.h"
 #include "adder.h"
+#include "shaped.h"
 
 enum { COUNT = 20000, CACHE_BYTES_MAX = 1 << 20 };
 
@@ -15,7 +16,7 @@ static adder ones;
 
 static const redtune_options options = {.database = "/nowhere/at/all.db"};
 /* Several blocks, and a count that does not fill them. */
-static const redtune_problem problem = {
+static const shaped asked = {
     .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT, .config = "finish=poll"};
 
 /* ---- a program ------------------------------------------------------------------------------- */
@@ -28,6 +29,7 @@ typedef struct telling {
 
 /* Opens, plans and runs as a new process would. */
 static bool go_round(telling *out) {
+    const redtune_problem problem = shaped_problem(asked);
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     bool good = !redtune_open(&options, &rt, &err) &&
@@ -53,7 +55,8 @@ static bool same(const telling *a, const telling *b) {
            one->blocks_max == other->blocks_max && one->final_threads == other->final_threads &&
            one->partials == other->partials && one->overlap == other->overlap &&
            !strcmp(a->info.config, b->info.config) && !strcmp(a->info.family, b->info.family) &&
-           a->info.match == b->info.match && a->info.problem.count == b->info.problem.count;
+           a->info.match == b->info.match &&
+           shaped_of(&a->info.problem).count == shaped_of(&b->info.problem).count;
 }
 
 /* ---- the cache ------------------------------------------------------------------------------- */

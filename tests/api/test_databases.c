@@ -26,10 +26,10 @@ static bool is_told(const char *path, const char *reason) {
     diagnosis found = {REDTUNE_HEALTH_GOOD, "", ""};
     const redtune_options options = {.device = "sim", .database = path};
     const redtune_rows_query query = {.database = path, .own = 1};
-    const redtune_question question = {
-        .database = path,
-        .device = "sim",
-        .problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 4096}};
+    const redtune_question question = {.database = path,
+                                       .device = "sim",
+                                       .problem =
+                                           redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 4096)};
     redtune_explanation explanation;
     redtune_info info = {.match = REDTUNE_MATCH_PINNED};
     void *data = NULL;

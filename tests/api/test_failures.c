@@ -290,7 +290,7 @@ static void allocations_of_a_cold_start_may_fail(void) {
 /* Last: the context is lost with it. */
 static void broken_context_is_told_and_can_be_closed(void) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = ROUND_COUNT};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, ROUND_COUNT);
     redtune *rt = NULL, *other = NULL;
     redtune_plan *plan = NULL, *more = NULL;
     CHECK_OK(redtune_open(&options, &rt, &err), err);

@@ -12,6 +12,7 @@
 #include "cache/exchange.h"
 #include "redtune/list.h"
 #include "redtune/records.h"
+#include "shaped.h"
 
 enum { COUNT = 20000, OUT_BYTES = 64, SEGMENTS = 4 };
 
@@ -31,7 +32,7 @@ typedef struct answer {
 /* A process that makes one plan. */
 typedef struct variant {
     const char *field; /* in which it alone differs from the last variant that has none */
-    redtune_problem problem;
+    shaped problem;
     redtune_trust trust;
     rdt_yield yield;
     const char *database, *ops, *op; /* op: of the file of ops */
@@ -128,11 +129,11 @@ static redtune_status run(redtune *rt, redtune_plan *plan, const redtune_problem
     const redtune_operands operands = {
         .d_in = {on_gpu(gpu.input.address)},
         .d_out = {on_gpu(gpu.result.address)},
-        .count = problem->count,
-        .outer = problem->outer,
-        .inner = problem->inner,
-        .outer_step = problem->outer_step,
-        .step = problem->step,
+        .count = shaped_of(problem).count,
+        .outer = shaped_of(problem).outer,
+        .inner = shaped_of(problem).inner,
+        .outer_step = shaped_of(problem).outer_step,
+        .step = shaped_of(problem).step,
         .accumulate = problem->uses & REDTUNE_USE_ACCUMULATE,
         .d_count = problem->uses & REDTUNE_USE_DEVICE_COUNT
                        ? on_gpu(tables.address + (SEGMENTS + 1) * sizeof(uint64_t))
@@ -158,7 +159,7 @@ static redtune_status run(redtune *rt, redtune_plan *plan, const redtune_problem
 static redtune_status find_answer(const variant *of, answer *out) {
     const redtune_options options = {
         .database = of->database ? of->database : "nowhere.db", .trust = of->trust, .ops = of->ops};
-    redtune_problem problem = of->problem;
+    redtune_problem problem = shaped_problem(of->problem);
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_status status = redtune_open(&options, &rt, &err);
@@ -210,15 +211,19 @@ static bool same(const answer *a, const answer *b) {
 #define SAME_LAUNCH(field) &&a->launch.field == b->launch.field
     return !memcmp(a->out, b->out, sizeof a->out) && !strcmp(a->kernel, b->kernel) &&
            !strcmp(a->info.config, b->info.config) && !strcmp(a->info.family, b->info.family) &&
-           a->info.match == b->info.match &&
-           a->info.imported == b->info.imported RDT_PROBLEM_KIND_LIST(SAME)
-                                   RDT_PROBLEM_EXTENT_LIST(SAME) SAME_LAUNCH(threads)
-                                       SAME_LAUNCH(tile) SAME_LAUNCH(blocks_max) SAME_LAUNCH(yield);
+           a->info.match == b->info.match && a->info.imported == b->info.imported &&
+           rdt_problem_same_extents(one, other) RDT_PROBLEM_KIND_LIST(SAME) SAME_LAUNCH(threads)
+               SAME_LAUNCH(tile) SAME_LAUNCH(blocks_max) SAME_LAUNCH(yield);
 #undef SAME
 #undef SAME_LAUNCH
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
+
+static bool resolve_first(redtune_problem *out) {
+    const redtune_problem first = shaped_problem(variants[0].problem);
+    return !rdt_problem_resolve(&first, out, &err);
+}
 
 /* A database where the sum's winner is another than the default, and one that imported it. */
 static bool make_databases(int index) {
@@ -231,7 +236,7 @@ static bool make_databases(int index) {
     rdt_rows rows = {0};
     void *data = NULL;
     size_t bytes = 0;
-    if (!fill_memory() || rdt_problem_resolve(&variants[0].problem, &row.trial.problem, &err) ||
+    if (!fill_memory() || !resolve_first(&row.trial.problem) ||
         rdt_codegen_version(row.origin.templates, &err))
         return false;
     row.gpu = gpu.gpu.context->facts;
@@ -331,7 +336,9 @@ static bool reduce_in_turns(int index) {
         if (!of->field || of->database || of->ops || of->variable || of->yield ||
             of->problem.config)
             continue;
-        const redtune_problem *problems[2] = {&variants[base].problem, &of->problem};
+        const redtune_problem two[2] = {shaped_problem(variants[base].problem),
+                                        shaped_problem(of->problem)};
+        const redtune_problem *problems[2] = {&two[0], &two[1]};
         bool good = reduce_fresh(problems, 0, 1, own) && reduce_fresh(problems, 1, 1, own);
         for (int first = 0; first < 2; first++)
             good = good && reduce_fresh(problems, first, 4, got) && !memcmp(own, got, sizeof own);

@@ -7,6 +7,7 @@
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 #include "gpu/stream.h"
+#include "shaped.h"
 
 enum { COUNT = 1000 };
 
@@ -25,7 +26,7 @@ typedef struct side {
 
 static redtune_status open_side(const char *device, side *out) {
     const redtune_options options = {.device = device, .database = database};
-    const redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
+    const redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, COUNT);
     float host[COUNT];
     bool entered = false;
     for (int i = 0; i < COUNT; i++) host[i] = 1;
@@ -116,7 +117,8 @@ static void child_of_a_fork_opens_its_own(void) {
 static bool make_database(void) {
     const rdt_facts gpu = {.name = "Another GPU", .major = 9, .sm_count = 4};
     const rdt_origin origin = {.templates = "00112233445566778899aabbccddeeff"};
-    const rdt_trial trial = {.problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, COUNT},
+    const rdt_trial trial = {.problem =
+                                 PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = COUNT),
                              .family = "block",
                              .outcome = RDT_OUTCOME_GOOD,
                              .median_ns = 1000,

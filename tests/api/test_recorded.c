@@ -15,6 +15,7 @@
 #include "redtune/list.h"
 #include "redtune/tools.h"
 #include "redtune/tune.h"
+#include "shaped.h"
 
 enum { SHAPES = 10, ELEMENTS = 40000, RESULT_BYTES = 40000, THREADS = 4, CALLS = 50 };
 
@@ -54,12 +55,8 @@ static redtune_status end(void) {
 }
 
 static redtune_problem of(uint64_t outer, uint64_t count, uint64_t inner, uint64_t outer_step) {
-    return (redtune_problem){.op = REDTUNE_SUM,
-                             .dtype = REDTUNE_F32,
-                             .count = count,
-                             .outer = outer,
-                             .inner = inner,
-                             .outer_step = outer_step};
+    return PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count, .outer = outer,
+                   .inner = inner, .outer_step = outer_step);
 }
 
 static redtune_status reduce(const redtune_problem *problem) {
@@ -69,7 +66,7 @@ static redtune_status reduce(const redtune_problem *problem) {
 
 /* The entry of the problem; NULL: there is none. */
 static const redtune_recorded *find(const redtune_problem *problem) {
-    redtune_problem resolved = {.count = 0};
+    redtune_problem resolved = PROBLEM(.count = 0);
     rdt_problem_resolve(problem, &resolved, &err);
     for (size_t i = 0; i < found_count; i++)
         if (rdt_problem_same(&found[i].problem, &resolved)) return &found[i];
@@ -234,10 +231,10 @@ static redtune_status run_planned(const redtune_problem *problem, int calls) {
     redtune_plan *plan = NULL;
     const redtune_operands operands = {.d_in = {(void *)(uintptr_t)with.input.address},
                                        .d_out = {(void *)(uintptr_t)results.address},
-                                       .count = problem->count,
-                                       .outer = problem->outer,
-                                       .inner = problem->inner,
-                                       .outer_step = problem->outer_step};
+                                       .count = shaped_of(problem).count,
+                                       .outer = shaped_of(problem).outer,
+                                       .inner = shaped_of(problem).inner,
+                                       .outer_step = shaped_of(problem).outer_step};
     redtune_status status = redtune_plan_create(rt, problem, &plan, &err);
     for (int i = 0; !status && i < calls; i++)
         status = redtune_plan_run(plan, &operands, with.gpu.stream, &err);
@@ -272,7 +269,7 @@ static void what_is_measured_is_not_recorded(void) {
 static void pinned_and_refused_calls_are_not_recorded(void) {
     redtune_problem pinned = of(64, 100, 0, 0), refused = pinned;
     pinned.config = "unroll=2";
-    refused.outer_step = UINT64_MAX;
+    RESHAPE(&refused, outer_step, UINT64_MAX);
     CHECK(begin());
     CHECK_OK(run_planned(&pinned, 3), err);
     CHECK_INT(reduce(&refused), REDTUNE_INVALID);

@@ -33,7 +33,7 @@ typedef struct worker {
 } worker;
 
 static redtune_problem sum_of(uint64_t count) {
-    return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
+    return redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, count);
 }
 
 static void *input(void) { return (void *)(uintptr_t)ones.address; }

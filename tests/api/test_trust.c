@@ -9,6 +9,7 @@
 #include "program.h"
 #include "tuner/measure/test_buffers.h"
 #include "redtune/records.h"
+#include "shaped.h"
 
 static const char *command;
 static redtune_error err;
@@ -183,7 +184,7 @@ static void what_is_hopeless_is_not_tried(void) {
 
 /* Takes so much memory that verifying sums of more than so many elements does not fit. */
 static redtune_status leave_room_for(uint64_t count, rdt_buffer *taken) {
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, count};
+    const redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = count);
     uint64_t quarter = 1 << 20, free_bytes = 0;
     while (rdt_test_buffers_count_within(&claims_adder.gpu.context->facts, quarter, &problem) <
            count)

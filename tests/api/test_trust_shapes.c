@@ -8,6 +8,7 @@
 #include "cache/tuning.h"
 #include "model/problem.h"
 #include "redtune/records.h"
+#include "shaped.h"
 
 enum { CLAIM_NS = 100000 };
 
@@ -17,8 +18,8 @@ static redtune *rt;
 static char folder[64], database[96], elsewhere[96];
 
 static redtune_problem of(redtune_op op, uint64_t outer, uint64_t count, uint64_t inner) {
-    redtune_problem problem = {
-        .op = op, .dtype = REDTUNE_F32, .count = count, .outer = outer, .inner = inner};
+    redtune_problem problem =
+        PROBLEM(.op = op, .dtype = REDTUNE_F32, .count = count, .outer = outer, .inner = inner);
     rdt_problem_resolve(&problem, &problem, &err);
     return problem;
 }
@@ -102,9 +103,9 @@ static void check_verified(const redtune_problem *claim, const char *config,
     CHECK_INT(info.imported, 0);
     CHECK(info.tuned_ns > 0 && info.tuned_ns != CLAIM_NS);
     CHECK_INT(info.tuned_op, asked->op);
-    CHECK(info.tuned_count == verified.count);
-    CHECK(info.tuned_outer == (verified.outer ? verified.outer : 1));
-    CHECK(info.tuned_inner == (verified.inner ? verified.inner : 1));
+    CHECK(info.tuned_count == shaped_of(&verified).count);
+    CHECK(info.tuned_outer == (shaped_of(&verified).outer ? shaped_of(&verified).outer : 1));
+    CHECK(info.tuned_inner == (shaped_of(&verified).inner ? shaped_of(&verified).inner : 1));
 }
 
 static void rows_are_verified_at_their_own_extents(void) {
@@ -117,7 +118,7 @@ static void rows_are_verified_at_their_own_extents(void) {
 
 static void pitched_rows_are_verified_with_their_pitch(void) {
     redtune_problem claim = of(REDTUNE_SUM, 16, 200, 1);
-    claim.outer_step = 204;
+    RESHAPE(&claim, outer_step, 204);
     check_verified(&claim, "unroll=1", &claim, REDTUNE_MATCH_EXACT, 2);
 }
 

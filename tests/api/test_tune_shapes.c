@@ -7,10 +7,11 @@
 #include "folder.h"
 #include "redtune/records.h"
 #include "redtune/tune.h"
+#include "shaped.h"
 
 enum { SHAPES = 2, STOP_AFTER = 3 };
 
-static const redtune_problem shapes[SHAPES] = {
+static const shaped shapes[SHAPES] = {
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 64, .outer = 8},
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 12, .inner = 33},
 };
@@ -33,7 +34,8 @@ static void keep(void *user, const redtune_tuned *result) {
 }
 
 static redtune_status tune(void) {
-    const redtune_tuning wanted = {.problems = shapes,
+    const redtune_problem problems[SHAPES] = {shaped_problem(shapes[0]), shaped_problem(shapes[1])};
+    const redtune_tuning wanted = {.problems = problems,
                                    .problem_count = SHAPES,
                                    .effort = REDTUNE_EFFORT_QUICK,
                                    .progress = progress,
@@ -76,7 +78,8 @@ static void a_stopped_tune_of_shapes_goes_on_to_winners_that_serve(void) {
         CHECK(tuned[i].gbps > 0.999 * bytes / tuned[i].median_ns);
         CHECK(tuned[i].gbps < 1.001 * bytes / tuned[i].median_ns);
         CHECK(tuned[i].warm_ns == 0);
-        CHECK_OK(ask(database, &shapes[i], &info), err);
+        const redtune_problem problem = shaped_problem(shapes[i]);
+        CHECK_OK(ask(database, &problem, &info), err);
         CHECK_INT(info.match, REDTUNE_MATCH_EXACT);
         CHECK_TEXT(info.family, tuned[i].family);
         CHECK_TEXT(info.config, tuned[i].config);

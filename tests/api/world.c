@@ -105,7 +105,7 @@ redtune_status world_run(const char *named, const char *environment, redtune_inf
     redtune_plan *plan = NULL;
     const redtune_options options = {
         .device = "sim", .database = named, .log = world_hear, .log_level = REDTUNE_LOG_WARNING};
-    const redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 4096};
+    const redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 4096);
     world_heard[0] = '\0';
     if (environment) setenv("REDTUNE_DB", environment, 1);
     redtune_status status = redtune_open(&options, &rt, err);

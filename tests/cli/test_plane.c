@@ -1,6 +1,7 @@
 /* How the results of many matrices look as one table. */
 #include "check.h"
 #include "cli/plane.h"
+#include "shaped.h"
 
 enum { SIDE = 4 };
 static redtune_tuned results[SIDE * SIDE + 2];
@@ -12,10 +13,8 @@ static size_t fill(void) {
         for (int k = 0; k < SIDE; k++) {
             if (i == SIDE - 1 && k == SIDE - 1) continue;
             results[count] = (redtune_tuned){
-                .problem = {.dtype = REDTUNE_F32,
-                            .result = REDTUNE_F32,
-                            .count = UINT64_C(16) << 2 * k,
-                            .outer = UINT64_C(64) << 2 * i},
+                .problem = PROBLEM(.dtype = REDTUNE_F32, .result = REDTUNE_F32,
+                                   .count = UINT64_C(16) << 2 * k, .outer = UINT64_C(64) << 2 * i),
                 .family = "rows",
                 .config = "lanes=1",
                 .median_ns = 1000,
@@ -65,8 +64,8 @@ static void columns_are_by_rows_and_columns_too(void) {
     const size_t count = fill();
     for (size_t i = 0; i < count; i++) {
         redtune_problem *problem = &results[i].problem;
-        problem->inner = problem->outer;
-        problem->outer = 0;
+        RESHAPE(problem, inner, shaped_of(problem).outer);
+        RESHAPE(problem, outer, 0);
         results[i].peak_gbps = 0;
     }
     printed(count, text);
@@ -84,13 +83,12 @@ static void parts_fit_a_line_and_have_entries(void) {
     for (uint64_t rows = 4; rows <= 16; rows *= 2)
         for (uint64_t cols = 1; cols <= COLS; cols++) {
             if (rows == 4 ? cols > FIT : rows == 16 && cols <= FIT) continue;
-            many[count++] = (redtune_tuned){.problem = {.dtype = REDTUNE_F32,
-                                                        .result = REDTUNE_F32,
-                                                        .count = 1000 * cols,
-                                                        .outer = rows},
-                                            .family = "rows",
-                                            .median_ns = 1000,
-                                            .gbps = 7};
+            many[count++] =
+                (redtune_tuned){.problem = PROBLEM(.dtype = REDTUNE_F32, .result = REDTUNE_F32,
+                                                   .count = 1000 * cols, .outer = rows),
+                                .family = "rows",
+                                .median_ns = 1000,
+                                .gbps = 7};
         }
     FILE *file = tmpfile();
     CHECK(file);
@@ -110,15 +108,16 @@ static void parts_fit_a_line_and_have_entries(void) {
 static void what_is_no_grid_stays_lines(void) {
     size_t count = fill();
     CHECK(!rdt_plane_is_worth(results, 8));
-    for (size_t i = 0; i < count; i++) results[i].problem.outer += i;
+    for (size_t i = 0; i < count; i++)
+        RESHAPE(&results[i].problem, outer, shaped_of(&results[i].problem).outer + i);
     CHECK(!rdt_plane_is_worth(results, count)); /* every number of rows another one */
     count = fill();
-    for (size_t i = 0; i < count; i++) results[i].problem.outer_step = 5000;
+    for (size_t i = 0; i < count; i++) RESHAPE(&results[i].problem, outer_step, 5000);
     CHECK(!rdt_plane_takes(&results[0]));
     CHECK(!rdt_plane_is_worth(results, count));
-    results[0].problem = (redtune_problem){.count = 8, .outer = 2, .inner = 3};
+    results[0].problem = PROBLEM(.count = 8, .outer = 2, .inner = 3);
     CHECK(!rdt_plane_takes(&results[0]));
-    results[0].problem = (redtune_problem){.count = 8};
+    results[0].problem = PROBLEM(.count = 8);
     CHECK(!rdt_plane_takes(&results[0]));
 }
 
@@ -130,7 +129,7 @@ static void a_class_ends_where_another_begins(void) {
     strcpy(results[7].gpu, "another");
     CHECK_INT(rdt_plane_class(results, count), 7);
     fill();
-    results[3].problem.inner = 2;
+    RESHAPE(&results[3].problem, inner, 2);
     CHECK_INT(rdt_plane_class(results, count), 3);
 }
 

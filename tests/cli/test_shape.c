@@ -1,6 +1,7 @@
 /* Arrays as the command reads and prints them: 64x512x512 along axis 1 and the like. */
 #include "check.h"
 #include "cli/shape.h"
+#include "shaped.h"
 
 static redtune_status read(const char *text, rdt_shape_array *out, redtune_error *err) {
     return rdt_shape_read(text, strlen(text), out, err);
@@ -111,15 +112,15 @@ static void printed_shapes_are_read_back(void) {
         const char *axis = strstr(text, " axis ");
         const redtune_problem again =
             fold(text, axis ? (size_t)(axis - text) : strlen(text), axis ? atoi(axis + 6) : 0);
-        CHECK_INT(again.count, problem.count);
-        CHECK_INT(again.outer, problem.outer);
-        CHECK_INT(again.inner, problem.inner);
+        CHECK_INT(shaped_of(&again).count, shaped_of(&problem).count);
+        CHECK_INT(shaped_of(&again).outer, shaped_of(&problem).outer);
+        CHECK_INT(shaped_of(&again).inner, shaped_of(&problem).inner);
     }
 }
 
 static void other_steps_are_pitches(void) {
     static const struct {
-        redtune_problem problem;
+        shaped extents;
         const char *text;
     } rows[] = {
         {{.count = 1000, .outer = 64, .outer_step = 1024}, "64x1000 axis 1 pitch 1K"},
@@ -131,15 +132,16 @@ static void other_steps_are_pitches(void) {
          "2x10x5 axis 1 pitch 99,8"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const redtune_problem problem = shaped_problem(rows[i].extents);
         char text[RDT_SHAPE_BYTES];
-        rdt_shape_print(text, &rows[i].problem);
+        rdt_shape_print(text, &problem);
         CHECK_TEXT(text, rows[i].text);
     }
 }
 
 static void problems_are_described_in_words(void) {
-    const redtune_problem rows = {.dtype = REDTUNE_F16, .count = 4096, .outer = 1024};
-    const redtune_problem whole = {.op = REDTUNE_MAX, .dtype = REDTUNE_I8, .count = 4096};
+    const redtune_problem rows = PROBLEM(.dtype = REDTUNE_F16, .count = 4096, .outer = 1024);
+    const redtune_problem whole = redtune_problem_whole(REDTUNE_MAX, REDTUNE_I8, 4096);
     char text[RDT_SHAPE_BYTES];
     rdt_shape_describe(text, &rows, false);
     CHECK_TEXT(text, "sum of 1Kx4K f16 along axis 1");
@@ -151,13 +153,10 @@ static void problems_are_described_in_words(void) {
 
 /* The longest numbers there may be. */
 static void every_problem_fits(void) {
-    const redtune_problem longest = {.op = REDTUNE_NONZEROS,
-                                     .dtype = REDTUNE_BF16,
-                                     .count = UINT64_MAX,
-                                     .outer = UINT64_MAX,
-                                     .inner = UINT64_MAX,
-                                     .outer_step = UINT64_MAX - 2,
-                                     .step = UINT64_MAX - 1};
+    const redtune_problem longest =
+        PROBLEM(.op = REDTUNE_NONZEROS, .dtype = REDTUNE_BF16, .count = UINT64_MAX,
+                .outer = UINT64_MAX, .inner = UINT64_MAX, .outer_step = UINT64_MAX - 2,
+                .step = UINT64_MAX - 1);
     char text[RDT_SHAPE_BYTES];
     rdt_shape_print(text, &longest);
     CHECK(strstr(text, "18446744073709551613,18446744073709551614"));

@@ -12,11 +12,12 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "codegen/codegen.h"
+#include "shaped.h"
 
 /* Extents that the families named here serve, whatever the dtype. */
 static const struct {
     const char *family;
-    redtune_problem like;
+    shaped like;
 } sets[] = {
     {"block", {.count = 1 << 20}},
     {"block", {.count = 1 << 20, .accuracy = REDTUNE_ACCURACY_COMPENSATED}},
@@ -81,6 +82,7 @@ static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, 
 
 static redtune_status print_set(rdt_codegen *codegen, int index, int kernels, bool all) {
     rdt_random random = {.state = (uint64_t)index};
+    const redtune_problem like = shaped_problem(sets[index].like);
     rdt_hash hash = rdt_hash_begin();
     int family = 0;
     redtune_status status =
@@ -90,7 +92,7 @@ static redtune_status print_set(rdt_codegen *codegen, int index, int kernels, bo
         rdt_facts facts;
         rdt_point point;
         char kernel[RDT_KERNEL_BYTES], of[RDT_PROBLEM_TEXT_BYTES], text[RDT_POINT_TEXT_BYTES];
-        draw(codegen, &sets[index].like, family, &random, &problem, &facts, &point);
+        draw(codegen, &like, family, &random, &problem, &facts, &point);
         status = rdt_kernel_hash_find(codegen, (rdt_case){&problem, &facts}, &point, kernel, &err);
         if (status) break;
         rdt_hash_add_string(&hash, kernel);

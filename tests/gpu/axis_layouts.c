@@ -5,13 +5,14 @@
  * usage: axis_layouts [MOST [DATABASE]]   without DATABASE redtune's own */
 #include <math.h>
 #include <stdio.h>
+#include "shaped.h"
 #include "turns.h"
 
 enum { ROUNDS = 4, SAMPLES = 15 };
 
 static const struct {
     const char *text, *than;
-    redtune_problem at; /* extents of it */
+    shaped at; /* extents of it */
 } layouts[] = {
     {"64 x 512 x 512, axis 1", "columns", {.count = 512, .outer = 64, .inner = 512}},
     {"8 x 1000 x 77, axis 1", "columns", {.count = 1000, .outer = 8, .inner = 77}},
@@ -31,25 +32,28 @@ static uint64_t at_most(uint64_t value, uint64_t most) { return value < most ? v
 
 /* Small ones on a simulated device: to see that all of it runs. */
 static redtune_problem problem_of(size_t i, redtune_dtype dtype) {
-    redtune_problem out = layouts[i].at;
+    shaped out = layouts[i].at;
     out.op = REDTUNE_SUM;
     out.dtype = dtype;
-    if (!device_is_simulated(&gpu)) return out;
+    if (!device_is_simulated(&gpu)) return shaped_problem(out);
     out.count = at_most(out.count, 50);
     out.outer = at_most(out.outer, 7);
     out.inner = at_most(out.inner, 60);
     if (out.outer_step) out.outer_step = 64;
     if (out.step) out.step = 64;
-    return out;
+    return shaped_problem(out);
 }
 
 /* All results side by side, with nothing between. */
 static redtune_problem packed(const redtune_problem *problem) {
     redtune_problem out = *problem;
-    out.outer_step = out.step = 0;
-    if (out.inner == 1) return out;
-    out.inner *= out.outer ? out.outer : 1;
-    out.outer = 1;
+    shaped of = shaped_of(problem);
+    of.outer_step = of.step = 0;
+    if (of.inner > 1) {
+        of.inner *= of.outer ? of.outer : 1;
+        of.outer = 1;
+    }
+    shape_problem(&out, &of);
     return out;
 }
 

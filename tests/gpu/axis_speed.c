@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device.h"
+#include "shaped.h"
 #include "turns.h"
 
 enum { SAMPLES = 9, POINTS_MAX = 128 };
@@ -170,8 +171,8 @@ static redtune_status list_points(const redtune_problem *problem, const char *co
 }
 
 static redtune_status time_whole(redtune_problem problem, double floor_ns, double *whole_ns) {
-    problem = (redtune_problem){problem.op, problem.dtype, problem.result,
-                                rdt_problem_elements(&problem)};
+    problem =
+        PROBLEM(problem.op, problem.dtype, problem.result, .count = rdt_problem_elements(&problem));
     redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
     return status ? status : time_point(&problem, NULL, floor_ns, whole_ns);
 }
@@ -215,11 +216,9 @@ static redtune_status time_all(const char *const *configs, size_t config_count) 
         for (int outer = 0; outer < 2; outer++)
             for (size_t i = 0; !status && i < sizeof shapes / sizeof *shapes; i++) {
                 const uint64_t rows = shapes[i].rows, columns = shapes[i].columns;
-                redtune_problem problem = {.op = REDTUNE_SUM,
-                                           .dtype = dtypes[d],
-                                           .count = outer ? rows : columns,
-                                           .outer = outer ? 1 : rows,
-                                           .inner = outer ? columns : 1};
+                redtune_problem problem =
+                    PROBLEM(.op = REDTUNE_SUM, .dtype = dtypes[d], .count = outer ? rows : columns,
+                            .outer = outer ? 1 : rows, .inner = outer ? columns : 1);
                 char name[64];
                 if (rows * columns > elements_max) continue;
                 snprintf(name, sizeof name, "%s\t%s\t%llu\t%llu", redtune_dtype_name(dtypes[d]),

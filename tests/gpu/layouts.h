@@ -7,6 +7,7 @@
 #include "check.h"
 #include "draw.h"
 #include "model/scalar.h"
+#include "shaped.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
 
@@ -296,9 +297,9 @@ static void check_every_op_and_dtype(const layout_test *test) {
          op < &rdt_op_compiled_in.entry[rdt_op_compiled_in.count]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
-                redtune_problem problem = {op->op,      dtype->dtype, (redtune_dtype)result,
-                                           test->count, NULL,         test->outer,
-                                           test->inner};
+                redtune_problem problem =
+                    PROBLEM(op->op, dtype->dtype, (redtune_dtype)result, .count = test->count,
+                            .outer = test->outer, .inner = test->inner);
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 turn++;
                 if (!is_sampled(&problem, turn) || !begin_kernel(turn)) continue;
@@ -318,7 +319,7 @@ static void check_covering_set(const layout_test *test) {
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     const cover_set set = {
-        .like = {.count = test->count, .outer = test->outer, .inner = test->inner},
+        .like = PROBLEM(.count = test->count, .outer = test->outer, .inner = test->inner),
         .family = family,
         .scope = simulated ? COVER_KERNELS : COVER_PROBLEMS};
     cover_point *points = NULL;
@@ -338,11 +339,9 @@ static void check_covering_set(const layout_test *test) {
 /* Holds the sums of these extents, whose first element is input[first], by a few kernels. */
 static void check_sums(const layout_test *test, const int32_t *input, size_t bytes, size_t first,
                        const shape *at) {
-    redtune_problem problem = {.op = REDTUNE_SUM,
-                               .dtype = REDTUNE_I32,
-                               .count = at->extents.count,
-                               .outer = test->outer,
-                               .inner = test->inner};
+    redtune_problem problem =
+        PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_I32, .count = at->extents.count,
+                .outer = test->outer, .inner = test->inner);
     rdt_buffer buffer = {0};
     subject self;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
@@ -375,11 +374,8 @@ __attribute__((unused)) static void check_rows_backwards(const layout_test *test
 /* Holds sums of i32 of these shapes by one config. */
 __attribute__((unused)) static void check_shapes(const layout_test *test, const char *config,
                                                  const shape *shapes, size_t shape_count) {
-    redtune_problem problem = {.op = REDTUNE_SUM,
-                               .dtype = REDTUNE_I32,
-                               .count = test->count,
-                               .outer = test->outer,
-                               .inner = test->inner};
+    redtune_problem problem = PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_I32, .count = test->count,
+                                      .outer = test->outer, .inner = test->inner);
     rdt_test_data *data = NULL;
     rdt_point point;
     subject self;

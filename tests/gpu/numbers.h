@@ -5,6 +5,7 @@
 #include "gpu/graph.h"
 #include "ones.h"
 #include "reference.h"
+#include "shaped.h"
 
 enum { ELEMENTS = 20000, POISON = 0xa5 };
 
@@ -76,23 +77,18 @@ typedef struct extents {
 } extents;
 
 static redtune_problem sum_over(const extents *at) {
-    return (redtune_problem){.op = REDTUNE_SUM,
-                             .dtype = REDTUNE_F32,
-                             .count = at->count,
-                             .outer = at->outer,
-                             .inner = at->inner,
-                             .outer_step = at->outer_step,
-                             .step = at->step};
+    return PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = at->count, .outer = at->outer,
+                   .inner = at->inner, .outer_step = at->outer_step, .step = at->step);
 }
 
 static redtune_operands operands_of(const redtune_problem *problem, size_t first) {
     return (redtune_operands){.d_in = {element(first)},
                               .d_out = {output(0)},
-                              .count = problem->count,
-                              .outer = problem->outer,
-                              .inner = problem->inner,
-                              .outer_step = problem->outer_step,
-                              .step = problem->step};
+                              .count = shaped_of(problem).count,
+                              .outer = shaped_of(problem).outer,
+                              .inner = shaped_of(problem).inner,
+                              .outer_step = shaped_of(problem).outer_step,
+                              .step = shaped_of(problem).step};
 }
 
 static void check_reduce(const redtune_problem *problem, size_t first) {
@@ -128,7 +124,8 @@ static void check_ops(const extents *shapes, size_t count) {
             redtune_dtype result;
             at.op = ops[op];
             CHECK_OK(redtune_problem_result(&at, &result, &err), err);
-            const uint64_t made = (at.outer ? at.outer : 1) * (at.inner ? at.inner : 1);
+            const uint64_t made = (shaped_of(&at).outer ? shaped_of(&at).outer : 1) *
+                                  (shaped_of(&at).inner ? shaped_of(&at).inner : 1);
             if (made * redtune_dtype_bytes(result) <= results.bytes)
                 check_reduce(&at, shapes[i].first);
         }

@@ -14,7 +14,7 @@ enum { COUNT = 300001, RESULTS = 4096 };
 static rdt_buffer ones, results;
 
 static redtune_problem sum_of(uint64_t count) {
-    return (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = count};
+    return redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, count);
 }
 
 static void *input(void) { return (void *)(uintptr_t)ones.address; }

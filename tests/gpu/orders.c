@@ -9,6 +9,7 @@
  * have one of the words in their name, as "fixed f16" or "1048576x64" */
 #include <math.h>
 #include <stdio.h>
+#include "shaped.h"
 #include "turns.h"
 
 enum { ROUNDS = 6, SAMPLES = 15, SIMULATED_MOST = 3000 };
@@ -85,11 +86,11 @@ static uint64_t fewer(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static redtune_problem problem_of(const contest *at, bool plain) {
     const uint64_t most = device_is_simulated(&gpu) ? at->rows ? 40 : SIMULATED_MOST : UINT64_MAX;
     const uint64_t rows = fewer(at->rows ? at->rows : 1, most), columns = fewer(at->columns, most);
-    redtune_problem out = {.op = REDTUNE_SUM, .dtype = at->dtype, .count = columns};
-    if (at->rows && at->axis) out.outer = rows;
+    redtune_problem out = redtune_problem_whole(REDTUNE_SUM, at->dtype, columns);
+    if (at->rows && at->axis) RESHAPE(&out, outer, rows);
     if (at->rows && !at->axis) {
-        out.count = rows;
-        out.inner = columns;
+        RESHAPE(&out, count, rows);
+        RESHAPE(&out, inner, columns);
     }
     out.order = plain ? REDTUNE_ORDER_FREE : at->order;
     out.accuracy = plain ? REDTUNE_ACCURACY_PLAIN : at->accuracy;

@@ -8,6 +8,7 @@
 #include "model/scalar.h"
 #include "order_reference.h"
 #include "results.h"
+#include "shaped.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
 
@@ -335,10 +336,6 @@ static void check_kernel(const redtune_problem *problem, const rdt_point *point,
 /* Of each segment, or of all. */
 static redtune_problem segments_of(redtune_op op, redtune_dtype dtype, redtune_dtype result,
                                    bool all) {
-    return (redtune_problem){.op = op,
-                             .dtype = dtype,
-                             .result = result,
-                             .count = 100,
-                             .outer = 100,
-                             .segmented = all ? REDTUNE_SEGMENTED_ALL : REDTUNE_SEGMENTED_EACH};
+    return PROBLEM(.op = op, .dtype = dtype, .result = result, .count = 100, .outer = 100,
+                   .segmented = all ? REDTUNE_SEGMENTED_ALL : REDTUNE_SEGMENTED_EACH);
 }

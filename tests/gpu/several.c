@@ -27,11 +27,8 @@ static turns race;
 /* Small ones on a simulated device: to see that all of it runs. */
 static redtune_problem problem_of(redtune_op op, unsigned mib) {
     const uint64_t count = ((uint64_t)mib << 20) / sizeof(float);
-    return (redtune_problem){
-        .op = op,
-        .dtype = REDTUNE_F32,
-        .count = device_is_simulated(&gpu) ? SIMULATED_COUNT : count,
-    };
+    return redtune_problem_whole(op, REDTUNE_F32,
+                                 device_is_simulated(&gpu) ? SIMULATED_COUNT : count);
 }
 
 /* Adds the logarithm of the first problem's time over the second's, by plans of their own. */

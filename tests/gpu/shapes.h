@@ -4,6 +4,7 @@
 #pragma once
 
 #include "check.h"
+#include "shaped.h"
 #include "subject.h"
 #include "tuner/measure/local.h"
 
@@ -115,13 +116,8 @@ static redtune_status bench_verify(bench *self) {
 }
 
 static redtune_problem shape(redtune_op op, redtune_dtype dtype, rdt_extents extents) {
-    return (redtune_problem){.op = op,
-                             .dtype = dtype,
-                             .count = extents.count,
-                             .outer = extents.outer,
-                             .inner = extents.inner,
-                             .outer_step = extents.outer_step,
-                             .step = extents.step};
+    return PROBLEM(.op = op, .dtype = dtype, .count = extents.count, .outer = extents.outer,
+                   .inner = extents.inner, .outer_step = extents.outer_step, .step = extents.step);
 }
 
 /* Packed, pitched, with short and long results, many and few; a middle axis, and every third. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "layouts.h"
+#include "shaped.h"
 
 enum { OFFSETS = 5 /* of a first element */ };
 
@@ -55,9 +56,9 @@ static void check_splits(const layout_test *test, const split_test *splits) {
     if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < sizeof problems / sizeof *problems && !check_state.failed; i++) {
         redtune_problem problem = problems[i];
-        problem.count = test->count;
-        problem.outer = test->outer;
-        problem.inner = test->inner;
+        RESHAPE(&problem, count, test->count);
+        RESHAPE(&problem, outer, test->outer);
+        RESHAPE(&problem, inner, test->inner);
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         check_splits_of(test, &problem, splits);
     }

@@ -21,6 +21,7 @@
 #include "gpu/graph.h"
 #include "model/dtype.h"
 #include "model/scalar.h"
+#include "shaped.h"
 #include "subject.h"
 
 enum { ROWS = 100, PATTERN_BYTES = CREW_RESULTS_MAX * 8, BATCHES = 10 };
@@ -30,7 +31,7 @@ static crew all;
 static uint64_t part_count; /* elements of each rank, but of rank 0 a few less */
 static int replays;         /* of each batch */
 
-static const redtune_problem problems[] = {
+static const shaped problems[] = {
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32},
     {.op = REDTUNE_MEAN, .dtype = REDTUNE_F16},
     {.op = REDTUNE_MEAN_VAR, .dtype = REDTUNE_F32},
@@ -99,19 +100,20 @@ static redtune_status open_rank(operation *self, int i) {
     static const char *const configs[] = {"block:block=64,unroll=2", "block:block=256"};
     const crew_rank *rank = &all.rank[i];
     const int number = number_of(i);
-    const bool one = !self->problem->outer, fixed = self->problem->order != REDTUNE_ORDER_FREE;
+    const bool one = !shaped_of(self->problem).outer,
+               fixed = self->problem->order != REDTUNE_ORDER_FREE;
     redtune_problem problem = *self->problem;
-    problem.count = one ? part_count : part_count / ROWS;
+    RESHAPE(&problem, count, one ? part_count : part_count / ROWS);
     problem.config = one && !fixed ? configs[number % 2] : NULL;
     /* In fixed order a part has a power of two of whole chunks. */
-    const uint64_t whole = problem.count;
+    const uint64_t whole = shaped_of(&problem).count;
     redtune_operands *operands = &self->operands[i];
     *operands = (redtune_operands){
         .d_in = {pointer_to(rank->input[0].address), pointer_to(rank->input[1].address)},
         .d_out = {pointer_to(rank->output[0].address), pointer_to(rank->output[1].address)},
         .count = whole - (!fixed && !number ? 7 : 0),
-        .outer = self->problem->outer,
-        .outer_step = one ? 0 : problem.count};
+        .outer = shaped_of(self->problem).outer,
+        .outer_step = one ? 0 : shaped_of(&problem).count};
     redtune_op_info info;
     redtune_status status = redtune_op_get(problem.op, &info, &err);
     if (!status && info.inputs == 1) operands->d_in[1] = NULL;
@@ -248,8 +250,10 @@ static int hash_all(bool by_peers) {
     redtune_status status = by_peers ? connect_ranks() : REDTUNE_OK;
     choose_sizes();
     for (int i = 0; i < CREW_MAX; i++) hashes[i] = UINT64_C(14695981039346656037);
-    for (size_t i = 0; !status && i < sizeof problems / sizeof *problems; i++)
-        status = hash_operation(&problems[i], hashes);
+    for (size_t i = 0; !status && i < sizeof problems / sizeof *problems; i++) {
+        const redtune_problem problem = shaped_problem(problems[i]);
+        status = hash_operation(&problem, hashes);
+    }
     for (int i = 0; !status && i < all.size; i++)
         printf("rank %d: %016llx of %zu problems, each replayed %d times\n", number_of(i),
                (unsigned long long)hashes[i], sizeof problems / sizeof *problems,

@@ -24,6 +24,7 @@
 #include "crew.h"
 #include "gpu/graph.h"
 #include "gpu/timer.h"
+#include "shaped.h"
 
 enum { CALLS = 20, SAMPLES = 21, GATHER_BYTES = 32, PARTS_MAX = 4 };
 
@@ -179,10 +180,10 @@ static redtune_status time_calls(redtune_status (*queue)(const timed *), const t
 /* ---- a size ---------------------------------------------------------------------------------- */
 
 static redtune_status open_timed(timed *self, size_t bytes) {
-    const redtune_problem problem = {
-        .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = bytes / sizeof(float)};
+    const redtune_problem problem =
+        redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, bytes / sizeof(float));
     redtune_status status = REDTUNE_OK;
-    *self = (timed){.count = problem.count};
+    *self = (timed){.count = shaped_of(&problem).count};
     for (int i = 0; !status && i < all.size; i++) {
         status = redtune_plan_create(all.rank[i].rt, &problem, &self->plan[i], &err);
         if (!status) status = redtune_team_create(all.rank[i].rt, NULL, NULL, &self->one[i], &err);

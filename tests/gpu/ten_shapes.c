@@ -4,12 +4,13 @@
  *
  * usage: ten_shapes [exact]   exact: fails unless each config was measured at that very shape */
 #include <stdio.h>
+#include "shaped.h"
 #include "turns.h"
 
 enum { SHAPES = 10, SAMPLES = 15 };
 
 /* None is of the default grid. */
-static const redtune_problem shapes[SHAPES] = {
+static const shaped shapes[SHAPES] = {
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 12345678},
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 333, .outer = 50000},
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 7000, .inner = 1234},
@@ -22,7 +23,7 @@ static const redtune_problem shapes[SHAPES] = {
     {.op = REDTUNE_MEAN, .dtype = REDTUNE_F32, .count = 5003, .outer = 701},
 };
 /* On a simulated device. */
-static const redtune_problem small[SHAPES] = {
+static const shaped small[SHAPES] = {
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1234},
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 33, .outer = 20},
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 33, .outer = 21},
@@ -62,8 +63,11 @@ static redtune_status time_shape(redtune *rt, const redtune_problem *problem, bo
 static redtune_status time_all(bool *exact) {
     redtune *rt = NULL;
     redtune_status status = redtune_open(NULL, &rt, &err);
-    for (int i = 0; !status && i < SHAPES; i++)
-        status = time_shape(rt, device_is_simulated(&gpu) ? &small[i] : &shapes[i], exact);
+    for (int i = 0; !status && i < SHAPES; i++) {
+        const redtune_problem problem =
+            shaped_problem(device_is_simulated(&gpu) ? small[i] : shapes[i]);
+        status = time_shape(rt, &problem, exact);
+    }
     redtune_close(rt);
     return status;
 }

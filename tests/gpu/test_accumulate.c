@@ -93,7 +93,7 @@ static void for_each_op(void (*fact)(const accumulation *self, const void *eleme
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-            redtune_problem problem = {op->op, dtypes[i], REDTUNE_DTYPE_NONE, COUNT};
+            redtune_problem problem = redtune_problem_whole(op->op, dtypes[i], COUNT);
             rdt_test_data *data = NULL;
             accumulation self;
             if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
@@ -162,7 +162,7 @@ static void parts_of_no_elements_change_nothing(void) {
 
 static void open_ramp(redtune_op op, redtune_dtype dtype, accumulation *out) {
     uint64_t elements[COUNT];
-    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, COUNT};
+    redtune_problem problem = redtune_problem_whole(op, dtype, COUNT);
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     for (int i = 0; i < COUNT; i++) rdt_scalar_store(dtype, elements, (uint64_t)i, 1 + i % 100);
     CHECK_OK(open_accumulation(&problem, elements, out), err);
@@ -234,7 +234,7 @@ static redtune_value of_special(redtune_op op, double special, bool first) {
     float elements[COUNT] = {1, 0, 2, 3, 4};
     redtune_value got = {.u64 = 0};
     accumulation self = {.plan = NULL};
-    redtune_problem problem = {op, REDTUNE_F32, REDTUNE_DTYPE_NONE, COUNT};
+    redtune_problem problem = redtune_problem_whole(op, REDTUNE_F32, COUNT);
     elements[1] = (float)special;
     redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
     if (!status) status = open_accumulation(&problem, elements, &self);
@@ -301,7 +301,7 @@ static void pieces_are_as_many_as_it_takes(void) {
     if (!rt) SKIP("there is no GPU");
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_ARGMIN, REDTUNE_NORM2};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        redtune_problem problem = {ops[i], REDTUNE_I16, REDTUNE_DTYPE_NONE, 0};
+        redtune_problem problem = {ops[i], REDTUNE_I16};
         int16_t elements[ELEMENTS_MAX];
         redtune_reading reading;
         rdt_reference wanted;
@@ -318,7 +318,7 @@ static void pieces_are_as_many_as_it_takes(void) {
 /* docs/ops.md: every 1023 pieces, or part of them, add 37 to the depth. */
 static void float_sums_of_pieces_keep_the_bound(void) {
     if (!rt) SKIP("there is no GPU");
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, 0};
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32};
     float elements[ELEMENTS_MAX];
     redtune_reading reading;
     rdt_reference wanted;
@@ -369,7 +369,7 @@ static void start_anew(rdt_yield yield, char heard[HEARD_BYTES]) {
                                      .log_user = heard,
                                      .log_level = REDTUNE_LOG_DEBUG};
     /* A count of its own: no other fact has cached its plans. */
-    const redtune_problem problem = {REDTUNE_MEAN, REDTUNE_F32, REDTUNE_DTYPE_NONE, 654321};
+    const redtune_problem problem = redtune_problem_whole(REDTUNE_MEAN, REDTUNE_F32, 654321);
     redtune *fresh = NULL;
     redtune_plan *plan = NULL;
     heard[0] = '\0';

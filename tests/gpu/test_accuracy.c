@@ -4,6 +4,7 @@
 #include <math.h>
 #include "check.h"
 #include "ill_conditioned.h"
+#include "shaped.h"
 #include "subject.h"
 
 enum { ELEMENTS_MAX = 4800, OFFSET_MAX = 3, RESULTS_MAX = 96 };
@@ -230,10 +231,10 @@ static int check_kernel(const redtune_problem *problem, const rdt_point *point,
 static redtune_status problem_of(redtune_problem problem, redtune_accuracy accuracy,
                                  const rdt_extents *extents, redtune_problem *out) {
     problem.accuracy = accuracy;
-    problem.count = extents->count;
-    problem.outer = extents->outer;
-    problem.inner = extents->inner;
-    problem.outer_step = extents->outer_step;
+    RESHAPE(&problem, count, extents->count);
+    RESHAPE(&problem, outer, extents->outer);
+    RESHAPE(&problem, inner, extents->inner);
+    RESHAPE(&problem, outer_step, extents->outer_step);
     return rdt_problem_resolve(&problem, out, &err);
 }
 
@@ -301,11 +302,9 @@ static void exact_sums_of_many_sets_are_the_nearest(void) {
     rdt_random random = {7};
     if (!gpu.context) SKIP("there is no GPU");
     for (int i = 0; i < 2 && !check_state.failed; i++) {
-        redtune_problem problem = {.op = REDTUNE_SUM,
-                                   .dtype = dtypes[i],
-                                   .count = extents.count,
-                                   .outer = extents.outer,
-                                   .accuracy = REDTUNE_ACCURACY_EXACT};
+        redtune_problem problem =
+            PROBLEM(.op = REDTUNE_SUM, .dtype = dtypes[i], .count = extents.count,
+                    .outer = extents.outer, .accuracy = REDTUNE_ACCURACY_EXACT);
         subject self;
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
@@ -318,7 +317,7 @@ static void exact_sums_of_many_sets_are_the_nearest(void) {
 
 /* Else these sets would show nothing. */
 static void plain_sums_are_beyond_the_bound(void) {
-    static const redtune_problem plain = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 4096};
+    const redtune_problem plain = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 4096);
     const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 4096});
     redtune_problem problem;
     subject self;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include "check.h"
 #include "model/scalar.h"
+#include "shaped.h"
 #include "subject.h"
 
 enum { ELEMENTS = 4, APART = 37, COUNT = ELEMENTS * APART };
@@ -15,8 +16,8 @@ static workshop shop;
 /* The sum of x, with zeros between the elements, so that they are different threads'. */
 static void check_rule(redtune_op op, redtune_dtype dtype, redtune_accuracy accuracy,
                        const double *x, uint64_t count, double wanted) {
-    const redtune_problem asked = {
-        .op = op, .dtype = dtype, .count = count * APART, .accuracy = accuracy};
+    const redtune_problem asked =
+        PROBLEM(.op = op, .dtype = dtype, .count = count * APART, .accuracy = accuracy);
     const size_t bytes = redtune_dtype_bytes(dtype);
     static char raw[COUNT * sizeof(double)];
     redtune_problem problem;
@@ -33,8 +34,8 @@ static void check_rule(redtune_op op, redtune_dtype dtype, redtune_accuracy accu
     CHECK_OK(rdt_buffer_write(gpu.driver, input.address, raw, sizeof raw, gpu.stream, &err), err);
     CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
     const redtune_value expected = rdt_scalar_from_real(problem.result, wanted);
-    CHECK_OK(subject_reduce(&self, input.address, problem.count, &got, &err), err);
-    subject_same(&self, problem.count, &got, &expected, "of which the first is %g", *x);
+    CHECK_OK(subject_reduce(&self, input.address, shaped_of(&problem).count, &got, &err), err);
+    subject_same(&self, shaped_of(&problem).count, &got, &expected, "of which the first is %g", *x);
     subject_close(&self);
     rdt_buffer_destroy(&input);
 }

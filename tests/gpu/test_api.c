@@ -7,6 +7,7 @@
 #include "ones.h"
 #include "redtune/tune.h"
 #include "gpu/stream.h"
+#include "shaped.h"
 
 static char database[64]; /* of this run; does not exist at first */
 
@@ -254,8 +255,8 @@ static void inputs_of_any_length_are_reduced_in_pieces(void) {
             supply from = {.left = lengths[i], .most = 700001};
             redtune_input input = {serve, &from};
             redtune_reading reading;
-            redtune_problem problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE,
-                                       known ? lengths[i] : 0};
+            redtune_problem problem =
+                redtune_problem_whole(REDTUNE_SUM, REDTUNE_I32, known ? lengths[i] : 0);
             CHECK_OK(redtune_reduce_input(rt, &problem, &input, &reading, &err), err);
             CHECK_INT(reading.count, lengths[i]);
             CHECK_INT(reading.dtype, REDTUNE_I64);
@@ -271,7 +272,7 @@ static void input_that_fails_gives_its_own_error(void) {
     supply from = {.left = 5000, .fail_at_end = REDTUNE_FILE};
     redtune_input input = {serve, &from};
     redtune_reading reading = {.count = 77};
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, 0};
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_I32};
     CHECK_OK(open_own(&rt), err);
     CHECK_FAILS(redtune_reduce_input(rt, &problem, &input, &reading, &err), REDTUNE_FILE, err,
                 "the supply broke");
@@ -290,7 +291,8 @@ typedef struct witness {
 static void see(void *user, const redtune_tuned *tuned) {
     witness *self = user;
     for (size_t i = 0; tuned->again && i < self->count; i++)
-        if (self->tuned[i].problem.count == tuned->problem.count) self->tuned[i] = *tuned;
+        if (shaped_of(&self->tuned[i].problem).count == shaped_of(&tuned->problem).count)
+            self->tuned[i] = *tuned;
     if (!tuned->again && self->count < 8) self->tuned[self->count++] = *tuned;
 }
 
@@ -332,7 +334,7 @@ static void tuned_winner_is_used_from_then_on(void) {
     CHECK_OK(open_own(&rt), err);
     CHECK_OK(tune(rt, &first), err);
     CHECK_INT(first.count, 2);
-    CHECK_INT(first.tuned[0].problem.count, 1024);
+    CHECK_INT(shaped_of(&first.tuned[0].problem).count, 1024);
     CHECK(first.tuned[1].median_ns > 0 && first.tuned[1].default_ns >= first.tuned[1].median_ns);
     CHECK(first.tuned[1].measured > 10);
     CHECK_INT(first.tuned[1].failed, 0);
@@ -350,7 +352,7 @@ static void tuned_winner_is_used_from_then_on(void) {
     CHECK(info.tuned_ns == first.tuned[1].median_ns);
     CHECK_TEXT(info.gpu, gpu.context->facts.name);
     redtune_plan_destroy(plan);
-    problem.count = 9000;
+    RESHAPE(&problem, count, 9000);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     redtune_plan_info(plan, &info);
     CHECK_INT(info.match, REDTUNE_MATCH_SIZE);

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "device.h"
 #include "reference.h"
+#include "shaped.h"
 
 static redtune_error err;
 static device gpu;
@@ -79,13 +80,8 @@ static uint64_t reduce(redtune_problem problem, size_t most) {
 
 static redtune_problem problem_of(redtune_op op, uint64_t outer, uint64_t count, uint64_t inner,
                                   uint64_t outer_step, uint64_t step) {
-    return (redtune_problem){.op = op,
-                             .dtype = REDTUNE_I16,
-                             .count = count,
-                             .outer = outer,
-                             .inner = inner,
-                             .outer_step = outer_step,
-                             .step = step};
+    return PROBLEM(.op = op, .dtype = REDTUNE_I16, .count = count, .outer = outer, .inner = inner,
+                   .outer_step = outer_step, .step = step);
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -152,7 +148,7 @@ static void columns_that_do_not_fit_go_on_from_piece_to_piece(void) {
 static void check_refused(redtune_problem problem, const char *bytes, const char *what) {
     static int64_t results[1200000];
     redtune_reading reading = {.count = 77};
-    const size_t size = problem.outer * problem.inner * sizeof *results;
+    const size_t size = shaped_of(&problem).outer * shaped_of(&problem).inner * sizeof *results;
     supply from = {.count = UINT64_MAX};
     const redtune_input input = {serve, &from};
     CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, size, &reading, &err),
@@ -198,7 +194,7 @@ static void what_makes_no_sense_is_refused(void) {
                 REDTUNE_INVALID, err, "its 4 results of i64 take 32 bytes, not 31");
     CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, 32, &reading, &err),
                 REDTUNE_INVALID, err, "its input ends after 39 elements, of 40");
-    problem.outer_step = 9;
+    RESHAPE(&problem, outer_step, 9);
     CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, 32, &reading, &err),
                 REDTUNE_UNSUPPORTED, err, "its outer indices overlap (outer_step 9, of 10");
     CHECK_FAILS(redtune_reduce_array(rt, &problem, NULL, results, 32, &reading, &err),

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "model/scalar.h"
 #include "rational.h"
+#include "shaped.h"
 #include "subject.h"
 
 static redtune_error err;
@@ -23,8 +24,8 @@ static double by_turns(double x, double y, uint64_t j, uint64_t n) {
 /* So many elements of each thread of a warp. */
 static void check_one_warp(redtune_dtype dtype, double x, double y, uint64_t each_count) {
     const uint64_t count = 32 * each_count;
-    redtune_problem problem = {
-        .op = REDTUNE_SUM, .dtype = dtype, .count = count, .accuracy = REDTUNE_ACCURACY_EXACT};
+    redtune_problem problem = PROBLEM(.op = REDTUNE_SUM, .dtype = dtype, .count = count,
+                                      .accuracy = REDTUNE_ACCURACY_EXACT);
     rational sum = {.pending = 0};
     redtune_value got = {.u64 = 0};
     rdt_buffer input = {0};

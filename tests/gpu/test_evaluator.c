@@ -45,7 +45,7 @@ static redtune_status make(void *user, const redtune_problem *problem, const rdt
 }
 
 static redtune_status bench_open(bench *self, redtune_op op, redtune_dtype dtype, uint64_t count) {
-    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, count};
+    redtune_problem problem = redtune_problem_whole(op, dtype, count);
     rdt_case at = {&self->problem, &gpu.context->facts};
     rdt_problem_resolve(&problem, &self->problem, NULL);
     self->nvml = rdt_nvml_open(gpu.context);

@@ -7,6 +7,7 @@
 #include "api/running/plan.h"
 #include "ones.h"
 #include "gpu/stream.h"
+#include "shaped.h"
 
 enum { CONTESTANTS = 4, CALLS = 100000, QUEUE = 128 };
 
@@ -41,7 +42,7 @@ static double now_ns(void) {
 static CUresult launch_bare(const bench *self) {
     const rdt_executable *variant = atomic_load(&self->plan->now);
     CUdeviceptr in = ones.address, out = results.address, scratch = self->scratch.address;
-    uint64_t count = self->problem.count;
+    uint64_t count = shaped_of(&self->problem).count;
     uint32_t overlaps = 0;
     void *arguments[] = {&in, &count, &out, &scratch, &overlaps};
     return self->rt->context->driver->launch_kernel(
@@ -50,7 +51,7 @@ static CUresult launch_bare(const bench *self) {
 }
 
 static bool call(const bench *self, int contestant) {
-    uint64_t count = self->problem.count;
+    uint64_t count = shaped_of(&self->problem).count;
     if (contestant == 0) return !launch_bare(self);
     if (contestant == 1)
         return !redtune_plan_reduce(self->plan, input(), count, output(1), gpu.stream, &err);

@@ -158,7 +158,7 @@ static void answers_are_those_of_the_reference(void) {
         for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++)
             for (int result = REDTUNE_I8; result <= REDTUNE_F64 && !check_state.failed; result++) {
                 redtune_problem problem = {(redtune_op)op, (redtune_dtype)dtype,
-                                           (redtune_dtype)result, 0};
+                                           (redtune_dtype)result};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 check_problem(&problem);
                 tried++;
@@ -252,7 +252,7 @@ static void answers_have_the_fixed_order(void) {
 
 /* The nodes of the longest period that is asked for, and what they take of the GPU. */
 static void the_judge_stays_within_its_bytes(void) {
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_U8, REDTUNE_DTYPE_NONE, 0};
+    redtune_problem problem = {REDTUNE_SUM, REDTUNE_U8};
     rdt_judge *judge = NULL;
     rdt_judged judged = {0};
     rdt_buffer buffer = {0};

@@ -6,6 +6,7 @@
 #include "model/scalar.h"
 #include "device.h"
 #include "reference.h"
+#include "shaped.h"
 #include "tuner/measure/test_data.h"
 #include "redtune/tools.h"
 
@@ -82,10 +83,10 @@ static void check_config(const bench *self, const char *config_text, redtune_dty
     exact *sums = NULL;
     rdt_ladder_run rung = {0};
     for (size_t i = 0; i < count_count; i++)
-        if (counts[i] > problem.count) problem.count = counts[i];
+        if (counts[i] > shaped_of(&problem).count) RESHAPE(&problem, count, counts[i]);
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_point_parse(rdt_codegen_spaces(self->codegen), config_text, &point, &err), err);
-    CHECK_OK(rdt_test_data_create(&problem, problem.count, &pattern, &err), err);
+    CHECK_OK(rdt_test_data_create(&problem, shaped_of(&problem).count, &pattern, &err), err);
     CHECK_OK(exact_open(pattern, &sums, &err), err);
     redtune_status status = rdt_ladder_run_open(self->builder, self->codegen, gpu.context, &problem,
                                                 &point, &rung, &err);

@@ -6,6 +6,7 @@
 #include "gpu/stream.h"
 #include "model/scalar.h"
 #include "redtune/list.h"
+#include "shaped.h"
 #include "simulator.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
@@ -37,7 +38,7 @@ static redtune_status run(const large *self, uint64_t offset, uint64_t count,
                           redtune_value *value) {
     redtune_plan *plan = NULL;
     redtune_problem problem = self->data->problem;
-    problem.count = count;
+    RESHAPE(&problem, count, count);
     CUdeviceptr from = self->input.address + offset * redtune_dtype_bytes(problem.dtype);
     *value = (redtune_value){.u64 = 0};
     redtune_status status = redtune_plan_create(self->rt, &problem, &plan, &err);
@@ -85,7 +86,7 @@ static void check_planted(const large *self, uint64_t count) {
 
 /* With room for that many bytes of results. */
 static void open_large(large *self, const redtune_problem *problem, size_t bytes) {
-    const uint64_t count = problem->count;
+    const uint64_t count = shaped_of(problem).count;
     const size_t element = redtune_dtype_bytes(problem->dtype);
     CHECK_OK(rdt_test_data_create(problem, count, &self->data, &err), err);
     CHECK_OK(exact_open(self->data, &self->exact, &err), err);
@@ -109,7 +110,7 @@ static void close_large(large *self) {
 static void check_large(redtune *rt, redtune_op op, redtune_dtype dtype) {
     const uint64_t count = large_count;
     large self = {.rt = rt};
-    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, count};
+    redtune_problem problem = redtune_problem_whole(op, dtype, count);
     redtune_value got;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     open_large(&self, &problem, sizeof(redtune_value));
@@ -157,8 +158,8 @@ static void check_segments(const large *self, const char *config, uint64_t great
     const size_t bytes = redtune_dtype_bytes(problem.result);
     static unsigned char got[SEGMENTS * sizeof(uint64_t)];
     const CUdeviceptr offsets = self->output.address + sizeof got;
-    problem.outer = SEGMENTS;
-    problem.count = (offset[SEGMENTS] - offset[0]) / SEGMENTS;
+    RESHAPE(&problem, outer, SEGMENTS);
+    RESHAPE(&problem, count, (offset[SEGMENTS] - offset[0]) / SEGMENTS);
     problem.greatest = greatest;
     problem.segmented = REDTUNE_SEGMENTED_EACH;
     problem.config = config;
@@ -198,7 +199,7 @@ static void segments_beyond_32_bits_are_right(void) {
     set_offsets(offset);
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
         large self = {0};
-        redtune_problem problem = {ops[k], REDTUNE_I8, REDTUNE_DTYPE_NONE, offset[SEGMENTS]};
+        redtune_problem problem = redtune_problem_whole(ops[k], REDTUNE_I8, offset[SEGMENTS]);
         CHECK_OK(open_usual(&self.rt), err);
         CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         open_large(&self, &problem, (SEGMENTS * 2 + 1) * sizeof(uint64_t));
@@ -208,7 +209,7 @@ static void segments_beyond_32_bits_are_right(void) {
         for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
             check_segments(&self, configs[i], 0, offset);
             /* One that nobody helps with. */
-            check_segments(&self, configs[i], problem.count / SEGMENTS, offset);
+            check_segments(&self, configs[i], shaped_of(&problem).count / SEGMENTS, offset);
         }
         close_large(&self);
         redtune_close(self.rt);
@@ -239,14 +240,9 @@ static void write_ones(const rdt_buffer *to, const uint64_t *offset) {
 }
 
 static void run_far(redtune *rt, const uint64_t *offset, size_t bytes) {
-    const redtune_problem problem = {
-        .op = REDTUNE_SUM,
-        .dtype = REDTUNE_U8,
-        .count = 25,
-        .outer = SEGMENTS,
-        .segmented = REDTUNE_SEGMENTED_EACH,
-        .config = "tiled:block=128,vec=16,unroll=4,resident=8",
-    };
+    const redtune_problem problem = PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_U8, .count = 25,
+                                            .outer = SEGMENTS, .segmented = REDTUNE_SEGMENTED_EACH,
+                                            .config = "tiled:block=128,vec=16,unroll=4,resident=8");
     static uint64_t sums[SEGMENTS];
     redtune_plan *plan = NULL;
     rdt_buffer input = {0}, table = {0};
@@ -336,7 +332,7 @@ static void runs_of_one_plan_give_the_same_bits(void) {
     rdt_buffer input = {0}, output = {0};
     noise busy = {{0}, NULL};
     static float values[RUNS];
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, RUN_COUNT};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, RUN_COUNT);
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     const size_t runs = simulated ? 30 : RUNS;
@@ -394,7 +390,7 @@ static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     const cover_set set = {.scope = COVER_KERNELS, .op_count = RDT_REFERENCE_OPS};
     CHECK_OK(cover_pairs(shop.codegen, &gpu.context->facts, &set, &points, &count, &err), err);
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, RUN_COUNT};
+    redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = RUN_COUNT);
     size_t tried = 0;
     for (size_t i = 0; i < count && !check_state.failed; i++) {
         subject self;

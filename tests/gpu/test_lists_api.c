@@ -5,6 +5,7 @@
 #include "model/problem.h"
 #include "ones.h"
 #include "redtune/list.h"
+#include "shaped.h"
 
 enum { ARRAYS = 700 };
 
@@ -14,10 +15,8 @@ static uint64_t counts[ARRAYS];
 static uint64_t total;
 
 static redtune_problem arrays_of(redtune_op op, bool all) {
-    return (redtune_problem){.op = op,
-                             .dtype = REDTUNE_F32,
-                             .count = 60,
-                             .segmented = all ? REDTUNE_SEGMENTED_ALL : REDTUNE_SEGMENTED_EACH};
+    return PROBLEM(.op = op, .dtype = REDTUNE_F32, .count = 60,
+                   .segmented = all ? REDTUNE_SEGMENTED_ALL : REDTUNE_SEGMENTED_EACH);
 }
 
 /* Array i has i * 37 % modulus of the ones, from some place on. */
@@ -151,7 +150,8 @@ static void no_segments_have_no_results(void) {
     const redtune_segments none = {.count = 0}, of_list = {.list = list};
     CHECK_OK(redtune_run_segments(rt, &problem, &none, gpu.stream, &err), err);
     CHECK_OK(redtune_run_segments(rt, &problem, &of_list, gpu.stream, &err), err);
-    for (problem.count = 0; left >= 0; left -= 3) {
+    RESHAPE(&problem, count, 0);
+    for (; left >= 0; left -= 3) {
         const uint64_t elements = (uint64_t)left;
         CHECK_OK(redtune_reduce_segments_input(rt, &problem, &input, NULL, NULL, 0, &reading, &err),
                  err);
@@ -173,14 +173,14 @@ static void empty_segments_have_the_result_of_no_elements(void) {
     redtune_reading reading;
     redtune_list *list = NULL;
     float got[] = {1, 1};
-    problem.count = 0;
+    RESHAPE(&problem, count, 0);
     CHECK_OK(open_usual(&rt), err);
     CHECK_OK(redtune_list_create(rt, REDTUNE_F32, nowhere, lengths, 2, &list, &err), err);
     const redtune_segments run = {.list = list, .d_out = {output(0)}};
     poison();
     CHECK_OK(redtune_run_segments(rt, &problem, &run, gpu.stream, &err), err);
     CHECK(isnan(result(0)) && isnan(result(1)));
-    problem.outer = 2;
+    RESHAPE(&problem, outer, 2);
     CHECK_OK(redtune_reduce_segments_input(rt, &problem, &input, offsets, got, sizeof got, &reading,
                                            &err),
              err);
@@ -188,7 +188,7 @@ static void empty_segments_have_the_result_of_no_elements(void) {
     CHECK_FAILS(redtune_reduce_segments_input(rt, &problem, &input, offsets, &offsets[1], 8,
                                               &reading, &err),
                 REDTUNE_INVALID, err, "the results overlap offsets");
-    problem.outer = UINT64_MAX;
+    RESHAPE(&problem, outer, UINT64_MAX);
     CHECK_FAILS(redtune_reduce_segments_input(rt, &problem, &input, offsets, got, sizeof got,
                                               &reading, &err),
                 REDTUNE_INVALID, err, "problem->outer is at most");
@@ -252,8 +252,8 @@ static void runs_that_make_no_sense_are_refused(void) {
     REFUSES(run.d_in = input(), "cannot reduce a list with tables beside it");
     REFUSES(run.count = 5, "cannot reduce a list with tables beside it");
     REFUSES(run.d_out[0] = (void *)(uintptr_t)places[1], "d_out lies within an array of the list");
-    REFUSES(problem.outer = 5, "cannot reduce 700 segments for a problem of 5");
-    problem.outer = 0;
+    REFUSES({ RESHAPE(&problem, outer, 5); }, "cannot reduce 700 segments for a problem of 5");
+    RESHAPE(&problem, outer, 0);
     problem.dtype = REDTUNE_F64;
     REFUSES(run.d_out[0] = output(0), "cannot reduce a list of f32 by a plan of f64");
     problem.dtype = REDTUNE_F32;

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "draw.h"
 #include "operand_ops.h"
+#include "shaped.h"
 #include "subject.h"
 
 enum {
@@ -284,8 +285,8 @@ static void close_trial(trial *all) {
 static void check_kernel(const char *family, int op, redtune_dtype dtype, uint64_t uses) {
     static trial all;
     const family_shape *of = shape_of(family);
-    redtune_problem problem = {
-        .dtype = dtype, .count = of->count, .outer = of->outer, .inner = of->inner, .uses = uses};
+    redtune_problem problem = PROBLEM(.dtype = dtype, .count = of->count, .outer = of->outer,
+                                      .inner = of->inner, .uses = uses);
     CHECK_OK(redtune_op_find(ops[op].name, &problem.op, &err), err);
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     const rdt_point point = draw_point(&problem, family);

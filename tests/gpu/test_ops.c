@@ -5,6 +5,7 @@
 #include "model/scalar.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
+#include "shaped.h"
 
 static redtune_error err;
 static device gpu;
@@ -54,7 +55,8 @@ static void for_each_problem(void (*fact)(subject *self)) {
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
-                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, COUNT_MAX};
+                redtune_problem problem =
+                    PROBLEM(op->op, dtype->dtype, (redtune_dtype)result, .count = COUNT_MAX);
                 subject self;
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 if (!subject_is_of_part(turn++)) continue;
@@ -144,9 +146,9 @@ static void inputs_in_pieces_give_the_value_of_the_whole(void) {
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
-                redtune_problem problem = {(redtune_op)op, dtype->dtype, (redtune_dtype)result,
-                                           5000,
-                                           device_is_simulated(&gpu) ? "vec=1,unroll=1" : NULL};
+                redtune_problem problem = redtune_problem_whole((redtune_op)op, dtype->dtype, 5000);
+                problem.result = (redtune_dtype)result;
+                problem.config = device_is_simulated(&gpu) ? "vec=1,unroll=1" : NULL;
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 if (!is_sampled(op, turn++) || !subject_is_of_part(turn)) continue;
                 check_input(rt, &problem);

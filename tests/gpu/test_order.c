@@ -5,6 +5,7 @@
 #include "check.h"
 #include "model/scalar.h"
 #include "order_reference.h"
+#include "shaped.h"
 #include "subject.h"
 
 static redtune_error err;
@@ -207,7 +208,7 @@ static void kernels_have_the_bits_of_the_order(void) {
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
         redtune_problem problem = problems[i];
         problem.order = REDTUNE_ORDER_FIXED;
-        problem.count = 1 << 20;
+        RESHAPE(&problem, count, 1 << 20);
         check_problem(problem, check_kernel, device_is_simulated(&gpu) ? 2 : 24, &random);
     }
     workshop_close(&shop);
@@ -343,9 +344,9 @@ static void check_layout(uint64_t count, uint64_t outer, uint64_t inner,
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
         redtune_problem problem = problems[i];
         problem.order = REDTUNE_ORDER_FIXED;
-        problem.count = count;
-        problem.outer = outer;
-        problem.inner = inner;
+        RESHAPE(&problem, count, count);
+        RESHAPE(&problem, outer, outer);
+        RESHAPE(&problem, inner, inner);
         check_problem(problem, check, device_is_simulated(&gpu) ? 2 : 24, &random);
     }
     workshop_close(&shop);

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "model/scalar.h"
 #include "order_reference.h"
+#include "shaped.h"
 #include "subject.h"
 
 static redtune_error err;
@@ -43,12 +44,9 @@ static void check_way(size_t i, float element, float wanted) {
     enum { RESULTS_MAX = 16 };
     const rdt_extents e = rdt_launch_complete(ways[i].extents);
     const size_t count = e.count * e.outer * e.inner, results = e.outer * e.inner;
-    redtune_problem problem = {.op = REDTUNE_SUM,
-                               .dtype = REDTUNE_F32,
-                               .count = e.count,
-                               .outer = e.outer,
-                               .inner = e.inner,
-                               .order = REDTUNE_ORDER_FIXED};
+    redtune_problem problem =
+        PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = e.count, .outer = e.outer,
+                .inner = e.inner, .order = REDTUNE_ORDER_FIXED);
     float *elements = malloc(count * sizeof *elements), got[RESULTS_MAX];
     rdt_buffer input = {0};
     rdt_point point;
@@ -98,11 +96,9 @@ static void subnormal_numbers_count(void) {
 static void losses_have_the_order(void) {
     enum { COUNT = 1 << 13, DRAWS = 16 };
     static float elements[COUNT];
-    redtune_problem problem = {.op = REDTUNE_SUM,
-                               .dtype = REDTUNE_F32,
-                               .count = COUNT,
-                               .order = REDTUNE_ORDER_FIXED,
-                               .accuracy = REDTUNE_ACCURACY_COMPENSATED};
+    redtune_problem problem =
+        PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT,
+                .order = REDTUNE_ORDER_FIXED, .accuracy = REDTUNE_ACCURACY_COMPENSATED);
     rdt_buffer input = {0};
     redtune_value got = {.u64 = 0}, wanted[2];
     subject self;

@@ -5,6 +5,7 @@
 #include "gpu/graph.h"
 #include "ones.h"
 #include "redtune/list.h"
+#include "shaped.h"
 #include "simulator.h"
 
 /* Captures two sums, one behind the other, and replays them. How many launches overlap, as far as
@@ -136,11 +137,9 @@ static redtune_status run_reader(redtune_plan *plan, reads what, size_t at) {
 static void count_reader(redtune *rt, size_t writes, size_t memsets, reads what, size_t at,
                          uint64_t *overlapping) {
     const redtune_problem first = sum_of(COUNT);
-    redtune_problem second = {.dtype = REDTUNE_F32,
-                              .count = 100,
-                              .uses = readers[what].uses,
-                              .segmented = readers[what].segmented,
-                              .config = readers[what].config};
+    redtune_problem second =
+        PROBLEM(.dtype = REDTUNE_F32, .count = 100, .uses = readers[what].uses,
+                .segmented = readers[what].segmented, .config = readers[what].config);
     redtune_plan *plans[2] = {NULL};
     rdt_graph *graph = NULL;
     simulator sim;

@@ -10,6 +10,7 @@
 #include "gpu/graph.h"
 #include "redtune/list.h"
 #include "segment_results.h"
+#include "shaped.h"
 #include "simulator.h"
 #include "subject.h"
 
@@ -272,7 +273,7 @@ static void check_same_bits(const job *self) {
 
 /* A reduction of another kind on the same stream finds its scratch clean. */
 static void check_beside(const job *self) {
-    const redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_U8, .count = BESIDE};
+    const redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_U8, BESIDE);
     const redtune_operands operands = {.d_in = {pointer(beside.address)},
                                        .d_out = {pointer(beside_sum.address)},
                                        .workspace = self->own_workspace ? workspace : NULL};
@@ -345,7 +346,7 @@ static void draw_call(job *self) {
         self->problem.config =
             draw(2) ? "grouped:block=64,lanes=8,unroll=1" : "tiled:block=64,vec=1,unroll=1";
     /* Many are given to groups of threads by default, and those of some forms not. */
-    if (drawn.count && draw(2)) self->problem.outer = drawn.count;
+    if (drawn.count && draw(2)) RESHAPE(&self->problem, outer, drawn.count);
     if (!drawn.one) self->form = (arrays_form)draw(FORMS);
     self->on_device = draw(2);
     self->own_workspace = draw(2);
@@ -384,11 +385,10 @@ static void find_problems(void) {
     for (int k = 0; k < rdt_op_compiled_in.count; k++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = REDTUNE_DTYPE_NONE + 1; result <= REDTUNE_F64; result++) {
-                const redtune_problem problem = {.op = rdt_op_compiled_in.entry[k].op,
-                                                 .dtype = dtype->dtype,
-                                                 .result = (redtune_dtype)result,
-                                                 .count = 100,
-                                                 .segmented = REDTUNE_SEGMENTED_EACH};
+                const redtune_problem problem =
+                    PROBLEM(.op = rdt_op_compiled_in.entry[k].op, .dtype = dtype->dtype,
+                            .result = (redtune_dtype)result, .count = 100,
+                            .segmented = REDTUNE_SEGMENTED_EACH);
                 if (!rdt_problem_resolve(&problem, &problems[problem_count], NULL)) problem_count++;
             }
 }

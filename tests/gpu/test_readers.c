@@ -7,6 +7,7 @@
 #include "order_reference.h"
 #include "redtune/list.h"
 #include "redtune/team.h"
+#include "shaped.h"
 #include "simulator.h"
 
 static redtune_error err;
@@ -44,7 +45,8 @@ static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *b
 }
 
 static redtune_problem problem_of(const char *op, uint64_t count) {
-    redtune_problem problem = {.dtype = REDTUNE_F32, .result = REDTUNE_DTYPE_NONE, .count = count};
+    redtune_problem problem =
+        PROBLEM(.dtype = REDTUNE_F32, .result = REDTUNE_DTYPE_NONE, .count = count);
     if (redtune_op_find(op, &problem.op, &err)) fprintf(stderr, "%s\n", err.message);
     return problem;
 }
@@ -185,8 +187,8 @@ static void check_dots(uint64_t outer, uint64_t count, uint64_t inner, size_t mo
     pair inputs;
     double *results = calloc(outer * inner, sizeof *results);
     problem.result = REDTUNE_F64;
-    problem.outer = outer;
-    problem.inner = inner;
+    RESHAPE(&problem, outer, outer);
+    RESHAPE(&problem, inner, inner);
     set_pair(&inputs, outer * count * inner, most, true);
     redtune_status status = redtune_reduce_array(rt, &problem, &inputs.first, results,
                                                  outer * inner * sizeof *results, &reading, &err);
@@ -217,7 +219,7 @@ static void second_results_lie_behind_the_first(void) {
     unsigned char results[BYTES];
     redtune_reading reading;
     pair inputs;
-    problem.outer = ROWS;
+    RESHAPE(&problem, outer, ROWS);
     set_pair(&inputs, ROWS * COUNT, 0, false);
     CHECK_FAILS(
         redtune_reduce_array(rt, &problem, &inputs.first, results, BYTES - 4, &reading, &err),
@@ -329,7 +331,7 @@ static void check_segments(const char *op, const uint64_t *offsets, float *resul
     const uint64_t count = offsets[SEGMENTS] + 10;
     redtune_reading reading;
     pair inputs;
-    problem.outer = SEGMENTS;
+    RESHAPE(&problem, outer, SEGMENTS);
     problem.segmented = REDTUNE_SEGMENTED_EACH;
     set_pair(&inputs, count, 0, false);
     CHECK_OK(redtune_reduce_segments_input(rt, &problem, &inputs.first, offsets, results,

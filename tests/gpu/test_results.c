@@ -5,6 +5,7 @@
 #include "check.h"
 #include "draw.h"
 #include "model/scalar.h"
+#include "shaped.h"
 #include "subject.h"
 
 enum { ELEMENTS_MAX = 4200, GAP = 3 /* elements before the second input */ };
@@ -125,13 +126,13 @@ static void check_extents(subject *self, const rdt_extents *extents, uint64_t of
 
 static void check_layout(const redtune_problem *problem, const rdt_extents *extents, size_t count,
                          const double *parameters) {
-    redtune_problem shaped = *problem;
+    redtune_problem wanted = *problem;
     subject self;
-    shaped.count = extents->count;
-    shaped.outer = extents->outer;
-    shaped.inner = extents->inner;
-    CHECK_OK(rdt_problem_resolve(&shaped, &shaped, &err), err);
-    CHECK_OK(subject_open(&shop, &shaped, NULL, &self, &err), err);
+    RESHAPE(&wanted, count, extents->count);
+    RESHAPE(&wanted, outer, extents->outer);
+    RESHAPE(&wanted, inner, extents->inner);
+    CHECK_OK(rdt_problem_resolve(&wanted, &wanted, &err), err);
+    CHECK_OK(subject_open(&shop, &wanted, NULL, &self, &err), err);
     for (size_t i = 0; i < count && !check_state.failed; i++) {
         const rdt_extents complete = rdt_launch_complete(extents[i]);
         fill(problem, (elements_kind)(i % 3));
@@ -216,7 +217,7 @@ static void parameters_count(void) {
 
 /* All elements of the first input are x, those of the second are 0. */
 static void check_constant(redtune_op op, redtune_dtype dtype, double x, const double *parameters) {
-    redtune_problem problem = {.op = op, .dtype = dtype, .count = 100};
+    redtune_problem problem = redtune_problem_whole(op, dtype, 100);
     const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 100});
     const size_t bytes = redtune_dtype_bytes(dtype);
     const redtune_value of[] = {rdt_scalar_from_real(dtype, x), rdt_scalar_from_real(dtype, 0)};
@@ -254,7 +255,7 @@ static void subnormal_numbers_have_logarithms(void) {
 /* Where the squares' sum has no digit of it: every third element is 3 more than the others, which
  * makes the variance 2. */
 static void check_large_mean(redtune_dtype dtype, double mean, double bound) {
-    redtune_problem problem = {.op = REDTUNE_VAR, .dtype = dtype, .count = 4095};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_VAR, dtype, 4095);
     const size_t bytes = redtune_dtype_bytes(dtype);
     subject self;
     redtune_value got = {.u64 = 0};
@@ -290,7 +291,7 @@ static void a_large_mean_leaves_the_variance_its_digits(void) {
 /* An infinity that a thread begins with. */
 static void an_infinity_is_the_mean_beside_a_variance(void) {
     static const rdt_extents extents = {.count = 64, .outer = 1, .inner = 1, .step = 1};
-    redtune_problem problem = {.op = REDTUNE_MEAN_VAR, .dtype = REDTUNE_F32, .count = 64};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_MEAN_VAR, REDTUNE_F32, 64);
     float elements[64];
     subject self;
     redtune_value got = {.u64 = 0};

@@ -3,6 +3,7 @@
 #include "gpu/graph.h"
 #include "gpu/stream.h"
 #include "ones.h"
+#include "shaped.h"
 #include "simulator.h"
 
 /* ---- the table of plans ---------------------------------------------------------------------- */
@@ -25,7 +26,7 @@ static void prepared_problems_are_reduced_within_a_capture(void) {
     }
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
     CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
-    for (size_t i = 0; i < PROBLEMS; i++) CHECK(result(i) == (float)problems[i].count);
+    for (size_t i = 0; i < PROBLEMS; i++) CHECK(result(i) == (float)shaped_of(&problems[i]).count);
     rdt_graph_destroy(graph);
     redtune_close(rt);
 }
@@ -256,7 +257,7 @@ static void input_that_fits_is_one_launch(void) {
     CHECK_OK(open_usual(&rt), err);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         size_t left_bytes = counts[i] * sizeof(float);
-        redtune_problem problem = {.dtype = REDTUNE_F32, .count = counts[i]};
+        redtune_problem problem = PROBLEM(.dtype = REDTUNE_F32, .count = counts[i]);
         redtune_input input = {serve_zeros, &left_bytes};
         redtune_reading reading;
         uint64_t before =

@@ -6,6 +6,7 @@
 #include "redtune/list.h"
 #include "redtune/tools.h"
 #include "redtune/tune.h"
+#include "shaped.h"
 
 enum { SEGMENTS = 1000 };
 
@@ -13,8 +14,8 @@ static redtune *rt;
 static rdt_buffer tables; /* SEGMENTS + 1 beginnings and as many ends, each of 64 bits */
 
 static redtune_problem segments_of(redtune_op op) {
-    return (redtune_problem){
-        .op = op, .dtype = REDTUNE_F32, .count = 10, .segmented = REDTUNE_SEGMENTED_EACH};
+    return PROBLEM(.op = op, .dtype = REDTUNE_F32, .count = 10,
+                   .segmented = REDTUNE_SEGMENTED_EACH);
 }
 
 static void begin(void) {
@@ -78,7 +79,7 @@ static void a_plan_serves_any_segments(void) {
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
-    problem.outer = 7;
+    RESHAPE(&problem, outer, 7);
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     CHECK_CONTAINS(redtune_plan_config(plan), "ragged:");
     for (int two = 0; two < 2; two++)
@@ -208,7 +209,7 @@ static void check_forms(const char *config, uint64_t count, uint64_t greatest, b
     redtune_problem problem = segments_of(REDTUNE_SUM);
     redtune_plan *plan = NULL;
     problem.config = config;
-    problem.count = count;
+    RESHAPE(&problem, count, count);
     problem.greatest = greatest;
     CHECK_OK(redtune_plan_create(rt, &problem, &plan, &err), err);
     const rdt_segments by_offsets = {.begin = tables.address, .count = SEGMENTS, .wide = 1};
@@ -270,10 +271,10 @@ static void what_makes_no_sense_is_refused(void) {
     REFUSES(segments.d_out[1] = output(0), "it has one result; leave d_out[1] NULL");
     REFUSES(segments.d_out[0] = table(1), "d_out lies within d_end, 8000 bytes");
     REFUSES(segments.accumulate = 1, "accumulate is not 0, and the plan has no kernel for it");
-    REFUSES(problem.outer = 5, "cannot reduce 1000 segments for a problem of 5");
+    REFUSES({ RESHAPE(&problem, outer, 5); }, "cannot reduce 1000 segments for a problem of 5");
     redtune_segments segments = usual(true);
     segments.reserved[0] = 1;
-    problem.outer = 0;
+    RESHAPE(&problem, outer, 0);
     CHECK_FAILS(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err),
                 REDTUNE_UNSUPPORTED, err, "redtune_segments");
     CHECK_FAILS(redtune_run_segments(NULL, &problem, &segments, gpu.stream, &err), REDTUNE_INVALID,
@@ -312,12 +313,12 @@ static void what_no_segments_have_is_refused(void) {
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
                 "leave out REDTUNE_USE_DEVICE_COUNT");
     problem = segments_of(REDTUNE_SUM);
-    problem.inner = 2;
+    RESHAPE(&problem, inner, 2);
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err,
                 "cannot reduce segments with problem.inner 2");
     problem = segments_of(REDTUNE_SUM);
-    problem.median = 3 * problem.count + 2;
-    problem.greatest = 4 * problem.count + 2;
+    problem.median = 3 * shaped_of(&problem).count + 2;
+    problem.greatest = 4 * shaped_of(&problem).count + 2;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err,
                 "the median is above twice the average");
     problem = segments_of(REDTUNE_SUM);

@@ -7,6 +7,7 @@
 #include "gpu/stream.h"
 #include "ones.h"
 #include "redtune/list.h"
+#include "shaped.h"
 #include "simulator.h"
 
 enum { SEGMENTS = 200, VERSIONS = 6, THREADS = 4, CALLS = 20, POISON = 0xa5 };
@@ -19,8 +20,8 @@ static redtune_plan *plan; /* of segments */
 static rdt_buffer tables, sums;
 
 static redtune_problem segments_of(redtune_op op) {
-    return (redtune_problem){
-        .op = op, .dtype = REDTUNE_F32, .count = 10, .segmented = REDTUNE_SEGMENTED_EACH};
+    return PROBLEM(.op = op, .dtype = REDTUNE_F32, .count = 10,
+                   .segmented = REDTUNE_SEGMENTED_EACH);
 }
 
 /* Tiny, one giant among tiny ones, equal ones, and ones that grow. */
@@ -92,10 +93,8 @@ static void check_sums(int call, int version) {
 
 /* Copies a version's tables, by a kernel of redtune: the least of each offset alone. */
 static redtune_status copy_tables(int version) {
-    const redtune_problem problem = {.op = REDTUNE_MIN,
-                                     .dtype = REDTUNE_I64,
-                                     .count = 1,
-                                     .outer = VERSION_BYTES / sizeof(int64_t)};
+    const redtune_problem problem =
+        redtune_problem_rows(REDTUNE_MIN, REDTUNE_I64, VERSION_BYTES / sizeof(int64_t), 1);
     return redtune_reduce(rt, &problem, table(version), table(VERSIONS), gpu.stream, &err);
 }
 
@@ -330,7 +329,8 @@ static void what_segments_do_not_have_is_refused(void) {
             "cannot reduce segments by a plan of other arrays");
     REFUSES(REDTUNE_SUM, problem.segmented |= UINT64_C(1) << 32, REDTUNE_UNSUPPORTED,
             "problem.segmented is 4294967297");
-    INVALID(REDTUNE_SUM, problem.inner = 2, "leave it 0");
+    INVALID(
+        REDTUNE_SUM, { RESHAPE(&problem, inner, 2); }, "leave it 0");
     INVALID(REDTUNE_SUM, problem.config = "ragged:", "create a plan with it");
     for (size_t i = 0; i < sizeof usual(NULL, false, 0).reserved / sizeof(uint64_t); i++)
         REFUSES(REDTUNE_SUM, segments.reserved[i] = 1, REDTUNE_UNSUPPORTED, "redtune_segments");

@@ -54,8 +54,7 @@ static void indices_of_several_strips_are_right(void) {
     };
     static const rdt_extents extents[] = {
         {32, 1, 121, 3872, 121}, {31, 2, 57, 1767, 57}, {9, 1, 33, 297, 33}};
-    redtune_problem problem = {
-        .op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32, .count = 32, .inner = test.inner};
+    redtune_problem problem = redtune_problem_columns(REDTUNE_ARGMAX, REDTUNE_F32, 32, test.inner);
     rdt_test_data *data = NULL;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_test_data_create(&problem, test.count_max, &data, &err), err);

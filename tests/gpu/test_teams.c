@@ -9,6 +9,7 @@
 #include "order_reference.h"
 #include "results.h"
 #include "model/scalar.h"
+#include "shaped.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
 
@@ -77,7 +78,7 @@ static void open_whole(whole *self, const redtune_problem *problem, uint64_t cou
     for (int k = 0; k < 2; k++) self->element[k] = calloc(count + 1, self->bytes);
     for (int i = 0; i < all.size; i++) {
         redtune_problem own = *problem;
-        own.count = count / (uint64_t)all.size;
+        RESHAPE(&own, count, count / (uint64_t)all.size);
         own.config = configs ? configs[i % 2] : NULL;
         CHECK_OK(redtune_plan_create(all.rank[i].rt, &own, &self->plan[i], &err), err);
     }

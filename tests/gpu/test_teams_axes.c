@@ -9,6 +9,7 @@
 #include "order_reference.h"
 #include "results.h"
 #include "model/scalar.h"
+#include "shaped.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
 
@@ -179,9 +180,9 @@ static void check_shape(const redtune_problem *of, uint64_t outer, uint64_t coun
     matrix self = {.count = count, .outer = outer, .inner = inner, .gap = how == ALIKE ? 0 : GAP};
     redtune_plan *plans[CREW_MAX] = {NULL};
     redtune_problem problem = *of;
-    problem.count = count / (uint64_t)all.size;
-    problem.outer = outer;
-    problem.inner = inner;
+    RESHAPE(&problem, count, count / (uint64_t)all.size);
+    RESHAPE(&problem, outer, outer);
+    RESHAPE(&problem, inner, inner);
     CHECK_OK(rdt_problem_resolve(&problem, &self.problem, &err), err);
     self.op = rdt_op_find(problem.op);
     self.bytes = redtune_dtype_bytes(problem.dtype);
@@ -311,8 +312,8 @@ static void results_beyond_the_room_are_reduced_by_nccl(void) {
 static void refuse_rows(redtune_problem problem, redtune_status status, const char *text) {
     const crew_rank *rank = &all.rank[0];
     redtune_plan *plan = NULL;
-    problem.count = 1;
-    problem.outer = 8;
+    RESHAPE(&problem, count, 1);
+    RESHAPE(&problem, outer, 8);
     const redtune_operands rows = {.d_in = {pointer_to(rank->input[0].address)},
                                    .d_out = {pointer_to(rank->output[0].address)},
                                    .count = 1,

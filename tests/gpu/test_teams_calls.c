@@ -39,7 +39,7 @@ static void give_calls(redtune_team_call calls[CREW_MAX]) {
 }
 
 static void open_plans(redtune_op op) {
-    const redtune_problem problem = {.op = op, .dtype = REDTUNE_F32, .count = COUNT};
+    const redtune_problem problem = redtune_problem_whole(op, REDTUNE_F32, COUNT);
     for (int i = 0; i < all.size; i++)
         CHECK_OK(redtune_plan_create(all.rank[i].rt, &problem, &plans[i], &err), err);
     give_elements(1);

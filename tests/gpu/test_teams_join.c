@@ -56,7 +56,7 @@ static void on_threads(member *members, void *(*go)(void *)) {
 }
 
 static void open_members(member *members) {
-    const redtune_problem problem = {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32, .count = COUNT};
+    const redtune_problem problem = redtune_problem_whole(REDTUNE_ARGMAX, REDTUNE_F32, COUNT);
     redtune_team_id id;
     CHECK_OK(redtune_team_make_id(&id, &err), err);
     for (int i = 0; i < all.size; i++) {

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "crew.h"
 #include "gpu/graph.h"
+#include "shaped.h"
 #include "simulator.h"
 #include "model/scalar.h"
 
@@ -106,7 +107,7 @@ typedef struct operation {
 } operation;
 
 static void open_operation(operation *self, redtune_op op, redtune_dtype dtype) {
-    *self = (operation){.problem = {.op = op, .dtype = dtype, .count = COUNT}};
+    *self = (operation){.problem = redtune_problem_whole(op, dtype, COUNT)};
     CHECK_OK(rdt_problem_resolve(&self->problem, &self->problem, &err), err);
     const bool two = rdt_problem_second(&self->problem) != REDTUNE_DTYPE_NONE;
     for (int i = 0; i < all.size; i++) {
@@ -185,8 +186,8 @@ static void several_results_go_through_nccl(void) {
     give(REDTUNE_F64, 1);
     for (int i = 0; i < all.size; i++) {
         redtune_problem rows = self.problem;
-        rows.count = EACH;
-        rows.outer = ROWS;
+        RESHAPE(&rows, count, EACH);
+        RESHAPE(&rows, outer, ROWS);
         redtune_plan_destroy(self.plan[i]);
         CHECK_OK(redtune_plan_create(all.rank[i].rt, &rows, &self.plan[i], &err), err);
         self.calls[i].plan = self.plan[i];

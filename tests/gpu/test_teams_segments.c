@@ -5,6 +5,7 @@
 #include "crew.h"
 #include "draw.h"
 #include "redtune/list.h"
+#include "shaped.h"
 
 enum { RANKS_MAX = 4, INPUT_BYTES = 16384 };
 
@@ -40,8 +41,8 @@ static void run_ragged(const ragged *self, redtune_op op, redtune_segmented segm
     redtune_segments segments[CREW_MAX];
     redtune_team_call calls[CREW_MAX] = {{0}};
     redtune_plan *plans[CREW_MAX] = {NULL};
-    const redtune_problem problem = {
-        .op = op, .dtype = REDTUNE_I32, .count = LONGEST / 2, .segmented = segmented};
+    const redtune_problem problem =
+        PROBLEM(.op = op, .dtype = REDTUNE_I32, .count = LONGEST / 2, .segmented = segmented);
     uint64_t first = 0;
     for (int r = 0; r < all.size; r++) {
         const crew_rank *rank = &all.rank[r];
@@ -98,11 +99,9 @@ static void segments_in_fixed_order_are_refused(void) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const crew_rank *rank = &all.rank[0];
     redtune_plan *plan = NULL;
-    const redtune_problem problem = {.op = REDTUNE_SUM,
-                                     .dtype = REDTUNE_F32,
-                                     .count = LONGEST / 2,
-                                     .segmented = REDTUNE_SEGMENTED_EACH,
-                                     .order = REDTUNE_ORDER_FIXED};
+    const redtune_problem problem =
+        PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = LONGEST / 2,
+                .segmented = REDTUNE_SEGMENTED_EACH, .order = REDTUNE_ORDER_FIXED);
     const redtune_segments segments = {.d_in = pointer_to(rank->input[0].address),
                                        .count = 1,
                                        .d_begin = pointer_to(rank->input[1].address),

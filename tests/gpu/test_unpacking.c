@@ -61,7 +61,7 @@ static redtune_status make(void *user, const redtune_problem *problem, const rdt
 
 static redtune_status verify(workshop *shop, redtune_op op, redtune_dtype dtype,
                              rdt_verdict *verdict) {
-    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, 3000};
+    redtune_problem problem = redtune_problem_whole(op, dtype, 3000);
     rdt_candidate candidate = {0};
     rdt_local *local = NULL;
     rdt_evaluator evaluator;

@@ -2,6 +2,7 @@
 #include "turns.h"
 
 #include "model/scalar.h"
+#include "shaped.h"
 
 enum { CALLS_MAX = 32, ALIGNMENT_BYTES = 256 };
 static const double interval_ns = 60000;
@@ -35,7 +36,7 @@ redtune_status turns_open(workshop *shop, turns_sizes size, turns *out, redtune_
     const device *gpu = shop->gpu;
     if (device_is_simulated(gpu)) size = (turns_sizes){1 << 22, 1 << 22, 1 << 10};
     *out = (turns){.gpu = gpu, .size = size};
-    redtune_problem all = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, size.flush_count};
+    redtune_problem all = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = size.flush_count);
     redtune_status status = rdt_problem_resolve(&all, &all, err);
     if (!status) status = rdt_buffer_create(gpu->driver, size.pool_bytes, &out->pool, err);
     if (!status) status = rdt_buffer_create(gpu->driver, size.outputs_bytes, &out->outputs, err);
@@ -166,11 +167,11 @@ redtune_status turns_run_plan(void *user, CUdeviceptr input, CUdeviceptr output,
     void *second = self->second_at ? (void *)(uintptr_t)(output + self->second_at) : NULL;
     const redtune_operands operands = {.d_in = {(const void *)(uintptr_t)input},
                                        .d_out = {(void *)(uintptr_t)output, second},
-                                       .count = at->count,
-                                       .outer = at->outer,
-                                       .inner = at->inner,
-                                       .outer_step = at->outer_step,
-                                       .step = at->step};
+                                       .count = shaped_of(at).count,
+                                       .outer = shaped_of(at).outer,
+                                       .inner = shaped_of(at).inner,
+                                       .outer_step = shaped_of(at).outer_step,
+                                       .step = shaped_of(at).step};
     (void)chained; /* a plan sees so itself */
     return redtune_plan_run(self->plan, &operands, self->stream, err);
 }

@@ -7,6 +7,7 @@
 #include "gpu/context.h"
 #include "redtune/records.h"
 #include "redtune/tools.h"
+#include "shaped.h"
 
 static rdt_facts gpu = {
     .name = "NVIDIA H200",
@@ -58,17 +59,17 @@ rdt_codegen *forge_codegen(void) { return codegen; }
 
 /* ---- honest databases ------------------------------------------------------------------------ */
 
-static const redtune_problem problems[FORGE_PROBLEMS] = {
-    {REDTUNE_SUM, REDTUNE_F32, 0, 1024},     {REDTUNE_SUM, REDTUNE_F32, 0, 1 << 20},
-    {REDTUNE_SUM, REDTUNE_F32, 0, 30000001}, {REDTUNE_SUM, REDTUNE_I8, 0, 1 << 20},
-    {REDTUNE_ARGMAX, REDTUNE_F16, 0, 65536},
+static const shaped problems[FORGE_PROBLEMS] = {
+    {REDTUNE_SUM, REDTUNE_F32, .count = 1024},     {REDTUNE_SUM, REDTUNE_F32, .count = 1 << 20},
+    {REDTUNE_SUM, REDTUNE_F32, .count = 30000001}, {REDTUNE_SUM, REDTUNE_I8, .count = 1 << 20},
+    {REDTUNE_ARGMAX, REDTUNE_F16, .count = 65536},
 };
 
 enum { PER_PROBLEM = 6 };
 
 redtune_problem forge_problem(size_t i) {
-    redtune_problem problem = problems[i];
-    rdt_problem_resolve(&problems[i], &problem, NULL);
+    redtune_problem problem = shaped_problem(problems[i]);
+    rdt_problem_resolve(&problem, &problem, NULL);
     return problem;
 }
 
@@ -76,7 +77,7 @@ const rdt_facts *forge_gpu(void) { return &gpu; }
 
 static rdt_trial make_trial(const redtune_problem *problem, const rdt_point *point, size_t i) {
     const rdt_spaces *spaces = rdt_codegen_spaces(codegen);
-    double bytes = (double)problem->count * (double)redtune_dtype_bytes(problem->dtype);
+    double bytes = (double)shaped_of(problem).count * (double)redtune_dtype_bytes(problem->dtype);
     rdt_trial trial = {
         .problem = *problem,
         .cache = i % 3 == 2 ? RDT_CACHE_WARM : RDT_CACHE_COLD,
@@ -138,7 +139,7 @@ static bool put_problems(const char *path, const redtune_problem *list, size_t c
 }
 
 static bool make_single(const char *path) {
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, 0, FORGE_COUNT};
+    const redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, FORGE_COUNT);
     return put_problems(path, &problem, 1, 1, 1);
 }
 
@@ -146,7 +147,9 @@ static bool make_database(const char *path, int page_bytes) {
     if (page_bytes == SINGLE) return make_single(path);
     char pages[64];
     snprintf(pages, sizeof pages, "PRAGMA page_size=%d; VACUUM", page_bytes);
-    return put_problems(path, problems, sizeof problems / sizeof *problems, 0, PER_PROBLEM + 1) &&
+    redtune_problem all[FORGE_PROBLEMS];
+    for (size_t i = 0; i < FORGE_PROBLEMS; i++) all[i] = shaped_problem(problems[i]);
+    return put_problems(path, all, FORGE_PROBLEMS, 0, PER_PROBLEM + 1) &&
            (!page_bytes || run_sql(path, pages));
 }
 

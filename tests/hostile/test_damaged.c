@@ -206,8 +206,8 @@ static redtune_status reduce(const char *database, float sums[2]) {
     for (int i = 0; !status && i < 2; i++) {
         size_t left = ONES;
         redtune_reading out;
-        const redtune_problem problem = {
-            .op = i ? REDTUNE_MAX : REDTUNE_SUM, .dtype = REDTUNE_F32, .count = ONES};
+        const redtune_problem problem =
+            redtune_problem_whole(i ? REDTUNE_MAX : REDTUNE_SUM, REDTUNE_F32, ONES);
         const redtune_input input = {.read = give_ones, .user = &left};
         status = redtune_reduce_input(rt, &problem, &input, &out, &err);
         if (!status) sums[i] = out.value.f32;
@@ -245,10 +245,10 @@ static void note_finding(void *user, const redtune_finding *finding) {
 /* Whatever names it is served, or told what is wrong. */
 static bool answers(const char *name, const char *remedy) {
     const redtune_rows_query query = {.database = own};
-    const redtune_question question = {
-        .database = own,
-        .device = "sim",
-        .problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = ONES}};
+    const redtune_question question = {.database = own,
+                                       .device = "sim",
+                                       .problem =
+                                           redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, ONES)};
     redtune_explanation explanation;
     redtune_import_counts report;
     void *data = NULL;

@@ -11,6 +11,7 @@
 #include "codegen/codegen.h"
 #include "codegen/user_ops.h"
 #include "folder.h"
+#include "shaped.h"
 
 #define MAX_NS 2e9
 
@@ -141,7 +142,7 @@ static void pipes_and_folders_are_no_files(void) {
 /* ---- what harms its own op ------------------------------------------------------------------- */
 
 static redtune_status render(rdt_codegen *codegen, const char *op, char **source) {
-    redtune_problem problem = {.dtype = REDTUNE_F32, .count = 1000};
+    redtune_problem problem = PROBLEM(.dtype = REDTUNE_F32, .count = 1000);
     rdt_point point;
     redtune_status status = redtune_op_find(op, &problem.op, &err);
     if (!status) status = rdt_problem_resolve(&problem, &problem, &err);

@@ -215,10 +215,12 @@ static const char *try_reports(const char *path) {
     return NULL;
 }
 
-static const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, 0, FORGE_COUNT, NULL};
+static redtune_problem asked(void) {
+    return redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, FORGE_COUNT);
+}
 
 static const char *try_explain(const char *path) {
-    const redtune_question question = {.database = path, .gpu = "", .problem = problem};
+    const redtune_question question = {.database = path, .gpu = "", .problem = asked()};
     redtune_explanation found;
     redtune_status status = redtune_explain(&question, &found, &err);
     if (status) return rdt_text_is_plain(err.message) ? NULL : "explain's error is not plain";
@@ -237,6 +239,7 @@ static const char *try_plan(const char *path) {
     redtune_plan *plan = NULL;
     redtune_info info = {.pending = 0};
     redtune_status status = redtune_open(&options, &rt, &err);
+    const redtune_problem problem = asked();
     if (!status) status = redtune_plan_create(rt, &problem, &plan, &err);
     if (!status) redtune_plan_info(plan, &info);
     redtune_plan_destroy(plan);
@@ -365,7 +368,7 @@ static void an_honest_row_is_taken_and_chosen(void) {
     CHECK_OK(forge_import(in_scratch("fresh.db"), in_scratch("theirs.db"), &report, &err), err);
     CHECK_INT(report.added, 1);
     const redtune_question question = {
-        .database = in_scratch("theirs.db"), .gpu = "", .problem = problem};
+        .database = in_scratch("theirs.db"), .gpu = "", .problem = asked()};
     CHECK_OK(redtune_explain(&question, &found, &err), err);
     CHECK_INT(found.info.match, REDTUNE_MATCH_EXACT);
     no_nvrtc = false;

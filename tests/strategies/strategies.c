@@ -12,6 +12,7 @@
 #include "model/winner.h"
 #include "redtune/redtune.h"
 #include "redtune/tune.h"
+#include "shaped.h"
 
 static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8};
 static const uint64_t counts[] = {1024, 2048, 4096};
@@ -33,7 +34,7 @@ static void keep(void *user, const redtune_tuned *result) {
     run *self = user;
     for (size_t i = 0; result->again && i < self->count; i++)
         if (self->tuned[i].problem.dtype == result->problem.dtype &&
-            self->tuned[i].problem.count == result->problem.count)
+            shaped_of(&self->tuned[i].problem).count == shaped_of(&result->problem).count)
             self->tuned[i] = *result;
     if (!result->again && self->count < RESULTS) self->tuned[self->count++] = *result;
 }
@@ -63,7 +64,7 @@ static redtune_status tune(run *self, redtune_effort effort, const char *folder,
 
 static redtune_status write_row(void *user, const rdt_row *row, redtune_error *err) {
     (void)err;
-    rdt_text_addf(user, "%" PRIu64 " %d %s %.17g %.17g %d\n", row->trial.problem.count,
+    rdt_text_addf(user, "%" PRIu64 " %d %s %.17g %.17g %d\n", shaped_of(&row->trial.problem).count,
                   row->trial.cache, row->trial.config, row->trial.median_ns, row->trial.spread_ns,
                   row->trial.samples);
     return REDTUNE_OK;
@@ -74,7 +75,7 @@ static redtune_status dump(const char *path, rdt_text *out, redtune_error *err) 
     redtune_status status = rdt_tuning_open_read(path, &tuning, err);
     for (size_t i = 0; !status && i < DTYPES; i++)
         for (int cache = 0; !status && cache < 2; cache++) {
-            redtune_problem problem = {REDTUNE_SUM, dtypes[i], REDTUNE_DTYPE_NONE, 0};
+            redtune_problem problem = {REDTUNE_SUM, dtypes[i]};
             redtune_problem resolved;
             status = rdt_problem_resolve(&problem, &resolved, err);
             if (!status)

@@ -7,6 +7,7 @@
 #include "codegen/codegen.h"
 #include "compiler/compiler.h"
 #include "draw.h"
+#include "shaped.h"
 
 static redtune_error err;
 static rdt_codegen *codegen;
@@ -19,7 +20,7 @@ static const int architectures[][2] = {{7, 5}, {8, 0}, {9, 0}, {10, 0}};
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 /* Each family serves one of each layout that it has. */
-static const redtune_problem forms[] = {
+static const shaped forms[] = {
     {.count = 1 << 20},
     {.count = 1000, .outer = 1000},
     {.count = 3, .outer = 100000},
@@ -128,7 +129,7 @@ static void collect(int family, int layout, size_t ordering, served *out) {
         for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++)
             for (size_t form = 0; form < FORMS; form++) {
                 redtune_problem *problem = &out->problem[out->count];
-                *problem = forms[form];
+                *problem = shaped_problem(forms[form]);
                 problem->op = (redtune_op)op;
                 problem->dtype = (redtune_dtype)dtype;
                 problem->order = orderings[ordering].order;

@@ -4,6 +4,7 @@
 
 #include "trials.h"
 #include "api/records/select.h"
+#include "shaped.h"
 
 /* Configs for middle sizes, told apart by their block. */
 #define MIDDLE(block)                                                                              \
@@ -41,7 +42,7 @@ static rdt_row *add_row(const rdt_facts *gpu, uint64_t count, const char *config
 
 /* The number of the row that serves there; -1: the default does; -2: an error. */
 static int choose(const rdt_facts *here, uint64_t count) {
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, count};
+    const redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = count);
     const rdt_winners winners = {.rows = {among.row, among.count, among.count}};
     if (rdt_select(&winners, among.codegen, (rdt_case){&problem, here}, &among.choice, &err))
         return -2;

@@ -22,7 +22,7 @@ static rdt_facts gpu_of(int major, int sm_count) {
 }
 
 static redtune_problem sum_of(redtune_accuracy accuracy, uint64_t kib) {
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = kib * 256};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, kib * 256);
     problem.accuracy = accuracy;
     demand(rdt_problem_resolve(&problem, &problem, &err));
     return problem;

@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "codegen/translate.h"
 #include "faults.h"
+#include "shaped.h"
 
 static redtune_error err;
 
@@ -58,7 +59,7 @@ static void open_value_names_its_line(void) { CHECK_CONTAINS(translated("a\nb @{
 /* The default of sum of f32 with some parameters changed, rendered; freed by the caller. */
 static redtune_status render(rdt_codegen *codegen, redtune_dtype dtype, const char *config,
                              bool lines, char **source) {
-    redtune_problem problem = {REDTUNE_SUM, dtype, REDTUNE_DTYPE_NONE, 1 << 20};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, dtype, 1 << 20);
     rdt_point point;
     redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
     rdt_case at = {&problem, rdt_facts_typical()};
@@ -96,8 +97,9 @@ static void sums_accumulate_in_the_problems_accumulator(void) {
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
         for (int i = 0; i < 2 * REDTUNE_F64; i++) {
-            redtune_problem problem = {op->op, (redtune_dtype)(1 + i / 2),
-                                       i % 2 ? REDTUNE_F64 : REDTUNE_DTYPE_NONE, 1000};
+            redtune_problem problem =
+                PROBLEM(op->op, (redtune_dtype)(1 + i / 2),
+                        i % 2 ? REDTUNE_F64 : REDTUNE_DTYPE_NONE, .count = 1000);
             if (op->combines != RDT_COMBINES_SUM && op->combines != RDT_COMBINES_PRODUCT) continue;
             if (op->values > 1 || op->accumulator_bytes) continue; /* one of several */
             if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
@@ -148,7 +150,7 @@ static void lines_lead_back_to_the_template(void) {
 static void family_find_lists_the_known_names(void) {
     rdt_codegen *codegen = NULL;
     rdt_point point = {.family = -1};
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20);
     rdt_case at = {&problem, rdt_facts_typical()};
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     CHECK_FAILS(rdt_rules_find(codegen, at, "blok", NULL, &point, &err), REDTUNE_INVALID, err,
@@ -167,7 +169,7 @@ static void the_ladder_is_no_family_that_is_tuned(void) {
     rdt_codegen *codegen = NULL;
     int family = -1;
     rdt_point point;
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20);
     rdt_case at = {&problem, rdt_facts_typical()};
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     CHECK_INT(rdt_codegen_spaces(codegen)->count,
@@ -233,14 +235,11 @@ static void segments_have_the_default_of_their_lengths(void) {
     rdt_codegen *codegen = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const redtune_problem problem = {.op = REDTUNE_MAX,
-                                         .dtype = cases[i].dtype,
-                                         .result = cases[i].dtype,
-                                         .count = cases[i].count,
-                                         .outer = cases[i].outer,
-                                         .segmented = REDTUNE_SEGMENTED_EACH,
-                                         .median = cases[i].median,
-                                         .greatest = cases[i].greatest};
+        const redtune_problem problem =
+            PROBLEM(.op = REDTUNE_MAX, .dtype = cases[i].dtype, .result = cases[i].dtype,
+                    .count = cases[i].count, .outer = cases[i].outer,
+                    .segmented = REDTUNE_SEGMENTED_EACH, .median = cases[i].median,
+                    .greatest = cases[i].greatest);
         const rdt_case at = {&problem, rdt_facts_typical()};
         rdt_point all[RDT_FAMILY_MAX];
         size_t count = 0;
@@ -256,7 +255,7 @@ static void segments_have_the_default_of_their_lengths(void) {
 
 static void check_tells_why_a_config_is_not_allowed(void) {
     rdt_codegen *codegen = NULL;
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F64, REDTUNE_F64, 1 << 20};
+    redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F64, REDTUNE_F64, .count = 1 << 20);
     rdt_case at = {&problem, rdt_facts_typical()};
     rdt_point point;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
@@ -272,7 +271,7 @@ static void default_is_allowed_and_among_the_points(void) {
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++)
         for (uint64_t count = 0; count < UINT64_C(1) << 36; count = count * 8 + 1) {
-            redtune_problem problem = {REDTUNE_SUM, traits->dtype, REDTUNE_DTYPE_NONE, count};
+            redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, traits->dtype, count);
             CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
             rdt_case at = {&problem, rdt_facts_typical()};
             rdt_point standard, *points = NULL;
@@ -347,13 +346,13 @@ static void check_distinct(rdt_codegen *codegen, rdt_case at) {
     qsort(points, count, sizeof *points, compare_points);
     do {
         if (rdt_rules_check(codegen, at, &point, NULL)) continue;
-        rdt_point equal = simplify(point, at.problem->count, at.facts->sm_count);
+        rdt_point equal = simplify(point, shaped_of(at.problem).count, at.facts->sm_count);
         bool is_simple = rdt_point_same(&equal, &point) || rdt_point_same(&baseline, &point);
         simple += is_simple;
         lost += is_simple && !bsearch(&point, points, count, sizeof *points, compare_points);
     } while (step(space, &point));
     for (size_t i = 0; i < count; i++) {
-        rdt_point equal = simplify(points[i], at.problem->count, at.facts->sm_count);
+        rdt_point equal = simplify(points[i], shaped_of(at.problem).count, at.facts->sm_count);
         own += rdt_point_same(&equal, &points[i]) || rdt_point_same(&baseline, &points[i]);
         for (int k = LOAD; k <= FINISH; k++) named[k][points[i].value[k]]++;
     }
@@ -364,7 +363,7 @@ static void check_distinct(rdt_codegen *codegen, rdt_case at) {
         for (int i = 0; i < space->param[k].value_count; i++)
             CHECK(named[k][i] || (k == FINISH && i == CLUSTER && at.facts->major < 9));
     printf("  %s of %llu: %zu points\n", redtune_dtype_name(at.problem->dtype),
-           (unsigned long long)at.problem->count, count);
+           (unsigned long long)shaped_of(at.problem).count, count);
     free(points);
 }
 
@@ -375,8 +374,8 @@ static void exhaustive_points_are_all_but_the_same_work(void) {
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-            redtune_problem problem = {REDTUNE_SUM, dtypes[i], REDTUNE_DTYPE_NONE,
-                                       UINT64_C(1) << sizes[k]};
+            redtune_problem problem =
+                redtune_problem_whole(REDTUNE_SUM, dtypes[i], UINT64_C(1) << sizes[k]);
             CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
             check_distinct(codegen, (rdt_case){&problem, rdt_facts_typical()});
             rdt_facts with_clusters = *rdt_facts_typical();
@@ -402,7 +401,7 @@ static void open_survives_every_failed_allocation(void) {
 
 /* The first rule, default or launch loads files, too; rendering translates one. */
 static void render_once(void) {
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, 1 << 20};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1 << 20);
     const rdt_case at = {&problem, rdt_facts_typical()};
     rdt_codegen *codegen = NULL;
     rdt_point point;

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include "redtune/records.h"
 #include "redtune/tools.h"
+#include "shaped.h"
 
 static bool thorough; /* --all */
 
@@ -145,7 +146,8 @@ static char disk_path[256], states_path[256];
 
 /* Measurements of the default at several counts, as a tune elsewhere would have given them. */
 static bool make_files(void) {
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 16};
+    const redtune_problem problem =
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 16);
     const redtune_rows_query query = {.database = file_path, .gpu = "all"};
     const rdt_facts facts = rdt_convert_complete(&trials_gpu);
     rdt_codegen *codegen = NULL;

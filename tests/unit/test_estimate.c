@@ -1,6 +1,7 @@
 /* Facts about templates/lib/estimate.lua, and about how src/api/records/select.c goes by it. */
 #define _GNU_SOURCE
 #include "trials.h"
+#include "shaped.h"
 #include "api/records/select.h"
 #include "codegen/codegen.h"
 #include "model/problem.h"
@@ -28,8 +29,8 @@ static bool begin_rows(void) {
 
 static redtune_problem problem_of(redtune_dtype dtype, uint64_t outer, uint64_t count,
                                   uint64_t inner) {
-    redtune_problem problem = {
-        .op = REDTUNE_SUM, .dtype = dtype, .count = count, .outer = outer, .inner = inner};
+    redtune_problem problem =
+        PROBLEM(.op = REDTUNE_SUM, .dtype = dtype, .count = count, .outer = outer, .inner = inner);
     rdt_problem_resolve(&problem, &problem, &err);
     return problem;
 }
@@ -121,11 +122,11 @@ static void rounds_and_ends_cost_time(void) {
  * rows in 4.5 us by loads of one element, and in 5.8 by skewed ones. */
 static void wide_values_that_meet_cost_time(void) {
     CHECK(begin_rows());
-    redtune_problem large = {
-        .op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32, .count = 64, .outer = 1, .inner = 262144};
+    redtune_problem large = PROBLEM(.op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32, .count = 64,
+                                    .outer = 1, .inner = 262144);
     redtune_problem odd = large;
-    odd.count = 33;
-    odd.inner = 33793;
+    RESHAPE(&odd, count, 33);
+    RESHAPE(&odd, inner, 33793);
     CHECK_OK(rdt_problem_resolve(&large, &large, &err), err);
     CHECK_OK(rdt_problem_resolve(&odd, &odd, &err), err);
     static const char apart[] = "columns:block=256,width=256,vec=4,unroll=8,finish=single,per_sm=1";

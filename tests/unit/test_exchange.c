@@ -11,6 +11,7 @@
 #include <math.h>
 #include <time.h>
 #include "redtune/records.h"
+#include "shaped.h"
 
 enum { SHARDS = 8, ROWS = 200, ORDERS = 100, ROUND_ROWS = 2000 };
 
@@ -340,8 +341,9 @@ static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
     return !memcmp(&a->median_ns, &b->median_ns, sizeof a->median_ns) &&
            !memcmp(&a->spread_ns, &b->spread_ns, sizeof a->spread_ns) && a->samples == b->samples &&
            a->problem.op == b->problem.op && a->problem.dtype == b->problem.dtype &&
-           a->problem.result == b->problem.result && a->problem.count == b->problem.count &&
-           a->cache == b->cache && !strcmp(a->family, b->family) && !strcmp(a->config, b->config) &&
+           a->problem.result == b->problem.result &&
+           shaped_of(&a->problem).count == shaped_of(&b->problem).count && a->cache == b->cache &&
+           !strcmp(a->family, b->family) && !strcmp(a->config, b->config) &&
            a->is_default == b->is_default && a->outcome == b->outcome && a->rank == b->rank &&
            !strcmp(a->cause, b->cause) && a->conditions.sm_mhz == b->conditions.sm_mhz &&
            a->conditions.memory_mhz == b->conditions.memory_mhz &&

@@ -3,31 +3,33 @@
 #include "check.h"
 #include "model/launch.h"
 #include "model/problem.h"
+#include "shaped.h"
 
 static redtune_error err;
 
 static void problem_with_an_outer_is_of_rows(void) {
-    redtune_problem packed = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .outer = 64};
+    redtune_problem packed = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 64, 1000);
     redtune_problem pitched = packed, resolved;
     char text[RDT_PROBLEM_TEXT_BYTES];
-    packed.inner = packed.step = 1;
-    packed.outer_step = 1000;
-    pitched.outer_step = 1024;
+    RESHAPE(&packed, inner, 1);
+    RESHAPE(&packed, step, 1);
+    RESHAPE(&packed, outer_step, 1000);
+    RESHAPE(&pitched, outer_step, 1024);
     CHECK_OK(rdt_problem_resolve(&packed, &resolved, &err), err);
     CHECK_INT(rdt_problem_layout(&resolved), RDT_LAYOUT_ROWS);
-    CHECK_INT(resolved.outer_step, 0);
+    CHECK_INT(shaped_of(&resolved).outer_step, 0);
     CHECK_OK(rdt_problem_resolve(&pitched, &pitched, &err), err);
-    CHECK_INT(pitched.outer_step, 1024);
+    CHECK_INT(shaped_of(&pitched).outer_step, 1024);
     CHECK(rdt_problem_same_class(&resolved, &pitched));
     CHECK(!rdt_problem_same(&resolved, &pitched));
     rdt_problem_describe(&pitched, text);
     CHECK_TEXT(text, "sum of 64 rows of 1000 f32");
     /* 2^58 f32 are the most, and 63 steps of 2^53 are beyond; of 2^52 they are not. */
-    pitched.outer_step = UINT64_C(1) << 53;
+    RESHAPE(&pitched, outer_step, UINT64_C(1) << 53);
     CHECK_FAILS(rdt_problem_resolve(&pitched, &resolved, &err), REDTUNE_INVALID, err, "span");
-    pitched.outer_step = UINT64_C(1) << 52;
+    RESHAPE(&pitched, outer_step, UINT64_C(1) << 52);
     CHECK_OK(rdt_problem_resolve(&pitched, &resolved, &err), err);
-    pitched.outer = UINT64_MAX;
+    RESHAPE(&pitched, outer, UINT64_MAX);
     CHECK_FAILS(rdt_problem_resolve(&pitched, &resolved, &err), REDTUNE_INVALID, err, "span");
 }
 
@@ -46,11 +48,11 @@ static void problem_with_an_inner_or_a_step_is_of_columns(void) {
     char text[RDT_PROBLEM_TEXT_BYTES];
     redtune_problem problem, resolved[6];
     for (size_t i = 0; i < 6; i++) {
-        problem = (redtune_problem){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 64};
-        problem.outer = written[i].outer;
-        problem.inner = written[i].inner;
-        problem.outer_step = written[i].outer_step;
-        problem.step = written[i].step;
+        problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 64);
+        RESHAPE(&problem, outer, written[i].outer);
+        RESHAPE(&problem, inner, written[i].inner);
+        RESHAPE(&problem, outer_step, written[i].outer_step);
+        RESHAPE(&problem, step, written[i].step);
         CHECK_OK(rdt_problem_resolve(&problem, &resolved[i], &err), err);
         CHECK_INT(rdt_problem_layout(&resolved[i]), RDT_LAYOUT_COLUMNS);
         CHECK(rdt_problem_same_class(&resolved[i], &resolved[0]));
@@ -58,9 +60,9 @@ static void problem_with_an_inner_or_a_step_is_of_columns(void) {
         rdt_problem_describe(&resolved[i], text);
         CHECK_TEXT(text, written[i].text);
     }
-    CHECK(!resolved[2].outer_step && !resolved[2].step);
-    CHECK_INT(resolved[3].step, 128);
-    CHECK_INT(resolved[4].inner, 0);
+    CHECK(!shaped_of(&resolved[2]).outer_step && !shaped_of(&resolved[2]).step);
+    CHECK_INT(shaped_of(&resolved[3]).step, 128);
+    CHECK_INT(shaped_of(&resolved[4]).inner, 0);
 }
 
 /* 2^58 f32 are the most that an input spans, and the most results. */
@@ -89,11 +91,11 @@ static void columns_span_what_has_an_address(void) {
     };
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
         redtune_problem resolved, problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
-        problem.count = extents[i].count;
-        problem.outer = extents[i].outer;
-        problem.inner = extents[i].inner;
-        problem.outer_step = extents[i].outer_step;
-        problem.step = extents[i].step;
+        RESHAPE(&problem, count, extents[i].count);
+        RESHAPE(&problem, outer, extents[i].outer);
+        RESHAPE(&problem, inner, extents[i].inner);
+        RESHAPE(&problem, outer_step, extents[i].outer_step);
+        RESHAPE(&problem, step, extents[i].step);
         if (extents[i].fits)
             CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
         else
@@ -140,9 +142,10 @@ static void blocks_share_sets_of_results(void) {
 }
 
 static void gaps_are_reached_and_not_reduced(void) {
-    const redtune_problem pitched = {
-        .dtype = REDTUNE_F32, .count = 5, .outer = 3, .inner = 4, .outer_step = 100, .step = 10};
-    const redtune_problem whole = {.dtype = REDTUNE_F32, .count = 7}, empty = {.outer = 3};
+    const redtune_problem pitched = PROBLEM(.dtype = REDTUNE_F32, .count = 5, .outer = 3,
+                                            .inner = 4, .outer_step = 100, .step = 10);
+    const redtune_problem whole = PROBLEM(.dtype = REDTUNE_F32, .count = 7),
+                          empty = PROBLEM(.outer = 3);
     CHECK_INT(rdt_problem_results(&pitched), 12);
     CHECK_INT(rdt_problem_elements(&pitched), 60);
     CHECK_INT(rdt_problem_reach(&pitched), 2 * 100 + 4 * 10 + 4);
@@ -155,25 +158,24 @@ static void gaps_are_reached_and_not_reduced(void) {
 
 /* Results that share elements may have more of them than 64 bits count. */
 static void elements_do_not_wrap(void) {
-    redtune_problem shared = {.dtype = REDTUNE_I8,
-                              .count = UINT64_C(1) << 40,
-                              .outer = UINT64_C(1) << 24,
-                              .outer_step = 1};
+    redtune_problem shared = PROBLEM(.dtype = REDTUNE_I8, .count = UINT64_C(1) << 40,
+                                     .outer = UINT64_C(1) << 24, .outer_step = 1);
     CHECK(!rdt_problem_resolve(&shared, &shared, NULL));
     CHECK(rdt_problem_elements(&shared) == UINT64_MAX);
-    shared.outer /= 2;
+    RESHAPE(&shared, outer, shaped_of(&shared).outer / 2);
     CHECK(rdt_problem_elements(&shared) == UINT64_C(1) << 63);
 }
 
 /* Of 4 rows of 1000 and 1000 rows of 4 none is the largest. */
 static void a_domain_has_the_most_in_each_direction(void) {
-    const redtune_problem long_rows = {
-        .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .outer = 4};
+    const redtune_problem long_rows = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 4, 1000);
     redtune_problem many_rows = long_rows, pitched = long_rows, whole = long_rows, more = long_rows;
-    many_rows.count = 4, many_rows.outer = 1000;
-    more.count = 2, more.outer = 1001;
-    pitched.outer_step = 2000;
-    whole.outer = 0;
+    RESHAPE(&many_rows, count, 4);
+    RESHAPE(&many_rows, outer, 1000);
+    RESHAPE(&more, count, 2);
+    RESHAPE(&more, outer, 1001);
+    RESHAPE(&pitched, outer_step, 2000);
+    RESHAPE(&whole, outer, 0);
     const redtune_problem both[] = {long_rows, many_rows};
     rdt_domain domain = rdt_problem_domain(both, 2);
     CHECK_INT(domain.count, 1000);
@@ -189,7 +191,8 @@ static void a_domain_has_the_most_in_each_direction(void) {
 
 /* In the fixed order as many bytes take other kernels. */
 static void another_order_is_other_traffic(void) {
-    const redtune_problem free_order = {.dtype = REDTUNE_F32, .result = REDTUNE_F32, .count = 1000};
+    const redtune_problem free_order =
+        PROBLEM(.dtype = REDTUNE_F32, .result = REDTUNE_F32, .count = 1000);
     redtune_problem fixed = free_order;
     CHECK(rdt_problem_same_traffic(&free_order, &fixed));
     fixed.order = REDTUNE_ORDER_FIXED;

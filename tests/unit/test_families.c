@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include "api/records/select.h"
+#include "shaped.h"
 #include "tuner/search/values.h"
 
 static char folder[64];
@@ -39,8 +40,7 @@ enum { ORDERS = 2 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static const redtune_problem sum = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 16};
-static const redtune_problem greatest = {REDTUNE_MAX, REDTUNE_F32, REDTUNE_F32, 1 << 16};
+static redtune_problem sum, greatest; /* resolved, by main */
 
 static const char *family_of(const rdt_point *point) {
     return rdt_point_space(rdt_codegen_spaces(tune_codegen), point)->family;
@@ -205,8 +205,8 @@ static double default_of(const tune *self, const char *family, uint64_t count) {
     int samples = 0;
     for (size_t i = 0; i < known->count; i++) {
         const rdt_trial *each = &known->trial[i];
-        if (!each->is_default || strcmp(each->family, family) || each->problem.count != count ||
-            each->samples < samples)
+        if (!each->is_default || strcmp(each->family, family) ||
+            shaped_of(&each->problem).count != count || each->samples < samples)
             continue;
         median_ns = each->median_ns;
         samples = each->samples;
@@ -221,7 +221,7 @@ static void the_gain_is_over_the_best_of_the_defaults(void) {
             CHECK(load(either_first[i]));
             run(&self, REDTUNE_EFFORT_STANDARD, fast ? 0.01 : 4, 4);
             for (size_t k = 0; k < self.count; k++) {
-                const uint64_t count = self.problems[k].count;
+                const uint64_t count = shaped_of(&self.problems[k]).count;
                 const double block_ns = default_of(&self, "block", count);
                 const double solo_ns = default_of(&self, "solo", count);
                 CHECK(block_ns > 0 && solo_ns > 0 && (solo_ns < block_ns) == fast);
@@ -234,7 +234,7 @@ static void the_gain_is_over_the_best_of_the_defaults(void) {
 static rdt_trial trial_of(const char *family, const char *config, double median_ns) {
     rdt_trial trial = {
         .problem = sum, .median_ns = median_ns, .spread_ns = median_ns / 1000, .samples = 31};
-    trial.problem.count /= 2;
+    RESHAPE(&trial.problem, count, shaped_of(&trial.problem).count / 2);
     rdt_text_copy(trial.family, sizeof trial.family, family);
     rdt_text_copy(trial.config, sizeof trial.config, config);
     return trial;
@@ -289,6 +289,8 @@ static void what_is_known_of_either_is_not_measured_again(void) {
 }
 
 int main(int argc, char **argv) {
+    sum = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 16);
+    greatest = PROBLEM(REDTUNE_MAX, REDTUNE_F32, REDTUNE_F32, .count = 1 << 16);
     static const check_fact facts[] = {
         FACT(a_pin_names_either_family),
         FACT(a_pin_without_a_family_is_of_the_first_that_serves),

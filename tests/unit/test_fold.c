@@ -85,7 +85,7 @@ static void pieces_give_the_result_of_the_whole(void) {
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = 0; result <= REDTUNE_F64; result++) {
-                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, 0};
+                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 check_problem(&problem);
                 if (check_state.failed) return;
@@ -99,7 +99,7 @@ static void every_piece_is_a_problem_of_its_own(void) {
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
             for (int result = 0; result <= REDTUNE_F64; result++) {
-                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result, 0};
+                redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 redtune_problem piece = rdt_fold_piece(&problem), resolved, again;
                 CHECK_INT(rdt_problem_resolve(&piece, &resolved, NULL), REDTUNE_OK);
@@ -111,7 +111,7 @@ static void every_piece_is_a_problem_of_its_own(void) {
 
 static redtune_value folded(redtune_op op, redtune_dtype dtype, const double *values,
                             size_t count) {
-    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, 0};
+    redtune_problem problem = {op, dtype};
     rdt_problem_resolve(&problem, &problem, NULL);
     rdt_fold fold = rdt_fold_begin(&problem);
     for (size_t i = 0; i < count; i++) {
@@ -149,7 +149,7 @@ static void empty_pieces_change_nothing(void) {
     static const uint8_t element[] = {7};
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++) {
-        redtune_problem problem = {op->op, REDTUNE_U8, REDTUNE_DTYPE_NONE, 0};
+        redtune_problem problem = {op->op, REDTUNE_U8};
         CHECK_INT(rdt_problem_resolve(&problem, &problem, NULL), REDTUNE_OK);
         rdt_fold fold = rdt_fold_begin(&problem);
         rdt_reference nothing, one, wanted;

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include "api/records/current.h"
 #include "api/records/history.h"
+#include "shaped.h"
 
 static rdt_codegen *codegen;
 
@@ -100,7 +101,7 @@ static bool put_older(const char *kernel, rdt_outcome outcome) {
 /* The kernel of the config on the tests' GPU. */
 static const char *kernel_now(void) {
     static char kernel[RDT_KERNEL_BYTES];
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024};
+    const redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1024);
     rdt_point point;
     if (rdt_point_read(rdt_codegen_spaces(codegen), "block", config, &point, &err) ||
         rdt_kernel_hash_find(codegen, (rdt_case){&problem, &trials_gpu}, &point, kernel, &err))

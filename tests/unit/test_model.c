@@ -7,6 +7,7 @@
 #include "model/scalar.h"
 #include "model/space.h"
 #include "model/trial.h"
+#include "shaped.h"
 
 static redtune_error err;
 
@@ -53,11 +54,11 @@ static void no_dtype_has_no_name_and_no_bytes(void) {
 }
 
 static void problem_sums_integers_into_64_bits(void) {
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_I32, .count = 5};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_I32, 5);
     redtune_problem resolved = {0};
     CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
     CHECK_INT(resolved.result, REDTUNE_I64);
-    CHECK_INT(resolved.count, 5);
+    CHECK_INT(shaped_of(&resolved).count, 5);
     CHECK_INT(problem.result, REDTUNE_DTYPE_NONE);
 }
 
@@ -73,19 +74,19 @@ static void problem_sums_floats_into_themselves(void) {
 
 static void problem_takes_its_own_result_back(void) {
     redtune_problem resolved = {0}, again = {0};
-    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_I32, .count = 1};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_I32, 1);
     CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
     CHECK_OK(rdt_problem_resolve(&resolved, &again, &err), err);
     CHECK_INT(again.result, resolved.result);
 }
 
 static void problem_refuses_what_makes_no_sense(void) {
-    redtune_problem out = {.count = 99};
+    redtune_problem out = PROBLEM(.count = 99);
     redtune_problem no_dtype = {.op = REDTUNE_SUM};
     redtune_problem no_op = {.op = (redtune_op)120, .dtype = REDTUNE_F32};
     redtune_problem bad_result = {.dtype = REDTUNE_F32, .result = REDTUNE_I32};
     redtune_problem unknown_result = {.dtype = REDTUNE_F32, .result = (redtune_dtype)50};
-    redtune_problem too_large = {.dtype = REDTUNE_F64, .count = UINT64_MAX};
+    redtune_problem too_large = PROBLEM(.dtype = REDTUNE_F64, .count = UINT64_MAX);
     CHECK_FAILS(rdt_problem_resolve(NULL, &out, &err), REDTUNE_INVALID, err, "problem is NULL");
     CHECK_FAILS(rdt_problem_resolve(&no_dtype, &out, &err), REDTUNE_INVALID, err, "problem.dtype");
     CHECK_FAILS(rdt_problem_resolve(&no_op, &out, &err), REDTUNE_INVALID, err, "no op 120");
@@ -94,14 +95,14 @@ static void problem_refuses_what_makes_no_sense(void) {
                 "an unknown dtype");
     CHECK_FAILS(rdt_problem_resolve(&too_large, &out, &err), REDTUNE_INVALID, err,
                 "18446744073709551615");
-    CHECK_INT(out.count, 99);
+    CHECK_INT(shaped_of(&out).count, 99);
 }
 
 static void problem_extents_of_a_whole_array_have_one_form(void) {
     const redtune_problem written[] = {
-        {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000},
-        {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .outer = 1, .inner = 1},
-        {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .step = 1, .outer_step = 1024},
+        redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1000),
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, .count = 1000, .outer = 1, .inner = 1),
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, .count = 1000, .step = 1, .outer_step = 1024),
     };
     for (size_t i = 0; i < 3; i++) {
         redtune_problem first, resolved;
@@ -113,7 +114,7 @@ static void problem_extents_of_a_whole_array_have_one_form(void) {
 }
 
 static void problem_refuses_other_orders(void) {
-    const redtune_problem usual = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000};
+    const redtune_problem usual = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1000);
     redtune_problem resolved, wanted;
 #define REFUSES(change, text)                                                                      \
     do {                                                                                           \
@@ -138,8 +139,11 @@ static void problems_are_compared_by_class_and_extents(void) {
     other[2].result = REDTUNE_F64;
     other[3].order = (redtune_order)1;
     other[4].accuracy = REDTUNE_ACCURACY_COMPENSATED;
-    other[6].outer = 1;
-    other[5].count = other[7].inner = other[8].outer_step = other[9].step = 1;
+    RESHAPE(&other[6], outer, 1);
+    RESHAPE(&other[5], count, 1);
+    RESHAPE(&other[7], inner, 1);
+    RESHAPE(&other[8], outer_step, 1);
+    RESHAPE(&other[9], step, 1);
     for (size_t i = 0; i < 10; i++) {
         CHECK(!rdt_problem_same(&one, &other[i]));
         CHECK_INT(rdt_problem_same_class(&one, &other[i]), i >= 5);
@@ -162,20 +166,20 @@ static void problem_count_max_keeps_offsets_below_2_63(void) {
 
 static void problem_is_described_in_words(void) {
     static const struct {
-        redtune_problem problem;
+        shaped problem;
         const char *text;
     } cases[] = {
-        {{REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, 1048576}, "sum of 1048576 f32"},
-        {{REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64, 7}, "sum of 7 f32 as f64"},
-        {{REDTUNE_SUM, REDTUNE_I8, REDTUNE_DTYPE_NONE, 7}, "sum of 7 i8"},
-        {{REDTUNE_SUM, REDTUNE_I8, REDTUNE_I8, 7}, "sum of 7 i8 as i8"},
-        {{REDTUNE_ARGMAX, REDTUNE_BF16, REDTUNE_I64, 0}, "argmax of 0 bf16"},
+        {{REDTUNE_SUM, REDTUNE_F32, .count = 1048576}, "sum of 1048576 f32"},
+        {{REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64, .count = 7}, "sum of 7 f32 as f64"},
+        {{REDTUNE_SUM, REDTUNE_I8, .count = 7}, "sum of 7 i8"},
+        {{REDTUNE_SUM, REDTUNE_I8, REDTUNE_I8, .count = 7}, "sum of 7 i8 as i8"},
+        {{REDTUNE_ARGMAX, REDTUNE_BF16, REDTUNE_I64}, "argmax of 0 bf16"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        redtune_problem problem;
+        redtune_problem problem = shaped_problem(cases[i].problem);
         redtune_error err;
         char text[RDT_PROBLEM_TEXT_BYTES];
-        CHECK_OK(rdt_problem_resolve(&cases[i].problem, &problem, &err), err);
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         rdt_problem_describe(&problem, text);
         CHECK_TEXT(text, cases[i].text);
     }
@@ -265,7 +269,8 @@ static void no_op_is_behind_the_last(void) {
 static void no_description_of_a_problem_is_cut(void) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
-            redtune_problem problem = {op->op, dtype->dtype, REDTUNE_F64, UINT64_MAX};
+            redtune_problem problem =
+                PROBLEM(op->op, dtype->dtype, REDTUNE_F64, .count = UINT64_MAX);
             char text[RDT_PROBLEM_TEXT_BYTES];
             rdt_problem_describe(&problem, text);
             CHECK(strlen(text) < sizeof text - 1);

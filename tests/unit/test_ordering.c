@@ -1,6 +1,7 @@
 /* Facts about in which order, and how accurately, a problem says that elements are combined. */
 #include "check.h"
 #include "model/problem.h"
+#include "shaped.h"
 
 static redtune_error err;
 
@@ -31,11 +32,9 @@ static void a_fixed_order_is_kept_where_it_shows(void) {
 }
 
 static void one_result_of_all_segments_has_no_fixed_order(void) {
-    redtune_problem problem = {.op = REDTUNE_SUM,
-                               .dtype = REDTUNE_F32,
-                               .count = 100,
-                               .segmented = REDTUNE_SEGMENTED_EACH,
-                               .order = REDTUNE_ORDER_FIXED};
+    redtune_problem problem =
+        PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100,
+                .segmented = REDTUNE_SEGMENTED_EACH, .order = REDTUNE_ORDER_FIXED);
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
     problem.segmented = REDTUNE_SEGMENTED_ALL;
@@ -91,11 +90,11 @@ static void an_accuracy_is_kept_where_it_shows(void) {
     CHECK_FAILS(rdt_problem_resolve(&exact, &exact, &err), REDTUNE_UNSUPPORTED, err,
                 "cannot have the mean exact: that is for sum;");
     exact.op = REDTUNE_SUM;
-    exact.inner = 8;
+    RESHAPE(&exact, inner, 8);
     CHECK_FAILS(rdt_problem_resolve(&exact, &exact, &err), REDTUNE_UNSUPPORTED, err,
                 "cannot have the sum of columns exact");
-    exact.inner = 0;
-    exact.outer = 8;
+    RESHAPE(&exact, inner, 0);
+    RESHAPE(&exact, outer, 8);
     exact.segmented = REDTUNE_SEGMENTED_EACH;
     CHECK_FAILS(rdt_problem_resolve(&exact, &exact, &err), REDTUNE_UNSUPPORTED, err,
                 "cannot have the sum of segments exact");

@@ -7,6 +7,7 @@
 #include "codegen/user_ops.h"
 #include "faults.h"
 #include "folder.h"
+#include "shaped.h"
 
 static redtune_error err;
 
@@ -58,7 +59,7 @@ static void result_is_of_the_named_dtype(void) {
     redtune_dtype result;
     CHECK_OK(add("result.lua", geomean("", "result")), err);
     CHECK_OK(redtune_op_find("result", &op, &err), err);
-    redtune_problem problem = {op, REDTUNE_F32, REDTUNE_DTYPE_NONE, 10};
+    redtune_problem problem = redtune_problem_whole(op, REDTUNE_F32, 10);
     CHECK_OK(redtune_problem_result(&problem, &result, &err), err);
     CHECK_INT(result, REDTUNE_F64);
     problem.dtype = REDTUNE_I32;
@@ -99,7 +100,7 @@ static void files_are_read_in_their_order(void) {
 
 static redtune_status render(rdt_codegen *codegen, const char *name, bool lines, char **source,
                              char kernel[RDT_KERNEL_BYTES]) {
-    redtune_problem problem = {.dtype = REDTUNE_F32, .count = 1000};
+    redtune_problem problem = PROBLEM(.dtype = REDTUNE_F32, .count = 1000);
     rdt_point point;
     redtune_status status = redtune_op_find(name, &problem.op, &err);
     if (!status) status = rdt_problem_resolve(&problem, &problem, &err);

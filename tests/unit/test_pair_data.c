@@ -5,6 +5,7 @@
 #include "check.h"
 #include "op_folder.h"
 #include "model/scalar.h"
+#include "shaped.h"
 #include "tuner/measure/test_data.h"
 
 enum { COUNT = 3000 };
@@ -191,11 +192,12 @@ static void what_is_rounded_has_no_sign(void) {
 
 /* Figures in bytes per time, and the memory that test data take. */
 static void bytes_are_those_of_both_inputs_and_all_results(void) {
-    const redtune_problem sum = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64, 1000};
+    const redtune_problem sum = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64, .count = 1000);
     redtune_problem dot = problem_of("test_dot", REDTUNE_F16);
     redtune_problem minmax = problem_of("test_minmax", REDTUNE_F64);
-    dot.count = 1000;
-    minmax.count = 10, minmax.outer = 7;
+    RESHAPE(&dot, count, 1000);
+    RESHAPE(&minmax, count, 10);
+    RESHAPE(&minmax, outer, 7);
     CHECK(rdt_problem_bytes(&sum) == 4008);
     CHECK(rdt_problem_bytes(&dot) == 2 * 2000 + 4);
     CHECK(rdt_problem_bytes(&minmax) == 7 * (10 * 8 + 2 * 8));

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include "api/runtime/plan_table.h"
 #include "model/problem.h"
+#include "shaped.h"
 
 enum { OPS = 40, DTYPES = 13, POWERS = 65, THREADS = 4 };
 
@@ -14,9 +15,8 @@ static char plans[OPS * DTYPES * POWERS]; /* only their addresses are used */
 
 /* Without a result, so that the table owns none of the plans. */
 static redtune_problem problem_at(int op, int dtype, int power) {
-    return (redtune_problem){.op = (redtune_op)op,
-                             .dtype = (redtune_dtype)dtype,
-                             .count = power ? UINT64_C(1) << (power - 1) : 0};
+    return redtune_problem_whole((redtune_op)op, (redtune_dtype)dtype,
+                                 power ? UINT64_C(1) << (power - 1) : 0);
 }
 
 static redtune_plan *plan_at(int op, int dtype, int power) {
@@ -52,7 +52,9 @@ static void a_plan_of_a_whole_array_serves_no_other_layout(void) {
     const redtune_problem whole = problem_at(0, 0, 10);
     CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), NULL, false, &got, &err), err);
     redtune_problem other[4] = {whole, whole, whole, whole};
-    other[0].outer = other[1].inner = other[2].step = 2;
+    RESHAPE(&other[0], outer, 2);
+    RESHAPE(&other[1], inner, 2);
+    RESHAPE(&other[2], step, 2);
     other[3].order = (redtune_order)1;
     for (size_t i = 0; i < 4; i++) CHECK(!rdt_plan_table_find(&table, &other[i]));
     CHECK(rdt_plan_table_find(&table, &whole) == plan_at(0, 0, 10));
@@ -61,8 +63,7 @@ static void a_plan_of_a_whole_array_serves_no_other_layout(void) {
 
 /* Keys that share a bucket are told apart by all of these, uses left out here. */
 static void every_part_of_a_key_tells_plans_apart(void) {
-    const redtune_problem key = {
-        .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100, .outer = 64};
+    const redtune_problem key = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 64, 100);
     redtune_problem others[10];
     for (size_t i = 0; i < 10; i++) others[i] = key;
     others[0].op = REDTUNE_MAX;
@@ -70,12 +71,12 @@ static void every_part_of_a_key_tells_plans_apart(void) {
     others[2].result = REDTUNE_F64;
     others[3].order = REDTUNE_ORDER_FIXED;
     others[4].accuracy = REDTUNE_ACCURACY_COMPENSATED;
-    others[5].count = 128;
-    others[6].outer = 128;
-    others[7].inner = 2;
-    others[8].outer_step = 101; /* of another alignment */
-    others[9].step = 4;         /* columns */
-    others[9].outer_step = 400;
+    RESHAPE(&others[5], count, 128);
+    RESHAPE(&others[6], outer, 128);
+    RESHAPE(&others[7], inner, 2);
+    RESHAPE(&others[8], outer_step, 101); /* of another alignment */
+    RESHAPE(&others[9], step, 4);         /* columns */
+    RESHAPE(&others[9], outer_step, 400);
     for (size_t i = 0; i < 10; i++) {
         check_that(!rdt_plan_table_same_key(&key, &others[i]), __FILE__, __LINE__, "key %zu", i);
         CHECK(rdt_plan_table_same_key(&others[i], &others[i]));
@@ -95,12 +96,12 @@ static void every_part_of_a_key_tells_plans_apart(void) {
 static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem rows = problem_at(0, 0, 10);
-    rows.outer = 64;
+    RESHAPE(&rows, outer, 64);
     CHECK_OK(rdt_plan_table_add(&table, &rows, plan_at(0, 0, 10), NULL, false, &got, &err), err);
-    rows.outer = 127;
-    rows.outer_step = 4096;
+    RESHAPE(&rows, outer, 127);
+    RESHAPE(&rows, outer_step, 4096);
     CHECK(rdt_plan_table_find(&table, &rows) == plan_at(0, 0, 10));
-    rows.outer = 128;
+    RESHAPE(&rows, outer, 128);
     CHECK(!rdt_plan_table_find(&table, &rows));
     rdt_plan_table_clear(&table);
 }
@@ -109,8 +110,10 @@ static void usual_extents_written_out_find_the_same_plan(void) {
     redtune_plan *got = NULL;
     redtune_problem whole = problem_at(0, 0, 10);
     CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), NULL, false, &got, &err), err);
-    whole.outer = whole.inner = whole.step = 1;
-    whole.outer_step = whole.count;
+    RESHAPE(&whole, outer, 1);
+    RESHAPE(&whole, inner, 1);
+    RESHAPE(&whole, step, 1);
+    RESHAPE(&whole, outer_step, shaped_of(&whole).count);
     CHECK(rdt_plan_table_find(&table, &whole) == plan_at(0, 0, 10));
     rdt_plan_table_clear(&table);
 }
@@ -119,22 +122,23 @@ static void usual_extents_written_out_find_the_same_plan(void) {
 static void columns_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
     redtune_problem columns = problem_at(0, 0, 10), strided = columns;
-    columns.inner = 64;
-    strided.step = 3;
+    RESHAPE(&columns, inner, 64);
+    RESHAPE(&strided, step, 3);
     CHECK_OK(rdt_plan_table_add(&table, &columns, plan_at(0, 0, 10), NULL, false, &got, &err), err);
     CHECK_OK(rdt_plan_table_add(&table, &strided, plan_at(0, 0, 11), NULL, false, &got, &err), err);
-    columns.inner = columns.step = 127;
+    RESHAPE(&columns, inner, 127);
+    RESHAPE(&columns, step, 127);
     CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
-    columns.outer = 1;
+    RESHAPE(&columns, outer, 1);
     CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
-    columns.outer = 2;
+    RESHAPE(&columns, outer, 2);
     CHECK(!rdt_plan_table_find(&table, &columns));
-    columns.outer = 0;
-    columns.inner = 128;
+    RESHAPE(&columns, outer, 0);
+    RESHAPE(&columns, inner, 128);
     CHECK(!rdt_plan_table_find(&table, &columns));
-    strided.step = 4097;
+    RESHAPE(&strided, step, 4097);
     CHECK(rdt_plan_table_find(&table, &strided) == plan_at(0, 0, 11));
-    strided.step = 1;
+    RESHAPE(&strided, step, 1);
     CHECK(!rdt_plan_table_find(&table, &strided));
     rdt_plan_table_clear(&table);
 }
@@ -143,7 +147,7 @@ static void columns_share_a_plan_up_to_the_next_power_of_two(void) {
 static void each_part_of_the_key_tells_problems_apart(void) {
     static const struct {
         const char *part;
-        redtune_problem a, b;
+        shaped a, b;
     } pairs[] = {
         {"op", {.count = 9}, {.count = 9, .op = REDTUNE_PROD}},
         {"dtype", {.dtype = REDTUNE_F32}, {.dtype = REDTUNE_I32}},
@@ -174,7 +178,8 @@ static void each_part_of_the_key_tells_problems_apart(void) {
     redtune_plan *got = NULL;
     int failed = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        const redtune_problem *a = &pairs[i].a, *b = &pairs[i].b;
+        const redtune_problem one = shaped_problem(pairs[i].a), *a = &one;
+        const redtune_problem other = shaped_problem(pairs[i].b), *b = &other;
         CHECK_OK(rdt_plan_table_add(&table, a, plan_at(0, 0, 1), NULL, false, &got, &err), err);
         bool good = rdt_plan_table_find(&table, a) && !rdt_plan_table_find(&table, b) &&
                     !rdt_plan_table_same_key(a, b) == (a->uses == b->uses);
@@ -189,13 +194,9 @@ static void each_part_of_the_key_tells_problems_apart(void) {
 
 static redtune_problem resolved_of(redtune_dtype dtype, uint64_t outer, uint64_t count,
                                    uint64_t inner, uint64_t outer_step, uint64_t step) {
-    redtune_problem problem = {.dtype = dtype,
-                               .count = count,
-                               .outer = outer,
-                               .inner = inner,
-                               .outer_step = outer_step,
-                               .step = step};
-    if (rdt_problem_resolve(&problem, &problem, &err)) problem.count = UINT64_MAX;
+    redtune_problem problem = PROBLEM(.dtype = dtype, .count = count, .outer = outer,
+                                      .inner = inner, .outer_step = outer_step, .step = step);
+    if (rdt_problem_resolve(&problem, &problem, &err)) RESHAPE(&problem, count, UINT64_MAX);
     return problem;
 }
 
@@ -225,8 +226,10 @@ static void steps_of_another_alignment_have_a_plan_of_their_own(void) {
     CHECK(!share_a_plan(&columns, &wide) && !share_a_plan(&batch, &uneven));
     /* A whole array has no steps, whatever is written. */
     redtune_problem whole = resolved_of(REDTUNE_F32, 1, 1001, 1, 0, 0), written = whole;
-    written.outer = written.inner = written.step = 1;
-    written.outer_step = 1003;
+    RESHAPE(&written, outer, 1);
+    RESHAPE(&written, inner, 1);
+    RESHAPE(&written, step, 1);
+    RESHAPE(&written, outer_step, 1003);
     CHECK(share_a_plan(&whole, &written));
 }
 
@@ -245,7 +248,7 @@ static void the_plan_does_not_depend_on_which_problem_came_first(void) {
         const uint64_t outer_step = steps[(rest /= EXTENTS) % STEPS], step = steps[rest / STEPS];
         const redtune_problem problem =
             resolved_of(dtypes[i % 4], outer, count, inner, outer_step, step);
-        if (problem.count == UINT64_MAX) continue;
+        if (shaped_of(&problem).count == UINT64_MAX) continue;
         redtune_problem typical = rdt_plan_table_typical(&problem), same = typical;
         CHECK_OK(rdt_problem_resolve(&typical, &typical, &err), err);
         CHECK_INT(rdt_problem_alignment(&typical), rdt_problem_alignment(&problem));
@@ -268,7 +271,7 @@ static void a_plan_for_overlapping_rows_can_be_made(void) {
         resolved_of(REDTUNE_I8, 1 << 20, 1, many - 1, 1, 1),
     };
     for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
-        CHECK(several[i].count != UINT64_MAX);
+        CHECK(shaped_of(&several[i]).count != UINT64_MAX);
         redtune_problem typical = rdt_plan_table_typical(&several[i]);
         CHECK_OK(rdt_problem_resolve(&typical, &typical, &err), err);
         CHECK(share_a_plan(&several[i], &typical));
@@ -282,8 +285,9 @@ static void a_problem_with_a_plan_of_its_own_finds_that(void) {
     const redtune_problem pitched = resolved_of(REDTUNE_F32, 64, 100, 1, 104, 0);
     rdt_plan_own own = {.extents = {rdt_problem_extents(&measured)}, .count = 1}, *found = NULL;
     redtune_plan *got = NULL;
-    written.inner = written.step = 1;
-    written.outer_step = 100;
+    RESHAPE(&written, inner, 1);
+    RESHAPE(&written, step, 1);
+    RESHAPE(&written, outer_step, 100);
     CHECK_OK(rdt_plan_table_add(&table, &other, plan_at(0, 0, 1), &own, false, &got, &err), err);
     CHECK(rdt_plan_table_find(&table, &other) == plan_at(0, 0, 1));
     CHECK(rdt_plan_table_find(&table, &pitched) == plan_at(0, 0, 1));
@@ -292,10 +296,11 @@ static void a_problem_with_a_plan_of_its_own_finds_that(void) {
     CHECK(!rdt_plan_table_place(&own, &other) && !rdt_plan_table_place(NULL, &other));
     for (int i = 0; i < 5; i++) { /* each extent counts */
         redtune_problem apart = written;
-        uint64_t *const extents[] = {&apart.count, &apart.outer, &apart.inner, &apart.outer_step,
-                                     &apart.step};
+        shaped of = shaped_of(&written);
+        uint64_t *const extents[] = {&of.count, &of.outer, &of.inner, &of.outer_step, &of.step};
         CHECK(rdt_plan_table_place(&own, &apart));
         ++*extents[i];
+        shape_problem(&apart, &of);
         CHECK(!rdt_plan_table_place(&own, &apart));
     }
     atomic_store(rdt_plan_table_place(&own, &measured), plan_at(0, 0, 2));
@@ -322,13 +327,13 @@ static void uses_have_plans_of_their_own(void) {
 
 static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
     redtune_plan *got = NULL;
-    redtune_problem problem = {.count = 1024};
+    redtune_problem problem = PROBLEM(.count = 1024);
     CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), NULL, false, &got, &err), err);
-    problem.count = 2047;
+    RESHAPE(&problem, count, 2047);
     CHECK(rdt_plan_table_find(&table, &problem) == got);
-    problem.count = 2048;
+    RESHAPE(&problem, count, 2048);
     CHECK(!rdt_plan_table_find(&table, &problem));
-    problem.count = 1023;
+    RESHAPE(&problem, count, 1023);
     CHECK(!rdt_plan_table_find(&table, &problem));
     CHECK_INT(rdt_plan_table_count(0), 0);
     CHECK_INT(rdt_plan_table_count(1), 1);

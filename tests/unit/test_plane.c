@@ -4,22 +4,20 @@
 #include <stdlib.h>
 #include "check.h"
 #include "oracle_shape.h"
+#include "shaped.h"
 #include "tune.h"
 #include "model/winner.h"
 #include "tuner/search/plane.h"
 #include "redtune/tune.h"
 
 static redtune_problem rows_of(uint64_t count, uint64_t outer) {
-    return (redtune_problem){.op = REDTUNE_SUM,
-                             .dtype = REDTUNE_F32,
-                             .result = REDTUNE_F32,
-                             .count = count,
-                             .outer = outer};
+    return PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32, .count = count,
+                   .outer = outer);
 }
 
 static redtune_problem columns_of(uint64_t count, uint64_t outer, uint64_t inner) {
     redtune_problem problem = rows_of(count, outer);
-    problem.inner = inner;
+    RESHAPE(&problem, inner, inner);
     return problem;
 }
 
@@ -90,7 +88,7 @@ static void lines_run_along_each_extent(void) {
     CHECK_INT(rdt_plane_next(problems, 7, 0, RDT_AXIS_INNER), 4);  /* not the odd one */
     CHECK_INT(rdt_plane_next(problems, 7, 3, RDT_AXIS_INNER), -1);
     CHECK_INT(rdt_plane_next(problems, 7, 0, RDT_AXIS_OUTER), -1); /* one is no line of batches */
-    problems[2].step = 80;
+    RESHAPE(&problems[2], step, 80);
     CHECK_INT(rdt_plane_next(problems, 7, 0, RDT_AXIS_COUNT), 1);
 }
 
@@ -114,9 +112,9 @@ static void middles_are_aligned_as_their_ends(void) {
         const bool found = rdt_plane_middle(&of[i].low, &of[i].high, of[i].axis, &middle);
         CHECK_INT(found, of[i].extent != 0);
         if (!found) continue;
-        const uint64_t extent = of[i].axis == RDT_AXIS_COUNT   ? middle.count
-                                : of[i].axis == RDT_AXIS_OUTER ? middle.outer
-                                                               : middle.inner;
+        const uint64_t extent = of[i].axis == RDT_AXIS_COUNT   ? shaped_of(&middle).count
+                                : of[i].axis == RDT_AXIS_OUTER ? shaped_of(&middle).outer
+                                                               : shaped_of(&middle).inner;
         CHECK_INT(extent, of[i].extent);
         CHECK_INT(rdt_problem_alignment(&middle), rdt_problem_alignment(&of[i].low));
     }
@@ -219,7 +217,8 @@ static void exhaustive_finds_the_best(void) {
 static void thin_out(tune *at) {
     size_t kept = 0;
     for (size_t i = 0; i < at->count; i++)
-        if (at->problems[i].count <= 4097 && rdt_problem_results(&at->problems[i]) <= 1025)
+        if (shaped_of(&at->problems[i]).count <= 4097 &&
+            rdt_problem_results(&at->problems[i]) <= 1025)
             at->problems[kept++] = at->problems[i];
     at->count = kept;
 }
@@ -354,7 +353,7 @@ static const rdt_trial *nearest_winner(const tune *at, const redtune_problem *pr
     double least = HUGE_VAL;
     for (size_t i = 0; i < trials->count; i++) {
         const redtune_problem *each = &trials->trial[i].problem;
-        const double count = log2((double)each->count / (double)problem->count);
+        const double count = log2((double)shaped_of(each).count / (double)shaped_of(problem).count);
         const double results =
             log2((double)rdt_problem_results(each) / (double)rdt_problem_results(problem));
         const double distance = count * count + results * results;

@@ -5,6 +5,7 @@
  * held against the definition in redtune.h and each refusal against the absence of any problem. */
 #include "base/random.h"
 #include "check.h"
+#include "shaped.h"
 
 enum { DIMENSIONS_MAX = 6, ELEMENTS_MAX = 15625, ARRAYS = 10000 };
 
@@ -59,14 +60,15 @@ static void enumerate(const array *array, elements *out) {
 
 /* Whether the problem reads these elements for these results. */
 static bool reads(const redtune_problem *problem, const elements *elements) {
-    if (!problem->outer || !problem->inner || problem->count != elements->count ||
-        problem->outer * problem->inner != elements->results)
+    if (!shaped_of(problem).outer || !shaped_of(problem).inner ||
+        shaped_of(problem).count != elements->count ||
+        shaped_of(problem).outer * shaped_of(problem).inner != elements->results)
         return false;
     for (uint64_t r = 0; r < elements->results; r++) {
-        uint64_t o = r / problem->inner, i = r % problem->inner;
+        uint64_t o = r / shaped_of(problem).inner, i = r % shaped_of(problem).inner;
         for (uint64_t e = 0; e < elements->count; e++)
             if (elements->offset[r * elements->count + e] !=
-                (int64_t)(o * problem->outer_step + e * problem->step + i))
+                (int64_t)(o * shaped_of(problem).outer_step + e * shaped_of(problem).step + i))
                 return false;
     }
     return true;
@@ -76,14 +78,16 @@ static bool reads(const redtune_problem *problem, const elements *elements) {
  * neither may be 0, which means another. */
 static bool can_be_said(const elements *elements) {
     const int64_t *offset = elements->offset;
-    redtune_problem problem = {.count = elements->count, .step = 1, .outer_step = 1};
-    if (elements->count > 1) problem.step = (uint64_t)(offset[1] - offset[0]);
+    redtune_problem problem = PROBLEM(.count = elements->count, .step = 1, .outer_step = 1);
+    if (elements->count > 1) RESHAPE(&problem, step, (uint64_t)(offset[1] - offset[0]));
     for (uint64_t inner = 1; inner <= elements->results; inner++) {
-        problem.inner = inner;
-        problem.outer = elements->results / inner;
-        if (problem.outer > 1) problem.outer_step = (uint64_t)offset[inner * elements->count];
-        if (problem.step && problem.step < INT32_MAX && problem.outer_step &&
-            problem.outer_step < INT32_MAX && reads(&problem, elements))
+        RESHAPE(&problem, inner, inner);
+        RESHAPE(&problem, outer, elements->results / inner);
+        if (shaped_of(&problem).outer > 1)
+            RESHAPE(&problem, outer_step, (uint64_t)offset[inner * elements->count]);
+        if (shaped_of(&problem).step && shaped_of(&problem).step < INT32_MAX &&
+            shaped_of(&problem).outer_step && shaped_of(&problem).outer_step < INT32_MAX &&
+            reads(&problem, elements))
             return true;
     }
     return false;
@@ -153,8 +157,8 @@ typedef struct tally {
 } tally;
 
 static void count_fold(const redtune_problem *problem, tally *tally) {
-    bool many = problem->outer > 1, side_by_side = problem->inner > 1;
-    if (!problem->count)
+    bool many = shaped_of(problem).outer > 1, side_by_side = shaped_of(problem).inner > 1;
+    if (!shaped_of(problem).count)
         tally->empty++;
     else if (!many && !side_by_side)
         tally->wholes++;
@@ -164,13 +168,14 @@ static void count_fold(const redtune_problem *problem, tally *tally) {
         tally->columns++;
     else
         tally->middles++;
-    tally->wide += problem->outer_step > problem->count * problem->inner;
+    tally->wide +=
+        shaped_of(problem).outer_step > shaped_of(problem).count * shaped_of(problem).inner;
 }
 
 static void check_array(const array *array, tally *tally) {
     static elements all;
-    const redtune_problem before = {
-        .op = array->op, .dtype = REDTUNE_F32, .config = "block=256", .count = 77, .step = 5};
+    const redtune_problem before = PROBLEM(.op = array->op, .dtype = REDTUNE_F32,
+                                           .config = "block=256", .count = 77, .step = 5);
     redtune_problem problem = before;
     redtune_status status =
         redtune_problem_fold(&problem, array->shape, array->packed ? NULL : array->strides,
@@ -185,7 +190,8 @@ static void check_array(const array *array, tally *tally) {
     }
     CHECK(all.results > 0);
     CHECK(reads(&problem, &all));
-    CHECK(problem.step && (problem.outer_step || !problem.count));
+    CHECK(shaped_of(&problem).step &&
+          (shaped_of(&problem).outer_step || !shaped_of(&problem).count));
     CHECK_INT(problem.op, array->op);
     CHECK_TEXT(problem.config, "block=256");
     count_fold(&problem, tally);
@@ -219,11 +225,11 @@ static void fold_reads_what_the_array_says(void) {
 
 #define CHECK_EXTENTS(problem, outer_, count_, inner_, outer_step_, step_)                         \
     do {                                                                                           \
-        CHECK_INT((problem).outer, outer_);                                                        \
-        CHECK_INT((problem).count, count_);                                                        \
-        CHECK_INT((problem).inner, inner_);                                                        \
-        CHECK_INT((problem).outer_step, outer_step_);                                              \
-        CHECK_INT((problem).step, step_);                                                          \
+        CHECK_INT(shaped_of(&(problem)).outer, outer_);                                            \
+        CHECK_INT(shaped_of(&(problem)).count, count_);                                            \
+        CHECK_INT(shaped_of(&(problem)).inner, inner_);                                            \
+        CHECK_INT(shaped_of(&(problem)).outer_step, outer_step_);                                  \
+        CHECK_INT(shaped_of(&(problem)).step, step_);                                              \
     } while (0)
 
 #define CHECK_FOLDS(op_, shape, strides, axes, ...)                                                \
@@ -235,7 +241,7 @@ static void fold_reads_what_the_array_says(void) {
 
 #define CHECK_REFUSES(op_, shape, strides, axes, status, text)                                     \
     do {                                                                                           \
-        redtune_problem folded = {.op = (op_), .dtype = REDTUNE_F32, .count = 99};                 \
+        redtune_problem folded = redtune_problem_whole((op_), REDTUNE_F32, 99);                    \
         CHECK_FAILS(FOLD(&folded, LIST(shape), LIST(strides), LIST(axes)), status, err, "");       \
         CHECK_TEXT(err.message, text);                                                             \
         CHECK_EXTENTS(folded, 0, 99, 0, 0, 0);                                                     \
@@ -257,7 +263,7 @@ static void whole_array_is_what_plans_take(void) {
     const int64_t shape[] = {30, 40};
     CHECK_OK(redtune_problem_fold(&problem, shape, NULL, 2, NULL, 0, &err), err);
     CHECK_OK(redtune_problem_result(&problem, &result, &err), err);
-    CHECK_INT(problem.count, 1200);
+    CHECK_INT(shaped_of(&problem).count, 1200);
     CHECK_INT(result, REDTUNE_F32);
 }
 
@@ -396,7 +402,7 @@ static void huge_arrays_are_refused(void) {
 }
 
 static void arguments_that_make_no_sense_are_refused(void) {
-    const redtune_problem before = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 99};
+    const redtune_problem before = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 99);
     const redtune_problem wrong[] = {{.op = (redtune_op)120, .dtype = REDTUNE_F32},
                                      {.op = REDTUNE_SUM},
                                      {.op = REDTUNE_XOR, .dtype = REDTUNE_F32}};

@@ -3,6 +3,7 @@
 #include "api/tuning/problem_list.h"
 #include "model/problem.h"
 #include "redtune/tune.h"
+#include "shaped.h"
 
 enum { SHARDS_MAX = 20 };
 
@@ -72,7 +73,7 @@ static void simulated_gpu_has_few_usual_problems(void) {
         rdt_problems whole = {0};
         CHECK_OK(rdt_problem_list_make(&asked[i], true, &whole, &err), err);
         CHECK_INT(whole.count, expected[i]);
-        CHECK(asked[i].count_count || whole.problem[whole.count - 1].count == 1024);
+        CHECK(asked[i].count_count || shaped_of(&whole.problem[whole.count - 1]).count == 1024);
         rdt_problem_list_free(&whole);
     }
 }
@@ -148,10 +149,11 @@ static void default_shapes_span_the_plane(void) {
         for (size_t i = 0; i < whole.count; i++) {
             const redtune_problem *each = &whole.problem[i];
             const uint64_t bytes = 4 * rdt_problem_elements(each);
-            const uint64_t pitch = rows ? each->count : each->inner;
-            CHECK(each->count >= 4 && rdt_problem_results(each) >= 4);
+            const uint64_t pitch = rows ? shaped_of(each).count : shaped_of(each).inner;
+            CHECK(shaped_of(each).count >= 4 && rdt_problem_results(each) >= 4);
             CHECK(bytes >= 4 << 10 && bytes <= 1 << 30);
-            CHECK(rows ? each->outer && !each->inner : each->inner && !each->outer);
+            CHECK(rows ? shaped_of(each).outer && !shaped_of(each).inner
+                       : shaped_of(each).inner && !shaped_of(each).outer);
             odd += pitch % 2;
             small += bytes == 4 << 10;
             large += bytes == 1 << 30;
@@ -196,12 +198,13 @@ static void simulated_gpu_has_few_shapes(void) {
 static void problems_that_are_named_are_tuned_as_they_are(void) {
     const redtune_dtype f64 = REDTUNE_F64;
     const redtune_problem these[] = {
-        {REDTUNE_MAX, REDTUNE_F32, .count = 77, .outer = 9},
-        {REDTUNE_SUM, REDTUNE_F32, .count = 512, .inner = 512, .outer = 64, .config = "vec=4"},
-        {REDTUNE_SUM, REDTUNE_F32, .count = 1000},
-        {REDTUNE_MAX, REDTUNE_F32, .count = 77, .outer = 9, .outer_step = 77},
-        {REDTUNE_MAX, REDTUNE_F32, .count = 77, .outer = 9, .outer_step = 80},
-        {REDTUNE_SUM, REDTUNE_F32, .count = 10},
+        redtune_problem_rows(REDTUNE_MAX, REDTUNE_F32, 9, 77),
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, .count = 512, .inner = 512, .outer = 64,
+                .config = "vec=4"),
+        redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1000),
+        PROBLEM(REDTUNE_MAX, REDTUNE_F32, .count = 77, .outer = 9, .outer_step = 77),
+        PROBLEM(REDTUNE_MAX, REDTUNE_F32, .count = 77, .outer = 9, .outer_step = 80),
+        redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 10),
     };
     const redtune_tuning asked = {.problems = these,
                                   .problem_count = 6,
@@ -217,15 +220,15 @@ static void problems_that_are_named_are_tuned_as_they_are(void) {
         CHECK(!whole.problem[i].config);
         CHECK(whole.problem[i].result);
     }
-    CHECK_INT(whole.problem[0].count, 10);
-    CHECK_INT(whole.problem[2].outer, 64);
-    CHECK_INT(whole.problem[4].outer_step, 80);
+    CHECK_INT(shaped_of(&whole.problem[0]).count, 10);
+    CHECK_INT(shaped_of(&whole.problem[2]).outer, 64);
+    CHECK_INT(shaped_of(&whole.problem[4]).outer_step, 80);
     rdt_problem_list_free(&whole);
 }
 
 static void a_problem_that_makes_no_sense_is_refused(void) {
-    const redtune_problem these[] = {{REDTUNE_SUM, REDTUNE_F32, .count = 10},
-                                     {REDTUNE_SUM, (redtune_dtype)99, .count = 10}};
+    const redtune_problem these[] = {redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 10),
+                                     redtune_problem_whole(REDTUNE_SUM, (redtune_dtype)99, 10)};
     const redtune_tuning asked = {.problems = these, .problem_count = 2};
     rdt_problems none = {0};
     CHECK_FAILS(list(&asked, 0, 0, &none), REDTUNE_INVALID, err, "no dtype");

@@ -7,6 +7,7 @@
 #include "api/records/recording.h"
 #include "model/problem.h"
 #include "redtune/tools.h"
+#include "shaped.h"
 
 static redtune_error err;
 static redtune_recorded *found;
@@ -34,8 +35,8 @@ static redtune_status read_text(const char *text) {
 static redtune_recorded recorded_of(redtune_dtype dtype, uint64_t count, uint64_t outer,
                                     uint64_t inner, uint64_t calls, double ns) {
     redtune_recorded recorded = {
-        .problem =
-            {.op = REDTUNE_SUM, .dtype = dtype, .count = count, .outer = outer, .inner = inner},
+        .problem = PROBLEM(.op = REDTUNE_SUM, .dtype = dtype, .count = count, .outer = outer,
+                           .inner = inner),
         .match = REDTUNE_MATCH_SIZE,
         .calls = calls,
         .ns = ns,
@@ -89,23 +90,24 @@ static void a_second_program_adds_to_the_first(void) {
     CHECK_INT(found_count, 2);
     CHECK(found[0].calls == 9 && found[0].ns == 1500);
     CHECK_INT(found[0].match, REDTUNE_MATCH_LIKE); /* the farthest */
-    CHECK_INT(found[1].problem.outer, 65);
+    CHECK_INT(shaped_of(&found[1].problem).outer, 65);
 }
 
 /* They are resolved, whatever is written out; steps are those of the call. */
 static void steps_come_back_as_they_were(void) {
     redtune_recorded pitched = recorded_of(REDTUNE_F32, 1000, 64, 1, 1, 0);
-    pitched.problem.outer_step = 1024;
+    RESHAPE(&pitched.problem, outer_step, 1024);
     unlink(in_scratch("record"));
     CHECK_OK(merge(&pitched, 1), err);
     CHECK_OK(read_it(), err);
-    CHECK_INT(found[0].problem.outer_step, 1024);
+    CHECK_INT(shaped_of(&found[0].problem).outer_step, 1024);
     CHECK_OK(read_text(FIRST "{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2,"
                              "\"outer\":3,\"inner\":1,\"outer_step\":5,\"step\":1}\n"),
              err);
     CHECK_INT(found_count, 1);
     CHECK_INT(found[0].problem.result, REDTUNE_F32);
-    CHECK(!found[0].problem.outer_step && !found[0].problem.step && !found[0].problem.inner);
+    CHECK(!shaped_of(&found[0].problem).outer_step && !shaped_of(&found[0].problem).step &&
+          !shaped_of(&found[0].problem).inner);
 }
 
 static void orders_and_accuracies_come_back(void) {

@@ -6,7 +6,7 @@
 #include "model/scalar.h"
 
 static redtune_problem problem_of(redtune_op op, redtune_dtype dtype, redtune_dtype result) {
-    redtune_problem problem = {op, dtype, result, 0};
+    redtune_problem problem = {op, dtype, result};
     rdt_problem_resolve(&problem, &problem, NULL);
     return problem;
 }

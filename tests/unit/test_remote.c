@@ -4,6 +4,7 @@
 #include "check.h"
 #include "tuner/workers/process.h"
 #include "tuner/workers/remote.h"
+#include "shaped.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -111,7 +112,7 @@ typedef struct bench {
 
 static bool bench_open(bench *self, int family) {
     *self = (bench){.options = {self_path, "", NULL},
-                    .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1024}};
+                    .problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1024)};
     self->workers = (rdt_worker_pool){.options = &self->options, .limit_s = 10, .stop = stop};
     self->candidate.point.family = family;
     self->batch = (rdt_batch){&self->problem, &self->candidate, 1};

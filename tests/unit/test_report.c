@@ -5,6 +5,7 @@
 #include "faults.h"
 #include "markup.h"
 #include "redtune/tools.h"
+#include "shaped.h"
 
 static markup checked;
 static char *text;
@@ -104,7 +105,7 @@ static void problems_are_counted_alike(void) {
         text, "<b>9</b><span>problems, each an op, a dtype and a size or shape, with a cold or");
     CHECK_CONTAINS(text, "geometric mean of 9 problems</span>");
     CHECK(!strstr(text, "Sizes in italics"));
-    between.problem.count = 1448;
+    RESHAPE(&between.problem, count, 1448);
     CHECK_OK(put(&between, 1), err);
     CHECK_OK(report(page), err);
     CHECK_PAGE();
@@ -170,13 +171,14 @@ static void the_ladder_is_shown_when_it_is_given(void) {
     static const char *const names[] = {"modulo", "strided", "sequential", "tuned"};
     redtune_step steps[4] = {{.name = ""}};
     for (int i = 0; i < 4; i++) {
-        steps[i] = (redtune_step){.problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 24},
-                                  .text = "It <pays>.",
-                                  .launches = 3,
-                                  .right = i != 2,
-                                  .median_ns = 400000.0 / (1 + i),
-                                  .gbps = 168.0 * (1 + i),
-                                  .gain = i ? (1.0 + i) / i : 0};
+        steps[i] = (redtune_step){
+            .problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 24),
+            .text = "It <pays>.",
+            .launches = 3,
+            .right = i != 2,
+            .median_ns = 400000.0 / (1 + i),
+            .gbps = 168.0 * (1 + i),
+            .gain = i ? (1.0 + i) / i : 0};
         snprintf(steps[i].name, sizeof steps[i].name, "%s", names[i]);
         snprintf(steps[i].place, sizeof steps[i].place, "%d", i + 1);
     }
@@ -219,10 +221,10 @@ static void one_gpu_is_told_of_and_the_others_named(void) {
 static void a_problem_is_chosen_by_its_count(void) {
     redtune_reporting wanted = page;
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1500, 4000));
-    wanted.problem = (redtune_problem){REDTUNE_SUM, REDTUNE_F64, 0, 1 << 12};
+    wanted.problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F64, 1 << 12);
     CHECK_OK(report(wanted), err);
     CHECK_CONTAINS(text, "What matters: sum of f64, 4K elements");
-    wanted.problem.count = 4097;
+    RESHAPE(&wanted.problem, count, 4097);
     CHECK_FAILS(report(wanted), REDTUNE_INVALID, err, "4097 elements");
 }
 
@@ -348,7 +350,7 @@ static void a_large_database_makes_a_page_below_a_megabyte(void) {
     CHECK(begin());
     for (int op = 0; op < 19; op++)
         for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++) {
-            problem = (redtune_problem){(redtune_op)op, (redtune_dtype)dtype, 0, 0};
+            problem = (redtune_problem){(redtune_op)op, (redtune_dtype)dtype};
             if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
             for (uint64_t i = 0; i < 18 && n < 4000; i++, n++) {
                 char config[128];

@@ -1,6 +1,7 @@
 /* Facts about cache/row.h: every field of a measurement survives, and nothing strange is stored or
  * read. */
 #define _GNU_SOURCE
+#include "shaped.h"
 #include "trials.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
 static void each_gives_every_field_that_was_put(void) {
     CHECK(begin());
     rdt_trial trial = {
-        .problem = {REDTUNE_SUM, REDTUNE_I32, REDTUNE_I64, (UINT64_C(1) << 58)},
+        .problem = PROBLEM(REDTUNE_SUM, REDTUNE_I32, REDTUNE_I64, .count = (UINT64_C(1) << 58)),
         .cache = RDT_CACHE_WARM,
         .family = "block",
         .config = "block=256,vec=4,unroll=2,tail=shuffle,finish=ticket,blocks_per_sm=4",
@@ -80,14 +81,8 @@ static void put_takes_texts_that_fill_their_buffers(void) {
 
 static redtune_problem sum_of(uint64_t count, uint64_t outer, uint64_t inner, uint64_t outer_step,
                               uint64_t step) {
-    return (redtune_problem){.op = REDTUNE_SUM,
-                             .dtype = REDTUNE_F32,
-                             .result = REDTUNE_F32,
-                             .count = count,
-                             .outer = outer,
-                             .inner = inner,
-                             .outer_step = outer_step,
-                             .step = step};
+    return PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32, .count = count,
+                   .outer = outer, .inner = inner, .outer_step = outer_step, .step = step);
 }
 
 /* Rows, with and without a pitch, columns, a middle axis, and a strided array. */
@@ -106,7 +101,8 @@ static void each_gives_shapes_as_they_were_put(void) {
     }
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         size_t found = 0;
-        CHECK_INT(take_all(&shapes[i]), classes[shapes[i].inner || shapes[i].step]);
+        CHECK_INT(take_all(&shapes[i]),
+                  classes[shaped_of(&shapes[i]).inner || shaped_of(&shapes[i]).step]);
         for (int k = 0; k < taken.count; k++) {
             const rdt_row *row = &taken.row[k];
             CHECK(row->layout == rdt_problem_layout(&row->trial.problem));
@@ -144,6 +140,12 @@ static void put_refuses_what_is_outside_the_model(void) {
     rdt_trial bad[48];
     int n = 0;
 #define BAD(change) (bad[n] = good, bad[n].change, n++)
+#define BAD_EXTENT(extent, value)                                                                  \
+    do {                                                                                           \
+        bad[n] = good;                                                                             \
+        RESHAPE(&bad[n].problem, extent, value);                                                   \
+        n++;                                                                                       \
+    } while (0)
     BAD(median_ns = 0);
     BAD(median_ns = -1);
     BAD(median_ns = INFINITY);
@@ -155,7 +157,7 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(problem.result = REDTUNE_DTYPE_NONE);
     BAD(problem.result = REDTUNE_I32);
     BAD(problem.dtype = (redtune_dtype)99);
-    BAD(problem.count = UINT64_MAX);
+    BAD_EXTENT(count, UINT64_MAX);
     BAD(cache = (rdt_cache_state)2);
     BAD(family[0] = '\0');
     BAD(config[2] = '\n');
@@ -163,12 +165,12 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(kernel[0] = 'k');
     BAD(problem.order = (redtune_order)9);
     BAD(problem.accuracy = (redtune_accuracy)9);
-    BAD(problem.outer = 1);
-    BAD(problem.inner = 1);
-    BAD(problem.step = 1);
-    BAD(problem.outer_step = 2048);
-    BAD(problem.outer = UINT64_MAX);
-    BAD(problem.step = UINT64_MAX);
+    BAD_EXTENT(outer, 1);
+    BAD_EXTENT(inner, 1);
+    BAD_EXTENT(step, 1);
+    BAD_EXTENT(outer_step, 2048);
+    BAD_EXTENT(outer, UINT64_MAX);
+    BAD_EXTENT(step, UINT64_MAX);
     BAD(problem = sum_of(1024, 2, 0, 1024, 0));
     BAD(problem = sum_of(1024, 2, 1, 0, 0));
     BAD(problem = sum_of(1024, 2, 0, 0, 1));

@@ -2,16 +2,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
 #include "op_folder.h"
+#include "shaped.h"
 #include "tuner/measure/test_buffers.h"
 #include "tuner/measure/sample.h"
 
 static redtune_problem shape(uint64_t outer, uint64_t inner) {
-    return (redtune_problem){.op = REDTUNE_SUM,
-                             .dtype = REDTUNE_F32,
-                             .result = REDTUNE_F32,
-                             .count = 7,
-                             .outer = outer,
-                             .inner = inner};
+    return PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32, .count = 7,
+                   .outer = outer, .inner = inner);
 }
 
 /* Whether a run has it. */
@@ -100,11 +97,8 @@ typedef struct gathered {
 } gathered;
 
 static gathered gather_right(void) {
-    redtune_problem problem = {.op = op_folder_find("test_minmax"),
-                               .dtype = REDTUNE_I16,
-                               .result = REDTUNE_I16,
-                               .count = 7,
-                               .outer = RESULTS};
+    redtune_problem problem = PROBLEM(.op = op_folder_find("test_minmax"), .dtype = REDTUNE_I16,
+                                      .result = REDTUNE_I16, .count = 7, .outer = RESULTS);
     gathered out = {.expected = {{.value = {{.i16 = 0}}}}};
     rdt_sample_choose(&problem, 4, 64, &out.sample);
     memset(out.bytes, RDT_TEST_BUFFERS_POISON, sizeof out.bytes);

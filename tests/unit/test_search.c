@@ -2,6 +2,7 @@
  * known. */
 #include <math.h>
 #include "check.h"
+#include "shaped.h"
 #include "tune.h"
 #include "redtune/tune.h"
 
@@ -18,9 +19,9 @@ static size_t count_timed(const tune *self, rdt_cache_state cache, uint64_t coun
     const rdt_trials *trials = &self->sweep.known[cache];
     size_t timed = 0;
     for (size_t i = 0; i < trials->count; i++) {
-        bool is_new = trials->trial[i].problem.count == count;
+        bool is_new = shaped_of(&trials->trial[i].problem).count == count;
         for (size_t k = 0; is_new && k < i; k++)
-            is_new = trials->trial[k].problem.count != count ||
+            is_new = shaped_of(&trials->trial[k].problem).count != count ||
                      strcmp(trials->trial[k].config, trials->trial[i].config) != 0;
         timed += is_new;
     }
@@ -67,7 +68,7 @@ static double best_of(const tune *self, const rdt_trial *trial, size_t *points) 
     while (at < known_count &&
            (strcmp(known[at].gpu.name, gpu->name) != 0 || known[at].recorded != recorded ||
             known[at].cache != trial->cache || known[at].problem.dtype != trial->problem.dtype ||
-            known[at].problem.count != trial->problem.count))
+            shaped_of(&known[at].problem).count != shaped_of(&trial->problem).count))
         at++;
     if (at == known_count) {
         known[at].gpu = *gpu;
@@ -84,7 +85,7 @@ static double best_of(const tune *self, const rdt_trial *trial, size_t *points) 
 
 static void add_regret(const tune *self, const rdt_finding *finding, size_t i, regret *out) {
     const rdt_trial *winner = &finding->winner;
-    size_t points = 0, timed = count_timed(self, winner->cache, winner->problem.count);
+    size_t points = 0, timed = count_timed(self, winner->cache, shaped_of(&winner->problem).count);
     double best = best_of(self, winner, &points);
     double ratio = tune_truth_ns(self, winner) / best;
     out->log_sum += log(ratio);
@@ -94,7 +95,7 @@ static void add_regret(const tune *self, const rdt_finding *finding, size_t i, r
     out->crowded += is_crowded(timed, points, i == 0);
     if (ratio <= out->worst) return;
     out->worst = ratio;
-    out->worst_count = winner->problem.count;
+    out->worst_count = shaped_of(&winner->problem).count;
 }
 
 static regret measure_regret(const tune *self) {

@@ -5,18 +5,14 @@
 #include "check.h"
 #include "base/random.h"
 #include "model/segment_lengths.h"
+#include "shaped.h"
 
 static redtune_error err;
 
 static redtune_problem segments_of(uint64_t outer, uint64_t count, uint64_t median,
                                    uint64_t greatest) {
-    return (redtune_problem){.op = REDTUNE_SUM,
-                             .dtype = REDTUNE_F32,
-                             .outer = outer,
-                             .count = count,
-                             .median = median,
-                             .greatest = greatest,
-                             .segmented = REDTUNE_SEGMENTED_EACH};
+    return PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .outer = outer, .count = count,
+                   .median = median, .greatest = greatest, .segmented = REDTUNE_SEGMENTED_EACH);
 }
 
 static int ascend(const void *a, const void *b) {

@@ -4,6 +4,7 @@
 #include "api/records/convert.h"
 #include "codegen/user_ops.h"
 #include "redtune/records.h"
+#include "shaped.h"
 
 /* ---- this GPU's model ------------------------------------------------------------------------ */
 
@@ -77,7 +78,8 @@ static void a_config_that_is_a_waste_there_does_not_serve(void) {
 
 static void without_a_row_it_is_the_default(void) {
     const rdt_facts here = gpu_named("NVIDIA One");
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    const redtune_problem problem =
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20);
     rdt_point baseline;
     CHECK(begin_rows());
     CHECK_INT(choose(&here, 1 << 20), -1);
@@ -162,7 +164,8 @@ static void then_the_nearest_bandwidth_and_multiprocessors(void) {
  * config says of the grid is per multiprocessor. */
 static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
     const rdt_facts here = gpu_named("NVIDIA One");
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 22};
+    const redtune_problem problem =
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 22);
     rdt_facts half = gpu_named("NVIDIA Half");
     rdt_launch launch;
     half.sm_count /= 2;
@@ -251,7 +254,7 @@ static const char *explain(void) {
     const redtune_question question = {
         .database = path,
         .gpu = trials_gpu.name,
-        .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20},
+        .problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20),
     };
     if (setenv("REDTUNE_SYSTEM_DB", in_scratch("system.db"), 1)) return NULL;
     redtune_status status = redtune_explain(&question, &told, &err);
@@ -311,7 +314,8 @@ static void what_the_system_received_counts_as_measured(void) {
 /* What is chosen on the GPU `here` where the default was measured on the GPU `there`. */
 static redtune_match match_with(rdt_codegen *codegen, const rdt_facts *here,
                                 const rdt_facts *there) {
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, UINT64_C(1) << 26};
+    const redtune_problem problem =
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = UINT64_C(1) << 26);
     rdt_row row = {.gpu = *there};
     rdt_winners winners = {.rows = {&row, 1, 1}};
     rdt_choice choice = {.match = (redtune_match)-1};
@@ -339,7 +343,8 @@ static redtune_match match_of(const rdt_facts *here, const rdt_facts *there) {
 
 /* A row says what was measured, and a family that is not tuned cannot have been. */
 static void a_row_of_the_ladder_is_no_winner(void) {
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, UINT64_C(1) << 26};
+    const redtune_problem problem =
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = UINT64_C(1) << 26);
     const rdt_facts *here = rdt_facts_typical();
     rdt_row row = {.gpu = *here,
                    .trial = {.problem = problem,
@@ -387,7 +392,7 @@ static void an_op_of_the_users_lends_its_rows_to_no_other(void) {
         " accumulator = \"f32\", identity = \"0\", map = \"x + x\","
         " combine = \"a + b\", examples = { { x = { 1, 2 }, result = 6 } } }";
     const rdt_facts here = gpu_named("NVIDIA One");
-    const redtune_problem sum = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    const redtune_problem sum = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20);
     redtune_op ops[3] = {REDTUNE_MAX, REDTUNE_MAX, rdt_op_meet("nowhere")->op};
     CHECK_OK(rdt_user_ops_add_text("doubled.lua", text, strlen(text), &err), err);
     CHECK_OK(redtune_op_find("doubled", &ops[1], &err), err);

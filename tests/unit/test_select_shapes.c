@@ -2,6 +2,7 @@
  * another class serves a class that was never tuned. */
 #define _GNU_SOURCE
 #include "trials.h"
+#include "shaped.h"
 #include "api/records/convert.h"
 #include "api/records/select.h"
 #include "codegen/codegen.h"
@@ -16,9 +17,9 @@ static struct {
 
 static redtune_problem problem_of(redtune_op op, redtune_dtype dtype, uint64_t outer,
                                   uint64_t count, uint64_t inner) {
-    redtune_problem problem = {
-        .op = op, .dtype = dtype, .count = count, .outer = outer, .inner = inner};
-    redtune_problem resolved = {.count = 0};
+    redtune_problem problem =
+        PROBLEM(.op = op, .dtype = dtype, .count = count, .outer = outer, .inner = inner);
+    redtune_problem resolved = PROBLEM(.count = 0);
     rdt_problem_resolve(&problem, &resolved, &err);
     return resolved;
 }
@@ -30,7 +31,7 @@ static redtune_problem rows_of(uint64_t outer, uint64_t count) {
 /* Rows that are so many elements apart. */
 static redtune_problem pitched(uint64_t outer, uint64_t count, uint64_t pitch) {
     redtune_problem problem = rows_of(outer, count);
-    problem.outer_step = pitch;
+    RESHAPE(&problem, outer_step, pitch);
     rdt_problem_resolve(&problem, &problem, &err);
     return problem;
 }
@@ -180,9 +181,9 @@ static void alignment_is_what_divides_all_steps(void) {
     CHECK_INT(rdt_problem_alignment(&bytes), 4);
     CHECK_INT(rdt_problem_alignment(&doubles), 8);
     CHECK_INT(rdt_problem_alignment(&batch), 16);
-    batch.outer_step = 801;
+    RESHAPE(&batch, outer_step, 801);
     CHECK_INT(rdt_problem_alignment(&batch), 4);
-    batch.outer = 0; /* nothing is so far apart then */
+    RESHAPE(&batch, outer, 0); /* nothing is so far apart then */
     CHECK_INT(rdt_problem_alignment(&batch), 16);
     const redtune_problem whole = whole_of(REDTUNE_MAX, REDTUNE_I8);
     CHECK_INT(rdt_problem_alignment(&whole), 16);
@@ -273,8 +274,8 @@ static void a_class_never_tuned_takes_the_winner_of_one_alike(void) {
 static void a_measured_row_of_the_class_always_goes_first(void) {
     const redtune_problem max = whole_of(REDTUNE_MAX, REDTUNE_F32);
     redtune_problem far = max, farther = max;
-    far.count = max.count * 15;
-    farther.count = max.count * 17;
+    RESHAPE(&far, count, shaped_of(&max).count * 15);
+    RESHAPE(&farther, count, shaped_of(&max).count * 17);
     CHECK(begin_rows());
     CHECK_INT(choose(max), -1);
     add_row(max)->gpu = gpu_named("NVIDIA Other");
@@ -329,7 +330,7 @@ static void the_most_alike_of_those_equally_near_serves(void) {
     const redtune_problem wanted = whole_of(REDTUNE_MAXABS, REDTUNE_F32);
     redtune_problem near = whole_of(REDTUNE_MAX, REDTUNE_I32), far = wanted;
     far.op = REDTUNE_SUM;
-    far.count *= 2;
+    RESHAPE(&far, count, shaped_of(&far).count * 2);
     CHECK(begin_rows());
     add_alike(near)->date = 2000;
     add_alike(far);
@@ -406,10 +407,10 @@ static void accumulators_are_those_of_the_templates(void) {
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
         for (int i = 0; i < REDTUNE_F64 * (REDTUNE_ACCURACY_EXACT + 1); i++) {
             const redtune_accuracy accuracy = (redtune_accuracy)(i / REDTUNE_F64);
-            redtune_problem problem = {.op = (redtune_op)op,
-                                       .dtype = (redtune_dtype)(REDTUNE_I8 + i % REDTUNE_F64),
-                                       .count = 1 << 20,
-                                       .accuracy = accuracy};
+            redtune_problem problem =
+                PROBLEM(.op = (redtune_op)op,
+                        .dtype = (redtune_dtype)(REDTUNE_I8 + i % REDTUNE_F64), .count = 1 << 20,
+                        .accuracy = accuracy);
             if (rdt_problem_resolve(&problem, &problem, &err)) continue;
             if (problem.accuracy != accuracy) continue; /* as the plain one */
             const int bytes = bytes_in_template(&problem, &here);

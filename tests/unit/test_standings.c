@@ -1,6 +1,7 @@
 /* Facts about the winners of cache/tuning.h: which measurements lead, and who may. */
 #define _GNU_SOURCE
 #include "trials.h"
+#include "shaped.h"
 #include "cache/rows.h"
 
 static int ranked;
@@ -158,7 +159,7 @@ static void what_is_put_later_counts_as_later_whatever_the_clock_said(void) {
     CHECK(sql("UPDATE measurement SET date = 9223372036854775807"));
     CHECK_OK(put(&wrong, 1), err);
     CHECK_TEXT(winner(), "a");
-    CHECK_INT(taken.row[0].trial.problem.count, 2048);
+    CHECK_INT(shaped_of(&taken.row[0].trial.problem).count, 2048);
 }
 
 /* Of a config that another file knows better: a trial is later than what it contradicts. */
@@ -187,10 +188,11 @@ static void winners_are_one_per_gpu_and_problem(void) {
         char config[2] = {order[i], '\0'};
         trial[i] = trials_make(1024, config, 10, 9);
     }
-    trial[2].problem.count = 2048;
-    trial[3].problem.count = 2048, trial[3].cache = RDT_CACHE_WARM;
+    RESHAPE(&trial[2].problem, count, 2048);
+    RESHAPE(&trial[3].problem, count, 2048);
+    trial[3].cache = RDT_CACHE_WARM;
     trial[4].problem.dtype = trial[4].problem.result = REDTUNE_F64;
-    trial[5].problem = (redtune_problem){REDTUNE_MAX, REDTUNE_I32, REDTUNE_I32, 1024};
+    trial[5].problem = PROBLEM(REDTUNE_MAX, REDTUNE_I32, REDTUNE_I32, .count = 1024);
     rdt_facts other = trials_gpu;
     other.bus_bits++;
     for (int i = 0; i < 6; i++)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include "model/winner.h"
 #include "check.h"
+#include "shaped.h"
 #include "tune.h"
 #include "tuner/search/neighbours.h"
 #include "redtune/tune.h"
@@ -213,14 +214,15 @@ static const rdt_trial *nearest_winner(const tune *self, uint64_t count, bool po
     size_t found = 0;
     rdt_winner winner = {.trial = NULL};
     for (size_t i = 0; i < trials->count; i++) {
-        uint64_t each = trials->trial[i].problem.count;
+        uint64_t each = shaped_of(&trials->trial[i].problem).count;
         if (powers_only && each & (each - 1)) continue;
         if (!nearest ||
             fabs(log2((double)each / (double)count)) < fabs(log2((double)nearest / (double)count)))
             nearest = each;
     }
     for (size_t i = 0; i < trials->count && found < 256; i++)
-        if (trials->trial[i].problem.count == nearest) pointers[found++] = &trials->trial[i];
+        if (shaped_of(&trials->trial[i].problem).count == nearest)
+            pointers[found++] = &trials->trial[i];
     rdt_winner_choose(pointers, found, &winner, NULL);
     return winner.trial;
 }
@@ -228,7 +230,7 @@ static const rdt_trial *nearest_winner(const tune *self, uint64_t count, bool po
 /* What a count takes with another count's winner. */
 static double borrowed_ns(const tune *self, uint64_t count, const rdt_trial *winner) {
     rdt_trial here = *winner;
-    here.problem.count = count;
+    RESHAPE(&here.problem, count, count);
     return tune_truth_ns(self, &here);
 }
 
@@ -255,7 +257,8 @@ static const rdt_trial *winner_at(const tune *self, uint64_t count) {
     size_t found = 0;
     rdt_winner winner = {.trial = NULL};
     for (size_t i = 0; i < trials->count && found < 512; i++)
-        if (trials->trial[i].problem.count == count) pointers[found++] = &trials->trial[i];
+        if (shaped_of(&trials->trial[i].problem).count == count)
+            pointers[found++] = &trials->trial[i];
     rdt_winner_choose(pointers, found, &winner, NULL);
     return winner.trial;
 }
@@ -282,7 +285,7 @@ static void compare_tunes(const tune *a, const tune *b, difference *out) {
     const rdt_trials *trials = &a->sweep.known[RDT_CACHE_COLD];
     uint64_t last = 0;
     for (size_t i = 0; i < trials->count; i++) {
-        const uint64_t count = trials->trial[i].problem.count;
+        const uint64_t count = shaped_of(&trials->trial[i].problem).count;
         if (count == last) continue; /* those of one count mostly follow each other */
         last = count;
         const rdt_trial *mine = winner_at(a, count), *other = winner_at(b, count);
@@ -324,8 +327,10 @@ static void judge_crossovers(const tune *self, size_t *crossovers, size_t *slow)
     uint64_t last = 0;
     for (size_t i = 0; i < trials->count; i++) {
         redtune_problem problem = trials->trial[i].problem;
-        if (!(problem.count & (problem.count - 1)) || problem.count == last) continue;
-        last = problem.count;
+        if (!(shaped_of(&problem).count & (shaped_of(&problem).count - 1)) ||
+            shaped_of(&problem).count == last)
+            continue;
+        last = shaped_of(&problem).count;
         const rdt_trial *winner = winner_at(self, last);
         CHECK(winner);
         double best = oracle_best_ns(&self->oracle, &problem, RDT_CACHE_COLD, &(size_t){0});
@@ -357,8 +362,10 @@ static size_t count_between(const tune *self, size_t i) {
     uint64_t last = 0;
     size_t between = 0;
     for (size_t k = 0; k < trials->count; k++) {
-        uint64_t count = trials->trial[k].problem.count;
-        if (count <= self->problems[i].count || count >= self->problems[i + 1].count) continue;
+        uint64_t count = shaped_of(&trials->trial[k].problem).count;
+        if (count <= shaped_of(&self->problems[i]).count ||
+            count >= shaped_of(&self->problems[i + 1]).count)
+            continue;
         between += count != last; /* those of one size follow each other */
         last = count;
     }
@@ -384,7 +391,8 @@ static void progress_names_what_is_measured(void) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 12, 24);
     CHECK_OK(tune_run(&self), self.err);
-    CHECK(self.told.count & (self.told.count - 1)); /* it ended with a crossover */
+    CHECK(shaped_of(&self.told).count &
+          (shaped_of(&self.told).count - 1)); /* it ended with a crossover */
     CHECK_INT(self.elsewhere, 0);
     tune_end(&self);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "check.h"
 #include "codegen/codegen.h"
+#include "shaped.h"
 
 static redtune_error err;
 
@@ -52,7 +53,7 @@ static void remove_folder(void) {
 
 /* The default of sum of f32; freed by the caller. */
 static redtune_status render(rdt_codegen *codegen, bool lines, char **source) {
-    redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, 1 << 20};
+    redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1 << 20);
     rdt_point point;
     redtune_status status = rdt_problem_resolve(&problem, &problem, &err);
     rdt_case at = {&problem, rdt_facts_typical()};
@@ -82,7 +83,8 @@ static const char *kernel_of(const char *text, int major) {
     static char kept[4][RDT_KERNEL_BYTES];
     static unsigned next;
     char *kernel = kept[next++ % 4];
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    const redtune_problem problem =
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20);
     rdt_facts facts = *rdt_facts_typical();
     rdt_codegen *codegen = NULL;
     rdt_point point;
@@ -134,7 +136,8 @@ static void a_kernel_is_of_a_compute_capability(void) {
 static void a_kernel_has_its_launch(void) {
     rdt_codegen *codegen = NULL;
     char few[RDT_KERNEL_BYTES], many[RDT_KERNEL_BYTES], again[RDT_KERNEL_BYTES];
-    const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, 1 << 20};
+    const redtune_problem problem =
+        PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20);
     const rdt_case at = {&problem, rdt_facts_typical()};
     rdt_point point;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);

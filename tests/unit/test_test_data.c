@@ -15,7 +15,7 @@ static void for_each_problem(void (*fact)(const redtune_problem *problem)) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
-            redtune_problem problem = {op->op, dtype->dtype, REDTUNE_DTYPE_NONE, 0};
+            redtune_problem problem = {op->op, dtype->dtype};
             if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
             fact(&problem);
             if (!check_state.failed) continue;
@@ -208,7 +208,7 @@ static void results_are_not_those_of_zeros(void) { for_each_problem(check_not_ze
 /* ---- exactness ------------------------------------------------------------------------------- */
 
 static redtune_problem resolved(redtune_op op, redtune_dtype dtype) {
-    redtune_problem problem = {op, dtype, REDTUNE_DTYPE_NONE, 0};
+    redtune_problem problem = {op, dtype};
     rdt_problem_resolve(&problem, &problem, NULL);
     return problem;
 }

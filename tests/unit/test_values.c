@@ -1,6 +1,7 @@
 /* Values with names: which of them each effort asks for, by what is known of them, and what it
  * finds where another than the default's is the best. */
 #include "check.h"
+#include "shaped.h"
 #include "tune.h"
 #include "redtune/tune.h"
 
@@ -61,7 +62,7 @@ static void run_between(tune *self, oracle oracle, redtune_effort effort, size_t
     CHECK_OK(tune_run(self), self->err);
     *known = self->sweep.known[RDT_CACHE_COLD].count;
     for (size_t i = 0; i < self->count; i++)
-        self->problems[i].count = self->problems[i].count / 2 * 3;
+        RESHAPE(&self->problems[i], count, shaped_of(&self->problems[i]).count / 2 * 3);
     CHECK_OK(tune_run(self), self->err);
     CHECK(self->sweep.known[RDT_CACHE_COLD].count > *known);
 }
@@ -184,7 +185,7 @@ static void clusters_that_win_are_found(void) {
         self.effort = searches[i];
         CHECK_OK(tune_run(&self), self.err);
         for (size_t k = 0; k < self.count; k++) {
-            const uint64_t bytes = 4 * self.problems[k].count;
+            const uint64_t bytes = 4 * shaped_of(&self.problems[k]).count;
             const bool wins = strstr(self.cold[k].winner.config, "finish=cluster") != NULL;
             CHECK(wins == (bytes > 16 * 1024 && bytes <= 256 * 1024));
         }

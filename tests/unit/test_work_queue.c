@@ -122,10 +122,8 @@ static redtune_status begin_planes(uint64_t extents, size_t jobs, rdt_work_queue
     size_t count = 0;
     for (uint64_t i = 1; i <= extents; i++)
         for (uint64_t k = 1; k <= extents; k++) {
-            shapes[count++] = (redtune_problem){
-                .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 10 * i, .outer = 10 * k};
-            shapes[count++] = (redtune_problem){
-                .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 10 * i, .inner = 10 * k};
+            shapes[count++] = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 10 * k, 10 * i);
+            shapes[count++] = redtune_problem_columns(REDTUNE_SUM, REDTUNE_F32, 10 * i, 10 * k);
         }
     rdt_problems problems = {0};
     const redtune_tuning tuning = {.problems = shapes, .problem_count = count};

@@ -4,6 +4,7 @@
 #include "database.h"
 #include "cache/contenders.h"
 #include "cache/tuning.h"
+#include "shaped.h"
 
 UNUSED static const rdt_facts trials_gpu = {
     .name = "NVIDIA Test GPU",
@@ -25,7 +26,7 @@ UNUSED static const rdt_origin trials_origin = {
 UNUSED static rdt_trial trials_make(uint64_t count, const char *config, double median_ns,
                                     int samples) {
     rdt_trial trial = {
-        .problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, count},
+        .problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = count),
         .cache = RDT_CACHE_COLD,
         .family = "block",
         .outcome = RDT_OUTCOME_GOOD,
