@@ -6,6 +6,7 @@
 #include <math.h>
 #include "gpu/graph.h"
 #include "ones.h"
+#include "shaped.h"
 
 enum { ELEMENTS = 20000, POISON = 0xa5 };
 
@@ -45,7 +46,7 @@ static redtune_op find_op(const char *name) {
 }
 
 static redtune_problem problem_of(const char *op, uint64_t count) {
-    return (redtune_problem){.op = find_op(op), .dtype = REDTUNE_F32, .count = count};
+    return redtune_problem_whole(find_op(op), REDTUNE_F32, count);
 }
 
 enum { SECOND = 512 }; /* f32 of results that lie before second ones */
@@ -115,11 +116,11 @@ static void two_inputs_reduce_along_an_axis(void) {
     redtune_problem rows = problem_of("dot", 100), columns = problem_of("dot", 20);
     CHECK_OK(begin(), err);
     const redtune_operands of = operands_of("dot");
-    rows.outer = 30;
+    RESHAPE(&rows, outer, 30);
     CHECK_OK(redtune_run(rt, &rows, &of, gpu.stream, &err), err);
     for (size_t r = 0; r < 30; r++)
         CHECK((double)result(r) == dot_of(1 + 100 * r, 7 + 100 * r, 100, 1));
-    columns.inner = 50;
+    RESHAPE(&columns, inner, 50);
     CHECK_OK(redtune_run(rt, &columns, &of, gpu.stream, &err), err);
     for (size_t r = 0; r < 50; r++) CHECK((double)result(r) == dot_of(1 + r, 7 + r, 20, 50));
     end();
@@ -137,7 +138,7 @@ static void two_results_have_an_array_each(void) {
     CHECK(result(0) == numbers[lowest]);
     CHECK_INT(word_at(SECOND), lowest - 1);
     problem = problem_of("minmax", 64);
-    problem.outer = 40;
+    RESHAPE(&problem, outer, 40);
     operands = operands_of("minmax");
     CHECK_OK(redtune_run(rt, &problem, &operands, gpu.stream, &err), err);
     for (size_t r = 0; r < 40; r++) {
@@ -204,8 +205,8 @@ static void runs_go_on_from_what_the_output_holds(void) {
     operands.d_in[0] = element(4000);
     CHECK_OK(redtune_run(rt, &problem, &operands, gpu.stream, &err), err);
     CHECK((double)result(0) == sum_from(0, 8000));
-    problem.count = 100;
-    problem.outer = 20;
+    RESHAPE(&problem, count, 100);
+    RESHAPE(&problem, outer, 20);
     operands.d_in[0] = element(0);
     operands.accumulate = 0;
     CHECK_OK(redtune_run(rt, &problem, &operands, gpu.stream, &err), err);
@@ -303,7 +304,7 @@ static void graphs_read_counts_anew_and_go_on(void) {
 static void a_captured_result_counts_for_the_next_call(void) {
     NEED_GPU();
     CHECK_OK(begin(), err);
-    const redtune_problem nonzeros = {.op = REDTUNE_NONZEROS, .dtype = REDTUNE_F32, .count = 1000};
+    const redtune_problem nonzeros = redtune_problem_whole(REDTUNE_NONZEROS, REDTUNE_F32, 1000);
     redtune_problem problem = sum_of(4000);
     problem.uses = REDTUNE_USE_DEVICE_COUNT;
     const redtune_operands operands = {
@@ -358,7 +359,7 @@ static void run_goes_by_the_problems_extents(void) {
     CHECK((double)result(0) == sum_from(0, 700));
     operands.count = 699;
     CHECK_INT(redtune_run(rt, &problem, &operands, gpu.stream, &err), REDTUNE_INVALID);
-    CHECK_CONTAINS(err.message, "operands->count is 699, and problem->count 700");
+    CHECK_CONTAINS(err.message, "operands->count is 699, and that of the problem 700");
     operands.count = 0;
     operands.accumulate = 1;
     CHECK_INT(redtune_run(rt, &problem, &operands, gpu.stream, &err), REDTUNE_INVALID);

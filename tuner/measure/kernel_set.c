@@ -34,12 +34,9 @@ static bool survivable(const redtune_error *error) {
 static redtune_status make_flush(rdt_kernel_set *kernels, const redtune_problem *problem,
                                  redtune_error *err) {
     rdt_codegen *codegen = kernels->maker.codegen;
-    const redtune_problem flush = {
-        .op = problem->op,
-        .dtype = problem->dtype,
-        .result = problem->result,
-        .count = flush_count(kernels->buffers),
-    };
+    redtune_problem flush =
+        redtune_problem_whole(problem->op, problem->dtype, flush_count(kernels->buffers));
+    flush.result = problem->result;
     rdt_case at = {&flush, &kernels->buffers->context->facts};
     rdt_point points[RDT_FAMILY_MAX];
     size_t count = 0;

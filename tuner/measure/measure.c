@@ -288,7 +288,7 @@ static redtune_status need_expected(const rdt_measurement *self, rdt_expected *e
                                     redtune_error *err) {
     enum { INPUTS = RDT_TEST_BUFFERS_CALLS_MAX };
     const rdt_test_buffers *buffers = self->what.buffers;
-    const uint64_t count = self->what.problem->count;
+    const uint64_t count = rdt_problem_count(self->what.problem);
     rdt_question questions[INPUTS];
     rdt_answer answers[INPUTS];
     uint64_t inputs[INPUTS];
@@ -335,7 +335,7 @@ redtune_status rdt_measure_check(const rdt_measurement *self, rdt_expected *expe
         if (rdt_verify_same(problem, output, &answer)) continue;
         snprintf(which, sizeof which, ", in call %d of %d one after the other,", i + 1,
                  self->calls);
-        return rdt_verify_wrong(problem, problem->count, which, output, &answer, err);
+        return rdt_verify_wrong(problem, rdt_problem_count(problem), which, output, &answer, err);
     }
     return REDTUNE_OK;
 }

@@ -243,11 +243,7 @@ static redtune_status check_shape(const rdt_stage *self, const rdt_staged *shape
     const rdt_extents *extents = &shape->extents;
     const uint64_t unit = ALIGNMENT_BYTES / element_bytes(self);
     char which[96];
-    sample.problem.count = extents->count;
-    sample.problem.outer = extents->outer;
-    sample.problem.inner = extents->inner;
-    sample.problem.outer_step = extents->outer_step;
-    sample.problem.step = extents->step;
+    rdt_problem_axes_set(&sample.problem, *extents);
     sample.count = sample.run[0].count = extents->outer * extents->inner;
     for (size_t r = 0; r < sample.count; r++)
         expected[r] = self->content[shape->content + r % RDT_STAGE_CONTENTS].expected;

@@ -378,7 +378,7 @@ redtune_status rdt_verify_edges(const rdt_test_buffers *buffers, const redtune_p
 redtune_status rdt_verify_count(const rdt_test_buffers *buffers, const redtune_problem *problem,
                                 const rdt_kernel *kernel, const rdt_launch *launch,
                                 redtune_error *err) {
-    const uint64_t count = problem->count, tile = launch->tile;
+    const uint64_t count = rdt_problem_count(problem), tile = launch->tile;
     bool exact = count <= buffers->dense.data->count_max;
     const rdt_pool *pool = exact ? &buffers->dense : &buffers->sparse;
     subject self = {.buffers = buffers, .problem = problem, .kernel = kernel, .launch = *launch};

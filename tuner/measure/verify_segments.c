@@ -180,11 +180,10 @@ static redtune_status ask_results(subject *self, const run *run, redtune_error *
         rdt_test_data_decider(self->problem), rdt_test_data_other_decider(self->problem),
         run->planted == NAN_PLANTED ? rdt_scalar_from_real(self->problem->dtype, (double)NAN)
                                     : (redtune_value){0}};
-    const redtune_problem problem = {.op = self->problem->op,
-                                     .dtype = self->problem->dtype,
-                                     .result = self->problem->result,
-                                     .outer = run->count,
-                                     .segmented = self->problem->segmented};
+    redtune_problem problem =
+        redtune_problem_segments(self->problem->op, self->problem->dtype, run->count, 0);
+    problem.result = self->problem->result;
+    problem.segmented = self->problem->segmented;
     const uint64_t first = run->offsets[0], results = all ? 1 : run->count;
     for (uint64_t i = 0; i < results; i++)
         self->questions[i] =

@@ -79,9 +79,11 @@ static redtune_status search_between(const crossover *self, const redtune_proble
 /* On the log scale; false: there is nothing between them. */
 static bool find_middle(const redtune_problem *low, const redtune_problem *high,
                         redtune_problem *out) {
+    const uint64_t from = rdt_problem_count(low), to = rdt_problem_count(high);
+    const uint64_t middle = (uint64_t)llround(sqrt((double)from) * sqrt((double)to));
     *out = *low;
-    out->count = (uint64_t)llround(sqrt((double)low->count) * sqrt((double)high->count));
-    return out->count > low->count && out->count < high->count;
+    rdt_problem_axes_set_count(out, middle);
+    return middle > from && middle < to;
 }
 
 static redtune_status bisect(const crossover *self, comparison low, comparison high,
@@ -119,8 +121,8 @@ static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_er
     comparison low = {.problem = sweep->problems[i]};
     comparison high = {.problem = sweep->problems[i + 1]};
     bool found[2] = {false};
-    if (low.problem.count < 1 || high.problem.count / low.problem.count > NEIGHBOURS)
-        return REDTUNE_OK;
+    const uint64_t from = rdt_problem_count(&low.problem), to = rdt_problem_count(&high.problem);
+    if (from < 1 || to / from > NEIGHBOURS) return REDTUNE_OK;
     redtune_status status = find_winner(sweep, &low.problem, &self.point[0], &found[0], err);
     if (!status) status = find_winner(sweep, &high.problem, &self.point[1], &found[1], err);
     if (status || !found[0] || !found[1] || rdt_point_same(&self.point[0], &self.point[1]))

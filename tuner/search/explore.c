@@ -114,12 +114,17 @@ static redtune_status explore_locally(rdt_explorer *self, redtune_error *err) {
 }
 
 static void mix_extents(rdt_random *random, const redtune_problem *problem) {
-    rdt_random_mix(random, problem->count);
+    rdt_extents extents = rdt_problem_axes_written(problem);
+    if (problem->segmented) {
+        extents.outer_step = problem->greatest;
+        extents.step = problem->median;
+    }
+    rdt_random_mix(random, extents.count);
     if (rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE) return;
-    rdt_random_mix(random, problem->outer);
-    rdt_random_mix(random, problem->inner);
-    rdt_random_mix(random, problem->outer_step);
-    rdt_random_mix(random, problem->step);
+    rdt_random_mix(random, extents.outer);
+    rdt_random_mix(random, extents.inner);
+    rdt_random_mix(random, extents.outer_step);
+    rdt_random_mix(random, extents.step);
 }
 
 rdt_random rdt_explore_random(const rdt_search *search) {

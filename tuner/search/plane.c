@@ -39,7 +39,7 @@ static uint64_t parts_of(const redtune_problem *problem) {
 }
 
 rdt_side rdt_plane_side(const redtune_problem *here, const redtune_problem *there) {
-    const double count = doublings(here->count, there->count);
+    const double count = doublings(rdt_problem_count(here), rdt_problem_count(there));
     const double results = doublings(parts_of(here), parts_of(there));
     if (fabs(count) < here_within && fabs(results) < here_within) return RDT_SIDE_HERE;
     if (fabs(count) >= fabs(results)) return count > 0 ? RDT_SIDE_MORE_COUNT : RDT_SIDE_LESS_COUNT;
@@ -47,9 +47,10 @@ rdt_side rdt_plane_side(const redtune_problem *here, const redtune_problem *ther
 }
 
 double rdt_plane_distance(const redtune_problem *a, const redtune_problem *b) {
-    const double count = fabs(doublings(a->count, b->count));
-    const double outer = fabs(doublings(a->outer, b->outer));
-    const double inner = fabs(doublings(a->inner, b->inner));
+    const rdt_extents from = rdt_problem_extents(a), to = rdt_problem_extents(b);
+    const double count = fabs(doublings(from.count, to.count));
+    const double outer = fabs(doublings(from.outer, to.outer));
+    const double inner = fabs(doublings(from.inner, to.inner));
     return fmax(count, fmax(outer, inner));
 }
 
@@ -57,8 +58,9 @@ double rdt_plane_distance(const redtune_problem *a, const redtune_problem *b) {
 
 /* Straight on is nearer than across; HUGE_VAL: too far. */
 static double remoteness(const redtune_problem *a, const redtune_problem *b) {
-    const double count = doublings(a->count, b->count), outer = doublings(a->outer, b->outer);
-    const double inner = doublings(a->inner, b->inner);
+    const rdt_extents from = rdt_problem_extents(a), to = rdt_problem_extents(b);
+    const double count = doublings(from.count, to.count), outer = doublings(from.outer, to.outer);
+    const double inner = doublings(from.inner, to.inner);
     const rdt_lengths of_a = rdt_problem_segments_lengths(a);
     const rdt_lengths of_b = rdt_problem_segments_lengths(b);
     const double skew = a->segmented ? doublings(of_a.greatest, of_b.greatest) - count : 0;
@@ -107,22 +109,26 @@ redtune_status rdt_plane_order(const redtune_problem *problems, size_t count, si
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static uint64_t *extent_of(redtune_problem *problem, rdt_axis axis) {
-    return axis == RDT_AXIS_COUNT   ? &problem->count
-           : axis == RDT_AXIS_OUTER ? &problem->outer
-                                    : &problem->inner;
+static uint64_t *extent_of(rdt_extents *extents, rdt_axis axis) {
+    return axis == RDT_AXIS_COUNT   ? &extents->count
+           : axis == RDT_AXIS_OUTER ? &extents->outer
+                                    : &extents->inner;
 }
 
+/* 0 where there is one. */
 static uint64_t along(const redtune_problem *problem, rdt_axis axis) {
-    redtune_problem copy = *problem;
-    return *extent_of(&copy, axis);
+    rdt_extents extents = rdt_problem_axes_written(problem);
+    return *extent_of(&extents, axis);
 }
 
 /* Packed, and equal but for their extents along the axis. */
 static bool are_on_line(const redtune_problem *a, const redtune_problem *b, rdt_axis axis) {
     redtune_problem moved = *a;
-    *extent_of(&moved, axis) = along(b, axis);
-    return !a->outer_step && !a->step && rdt_problem_same_extents(&moved, b) &&
+    rdt_extents extents = rdt_problem_axes_written(a);
+    *extent_of(&extents, axis) = along(b, axis);
+    rdt_problem_axes_set(&moved, extents);
+    return !extents.outer_step && !extents.step && !a->greatest && !a->median &&
+           rdt_problem_same_extents(&moved, b) &&
            rdt_problem_alignment(a) == rdt_problem_alignment(b);
 }
 
@@ -149,7 +155,9 @@ bool rdt_plane_middle(const redtune_problem *low, const redtune_problem *high, r
         const int64_t by = nudge % 2 ? -(nudge + 1) / 2 : nudge / 2;
         const uint64_t at = middle + (uint64_t)by;
         redtune_problem moved = *low;
-        *extent_of(&moved, axis) = at;
+        rdt_extents extents = rdt_problem_axes_written(low);
+        *extent_of(&extents, axis) = at;
+        rdt_problem_axes_set(&moved, extents);
         if (at <= from || at >= to || rdt_problem_alignment(&moved) != alignment) continue;
         *out = moved;
         return true;

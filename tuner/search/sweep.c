@@ -196,7 +196,8 @@ static redtune_status search_problem(rdt_sweep *self, size_t turn, rdt_cache_sta
 size_t rdt_sweep_searches(const rdt_facts *facts, const redtune_problem *problem) {
     const uint64_t element = rdt_problem_input_bytes(problem);
     if (rdt_plane_has(problem)) return 1;
-    return problem->count <= rdt_facts_warm_bytes(facts) / element ? RDT_CACHE_STATES : 1;
+    return rdt_problem_count(problem) <= rdt_facts_warm_bytes(facts) / element ? RDT_CACHE_STATES
+                                                                               : 1;
 }
 
 static size_t searches_left(const rdt_sweep *self, size_t turn, size_t state) {

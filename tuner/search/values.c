@@ -67,20 +67,28 @@ static redtune_status mark_default(const rdt_search *search, redtune_problem pro
 }
 
 /* The extent that counts the results of a shape. */
-static uint64_t *result_extent(redtune_problem *problem) {
-    return rdt_problem_layout(problem) == RDT_LAYOUT_COLUMNS ? &problem->inner : &problem->outer;
+static uint64_t *result_extent(const redtune_problem *problem, rdt_extents *extents) {
+    return rdt_problem_layout(problem) == RDT_LAYOUT_COLUMNS ? &extents->inner : &extents->outer;
+}
+
+/* The problem's extents, packed. */
+static rdt_extents packed(const redtune_problem *problem) {
+    const rdt_extents extents = rdt_problem_axes_written(problem);
+    return (rdt_extents){extents.count, extents.outer, extents.inner, 0, 0};
 }
 
 /* Over the plane, packed: the problem's own steps are looked at beside. */
 static redtune_status mark_shapes(const rdt_search *search, uint64_t count, rdt_values *out,
                                   redtune_error *err) {
     redtune_problem problem = *search->problem;
-    uint64_t *results = result_extent(&problem);
+    rdt_extents extents = packed(&problem);
+    uint64_t *results = result_extent(&problem, &extents);
     redtune_status status = REDTUNE_OK;
-    problem.count = count;
-    problem.outer_step = problem.step = 0;
+    extents.count = count;
+    problem.greatest = problem.median = 0;
     for (int power = 1; !status && power <= LARGEST; power += SHAPE_POWERS) {
         *results = UINT64_C(1) << power;
+        rdt_problem_axes_set(&problem, extents);
         status = mark_default(search, problem, out, err);
     }
     return status;
@@ -92,17 +100,23 @@ static redtune_status mark_sizes(const rdt_search *search, rdt_values *out, redt
     redtune_status status = REDTUNE_OK;
     for (int power = 0; !status && power <= LARGEST; power += shapes ? SHAPE_POWERS : POWERS) {
         redtune_problem problem = *search->problem;
-        problem.count = UINT64_C(1) << power;
-        status = shapes ? mark_shapes(search, problem.count, out, err)
-                        : mark_default(search, problem, out, err);
+        const uint64_t count = UINT64_C(1) << power;
+        rdt_problem_axes_set_count(&problem, count);
+        status =
+            shapes ? mark_shapes(search, count, out, err) : mark_default(search, problem, out, err);
     }
     return status;
 }
 
 /* What mark_sizes does not replace of a problem. */
 static redtune_problem without_size(redtune_problem problem) {
-    if (rdt_plane_has(&problem)) *result_extent(&problem) = problem.outer_step = problem.step = 0;
-    problem.count = 0;
+    rdt_extents extents = packed(&problem);
+    if (rdt_plane_has(&problem)) {
+        *result_extent(&problem, &extents) = 0;
+        problem.greatest = problem.median = 0;
+    }
+    extents.count = 0;
+    rdt_problem_axes_set(&problem, extents);
     return problem;
 }
 
@@ -140,7 +154,8 @@ static int compare(const void *a, const void *b) {
 static bool is_near(uint64_t a, uint64_t b) { return a <= up(b) && b <= up(a); }
 
 static bool are_near(const redtune_problem *a, const redtune_problem *b) {
-    return rdt_plane_has(a) ? rdt_plane_distance(a, b) <= DOUBLINGS : is_near(a->count, b->count);
+    return rdt_plane_has(a) ? rdt_plane_distance(a, b) <= DOUBLINGS
+                            : is_near(rdt_problem_count(a), rdt_problem_count(b));
 }
 
 static bool is_close(uint64_t a, uint64_t b) { return a < CLOSE * b && b < CLOSE * a; }
@@ -248,7 +263,7 @@ static effect nearest_effect(const evidence *all, const redtune_problem *problem
         if ((rdt_problem_compare_extents(at, problem) >= 0) != above || (above && found != UNTRIED))
             continue;
         effect here = effect_of(&all->known[first], end - first, setting);
-        if (here == TIED && is_close(at->count, problem->count))
+        if (here == TIED && is_close(rdt_problem_count(at), rdt_problem_count(problem)))
             here = LOST; /* there is nothing to gain */
         if (here != UNTRIED) found = here;
     }

@@ -36,7 +36,7 @@ static void tell(const making *self, const rdt_spaces *spaces) {
     *info = (redtune_info){.problem = *self->problem, .match = self->choice.match};
     info->problem.config = NULL;
     rdt_point_write(spaces, &self->choice.point, info->family, info->config);
-    self->executable->measured = (redtune_problem){.count = 0};
+    self->executable->measured = (redtune_problem){.dtype = REDTUNE_DTYPE_NONE};
     if (self->choice.row) {
         rdt_convert_origin(self->choice.row, info);
         self->executable->measured = self->choice.row->trial.problem;

@@ -38,11 +38,7 @@ static uint64_t round_down(uint64_t count) {
 }
 
 static void take_extents(redtune_problem *problem, const redtune_problem *from) {
-    problem->count = from->count;
-    problem->outer = from->outer;
-    problem->inner = from->inner;
-    problem->outer_step = from->outer_step;
-    problem->step = from->step;
+    rdt_problem_segments_set_shape(problem, rdt_problem_segments_shape(from));
 }
 
 /* The largest power of two below. */
@@ -54,17 +50,19 @@ static uint64_t less_than(uint64_t extent) { return round_down(extent - 1); }
 static bool shrink(redtune_problem *problem, const rdt_facts *facts, uint64_t bytes) {
     const uint64_t outer_least = rdt_problem_layout(problem) == RDT_LAYOUT_ROWS ? 2 : 1;
     if (rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE) {
-        problem->count = rdt_test_buffers_count_within(facts, bytes, problem);
-        if (problem->count) problem->count = round_down(problem->count);
-        return problem->count > 0;
+        const uint64_t within = rdt_test_buffers_count_within(facts, bytes, problem);
+        rdt_problem_axes_set_count(problem, within ? round_down(within) : 0);
+        return within > 0;
     }
+    rdt_extents extents = rdt_problem_axes_written(problem);
     while (rdt_test_buffers_bytes(facts, problem) > bytes) {
-        if (problem->outer > outer_least)
-            problem->outer = less_than(problem->outer);
-        else if (problem->count > 1)
-            problem->count = less_than(problem->count);
+        if (extents.outer > outer_least)
+            extents.outer = less_than(extents.outer);
+        else if (extents.count > 1)
+            extents.count = less_than(extents.count);
         else
             return false;
+        rdt_problem_axes_set(problem, extents);
     }
     return true;
 }
@@ -72,7 +70,7 @@ static bool shrink(redtune_problem *problem, const rdt_facts *facts, uint64_t by
 /* Whether the memory has room for all of it. */
 static bool has_room(const redtune_problem *problem, const rdt_facts *facts, uint64_t bytes) {
     if (rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE)
-        return problem->count <= rdt_test_buffers_count_within(facts, bytes, problem);
+        return rdt_problem_count(problem) <= rdt_test_buffers_count_within(facts, bytes, problem);
     return rdt_test_buffers_bytes(facts, problem) <= bytes;
 }
 

@@ -36,8 +36,8 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
     const rdt_facts *gpu = &rt->context->facts;
 #define OF_PROBLEM(field) (int64_t) problem->field,
 #define OF_GPU(field)     (int64_t) gpu->field,
-    const int64_t values[] = {RDT_PROBLEM_KIND_LIST(OF_PROBLEM) RDT_PROBLEM_EXTENT_LIST(OF_PROBLEM)
-                                  RDT_FACTS_LIST(OF_GPU) rt->trust,
+    const rdt_extents extents = rdt_problem_segments_shape(problem);
+    const int64_t values[] = {RDT_PROBLEM_KIND_LIST(OF_PROBLEM) RDT_FACTS_LIST(OF_GPU) rt->trust,
                               question->yield};
 #undef OF_PROBLEM
 #undef OF_GPU
@@ -49,6 +49,7 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
     rdt_hash_add_string(&hash, gpu->name);
     rdt_hash_add_string(&hash, question->databases);
     rdt_hash_add(&hash, values, sizeof values);
+    rdt_hash_add(&hash, &extents, sizeof extents);
     /* The number of such an op is another process's for another op. */
     if (op->file) {
         rdt_hash_add_string(&hash, op->name);

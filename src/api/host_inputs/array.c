@@ -117,11 +117,13 @@ static redtune_status open_piece(array_reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
     const uint64_t per_piece = self->per_piece, rows = self->rows_per_piece;
     redtune_problem piece = self->problem;
-    piece.outer = per_piece;
+    rdt_extents extents = rdt_problem_axes_written(&self->problem);
+    extents.outer = per_piece;
     if (rows) {
-        piece.count = rows;
+        extents.count = rows;
         piece.uses |= REDTUNE_USE_ACCUMULATE;
     }
+    rdt_problem_axes_set(&piece, extents);
     const uint64_t bytes =
         (rows ? span_of_rows(self, rows) : span(self, per_piece)) * self->element_bytes;
     const size_t staging = bytes < STAGING_BYTES_MAX ? (size_t)bytes : STAGING_BYTES_MAX;
@@ -324,7 +326,7 @@ static redtune_status reduce_rows(array_reading *self, redtune_error *err) {
                                  .second = self->readers.count > 1 ? &second : NULL,
                                  .parameters = self->parameters};
     redtune_problem problem = self->problem;
-    problem.outer = problem.outer_step = 0;
+    rdt_problem_axes_set(&problem, (rdt_extents){.count = self->extents.count});
     for (uint64_t left = self->extents.outer; left; left--) {
         redtune_reading of_row = {.count = 0};
         row[0].left_bytes = row[1].left_bytes = self->extents.count * self->element_bytes;

@@ -55,7 +55,7 @@ static bool is_fixed(const reading *self) { return self->problem.order == REDTUN
  * whole elements, which any multiple of 16 bytes does; rounding down would leave the last few
  * elements of an input that fits for a second piece. */
 static redtune_status choose_piece(reading *self, redtune_error *err) {
-    const uint64_t expected = self->problem.count;
+    const uint64_t expected = rdt_problem_count(&self->problem);
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
     if (rc) return rdt_driver_check(self->driver, rc, err, "ask for free device memory");
@@ -263,7 +263,8 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     const bool whole = !sets[1].filled_bytes;
     const rdt_yield yield = whole && !self->part ? RDT_YIELD_RESULT : RDT_YIELD_ACCUMULATOR;
     redtune_problem piece = self->problem;
-    piece.count = (whole ? sets[0].filled_bytes : self->piece_bytes) / self->element_bytes;
+    rdt_problem_axes_set_count(&piece, (whole ? sets[0].filled_bytes : self->piece_bytes) /
+                                           self->element_bytes);
     if (!status) status = rdt_plan_make(self->rt, &piece, yield, &self->plan, err);
     if (!status) status = start_piece(self, &sets[0], err);
     if (status || !yield) return status ? status : finish_piece(self, &sets[0], err);

@@ -57,15 +57,12 @@ static redtune_status check_offsets(const uint64_t *offsets, uint64_t count, red
 /* What the lengths are like, where the problem does not say it. */
 static redtune_status set_lengths(redtune_problem *problem, const uint64_t *offsets,
                                   redtune_error *err) {
-    const uint64_t count = problem->outer;
+    const uint64_t count = rdt_problem_segments_count(problem);
     uint64_t *lengths = malloc((count + 1) * sizeof *lengths);
     if (!lengths) return rdt_fail_memory(err, (count + 1) * sizeof *lengths);
-    const rdt_extents shape = rdt_segment_lengths_describe(offsets, count, lengths);
-    if (count) {
-        problem->count = shape.count;
-        problem->median = shape.count ? shape.step : 0;
-        problem->greatest = shape.outer_step;
-    }
+    rdt_extents shape = rdt_segment_lengths_describe(offsets, count, lengths);
+    if (!shape.count) shape.step = 0;
+    if (count) rdt_problem_segments_set_shape(problem, shape);
     free(lengths);
     return REDTUNE_OK;
 }
@@ -210,9 +207,10 @@ static redtune_status read_rest(void *user, void *buffer, size_t capacity, size_
 static redtune_status reduce_long(segments_reading *self, uint64_t i, redtune_error *err) {
     redtune_problem problem = self->problem;
     problem.segmented = REDTUNE_SEGMENTED_NOT;
-    problem.outer = problem.outer_step = problem.step = 0;
-    problem.count = self->offsets[i + 1] - self->offsets[i];
-    rest from = {self, problem.count * self->readers.element_bytes};
+    const uint64_t count = self->offsets[i + 1] - self->offsets[i];
+    problem.median = problem.greatest = 0;
+    rdt_problem_axes_set(&problem, (rdt_extents){.count = count});
+    rest from = {self, count * self->readers.element_bytes};
     const redtune_input input = {.read = read_rest, .user = &from, .parameters = self->parameters};
     redtune_reading reading;
     redtune_status status = redtune_reduce_input(self->rt, &problem, &input, &reading, err);
@@ -286,7 +284,7 @@ static redtune_status resolve_segments(segments_reading *self, const redtune_pro
                         "cannot reduce segments of an input: set problem->segmented to "
                         "REDTUNE_SEGMENTED_EACH; for one result of all reduce the whole input");
     redtune_status status = check_offsets(self->offsets, self->count, err);
-    if (!status && !asked.count) status = set_lengths(&asked, self->offsets, err);
+    if (!status && !rdt_problem_count(&asked)) status = set_lengths(&asked, self->offsets, err);
     if (!status) status = rdt_problem_resolve(&asked, &self->problem, err);
     if (!status) status = rdt_readers_open(&self->problem, input, &self->readers, err);
     if (status) return status;
@@ -302,13 +300,14 @@ redtune_status redtune_reduce_segments_input(redtune *rt, const redtune_problem 
                                              void *results, size_t bytes, redtune_reading *out,
                                              redtune_error *err) {
     static const uint64_t no_offsets[] = {0};
-    if (!rt || !problem || !input || !input->read || (!offsets && problem->outer) || !out)
+    if (!rt || !problem || !input || !input->read || !out ||
+        (!offsets && rdt_problem_segments_count(problem)))
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce segments of an input: rt, problem, input, input->read, "
                         "offsets or out is NULL");
     segments_reading self = {
         .rt = rt, .driver = rt->context->driver, .offsets = offsets ? offsets : no_offsets};
-    self.count = problem->outer;
+    self.count = rdt_problem_segments_count(problem);
     self.parameters = input->parameters;
     redtune_status status = resolve_segments(&self, problem, input, err);
     if (!status) status = check_room(&self, results, bytes, err);

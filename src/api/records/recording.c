@@ -227,11 +227,6 @@ static redtune_status read_problem_line(const char *line, const char *end, redtu
     if (!wrong && said.there[MEMBER_match] && !find_match(said.text[MEMBER_match], &recorded.match))
         wrong = "its match is unknown";
     if (wrong) return rdt_fail(err, REDTUNE_INVALID, 0, "%s", wrong);
-    problem->count = said.number[MEMBER_count];
-    problem->outer = said.number[MEMBER_outer];
-    problem->inner = said.number[MEMBER_inner];
-    problem->outer_step = said.number[MEMBER_outer_step];
-    problem->step = said.number[MEMBER_step];
     recorded.calls = said.number[MEMBER_calls];
     recorded.ns = (double)said.number[MEMBER_ns];
     redtune_status status = redtune_op_find(said.text[MEMBER_op], &problem->op, err);
@@ -252,6 +247,10 @@ static redtune_status read_problem_line(const char *line, const char *end, redtu
         said.there[MEMBER_layout] ? rdt_problem_find_layout(said.text[MEMBER_layout]) : 0;
     if (!status && layout < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its layout is unknown");
     problem->segmented = rdt_problem_segments_of((rdt_layout)layout);
+    rdt_problem_segments_set_shape(
+        problem, (rdt_extents){said.number[MEMBER_count], said.number[MEMBER_outer],
+                               said.number[MEMBER_inner], said.number[MEMBER_outer_step],
+                               said.number[MEMBER_step]});
     if (!status) status = rdt_problem_resolve(problem, problem, err);
     if (!status) *out = recorded;
     return status;

@@ -152,9 +152,11 @@ static double segments_distance(const redtune_problem *here, const redtune_probl
     const rdt_lengths of_here = rdt_problem_segments_lengths(here),
                       of_there = rdt_problem_segments_lengths(there);
     const double weight = here->median || here->greatest ? 0.5 : unknown;
-    const double count = log_distance((double)there->count + 1, (double)here->count + 1);
+    const double count =
+        log_distance((double)rdt_problem_count(there) + 1, (double)rdt_problem_count(here) + 1);
+    const double wanted = (double)rdt_problem_segments_count(here);
     const double outer =
-        here->outer ? log_distance((double)there->outer * scale, (double)here->outer) : 0;
+        wanted > 0 ? log_distance((double)rdt_problem_segments_count(there) * scale, wanted) : 0;
     return count + outer +
            weight * (log_distance((double)of_there.median + 1, (double)of_here.median + 1) +
                      log_distance((double)of_there.greatest + 1, (double)of_here.greatest + 1));

@@ -135,8 +135,7 @@ static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
     redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
     redtune_status status = plan ? REDTUNE_OK : take_plan(rt, problem, simple, stream, &plan, err);
     if (status) return status;
-    operands->extents = (rdt_extents){problem->count, problem->outer, problem->inner,
-                                      problem->outer_step, problem->step};
+    operands->extents = rdt_problem_extents(problem);
     return rdt_plan_run(plan, operands, more, stream, err);
 }
 
@@ -151,23 +150,22 @@ redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const
 /* Extents that the operands have are those of the problem. */
 static redtune_status match_extents(const redtune_problem *problem,
                                     const redtune_operands *operands, redtune_error *err) {
+    const rdt_extents own = rdt_problem_extents(problem);
     const struct {
         const char *name;
         uint64_t operand, problem;
     } extents[] = {
-        {"count", operands->count, problem->count},
-        {"outer", operands->outer, problem->outer},
-        {"inner", operands->inner, problem->inner},
-        {"outer_step", operands->outer_step, problem->outer_step},
-        {"step", operands->step, problem->step},
+        {"count", operands->count, own.count}, {"outer", operands->outer, own.outer},
+        {"inner", operands->inner, own.inner}, {"outer_step", operands->outer_step, own.outer_step},
+        {"step", operands->step, own.step},
     };
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
         if (extents[i].operand && extents[i].operand != extents[i].problem)
             return rdt_fail(err, REDTUNE_INVALID, 0,
-                            "cannot reduce: operands->%s is %" PRIu64 ", and problem->%s %" PRIu64
+                            "cannot reduce: operands->%s is %" PRIu64
+                            ", and that of the problem %" PRIu64
                             "; redtune_run goes by the problem's, so leave it 0",
-                            extents[i].name, extents[i].operand, extents[i].name,
-                            extents[i].problem);
+                            extents[i].name, extents[i].operand, extents[i].problem);
     return REDTUNE_OK;
 }
 

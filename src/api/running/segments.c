@@ -200,11 +200,12 @@ redtune_status redtune_run_segments(redtune *rt, const redtune_problem *problem,
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce segments: %s is NULL",
                         rt ? "segments" : "rt");
     const uint64_t count = segments->list ? rdt_list_count(segments->list) : segments->count;
-    if (problem && problem->outer && problem->outer != count)
+    const uint64_t wanted = problem ? rdt_problem_segments_count(problem) : 0;
+    if (wanted && wanted != count)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " segments for a problem of %" PRIu64
                         ": problem->outer must be the same, or 0",
-                        count, problem->outer);
+                        count, wanted);
     redtune_status status = rdt_reduce_take_plan(rt, problem, stream, &plan, err);
     return status ? status : redtune_plan_run_segments(plan, segments, stream, err);
 }

@@ -7,14 +7,18 @@
 #include "base/fail.h"
 #include "model/problem.h"
 
-/* Of two: the bits of these. alignment is in bytes; 0: no steps. */
-typedef struct powers {
+/* What tells problems apart: their kind, and of two the bits of their extents. alignment is in
+ * bytes; 0: no steps. */
+typedef struct key {
+#define FIELD(field) __typeof__(((redtune_problem *)0)->field) field;
+    RDT_PROBLEM_KIND_LIST(FIELD)
+#undef FIELD
     int count, outer, inner, median, greatest, alignment;
-} powers;
+    bool columns;
+} key;
 
 typedef struct rdt_plan_entry {
-    redtune_problem key; /* as the caller wrote it */
-    powers powers;
+    key key; /* of the problem as the caller wrote it */
     redtune_plan *plan;
     rdt_plan_own *own; /* NULL: none */
     bool owns;         /* both */
@@ -30,65 +34,60 @@ uint64_t rdt_plan_table_count(uint64_t count) {
 /* Zero and one mean the same. */
 static uint64_t above_one(uint64_t extent) { return extent > 1 ? extent : 0; }
 
-/* Steps are as good as each other in one alignment, where there is one. */
-static bool is_of_columns(const redtune_problem *problem) {
-    return !problem->segmented && (problem->inner > 1 || problem->step > 1);
+/* Steps are as good as each other in one alignment, where there is one: rdt_problem_alignment, for
+ * each call. */
+static int alignment_of(const rdt_extents *extents, bool columns, redtune_dtype dtype) {
+    if (!columns && extents->outer < 2) return 0;
+    uint64_t steps = columns ? extents->step : 0;
+    if (extents->outer > 1) steps |= extents->outer_step;
+    return __builtin_ctzll(steps * redtune_dtype_bytes(dtype) | RDT_ALIGNMENT_MAX);
 }
 
-/* rdt_problem_alignment of what the caller wrote, for each call. */
-static int alignment_of(const redtune_problem *problem) {
-    const bool columns = is_of_columns(problem);
-    if ((!columns && problem->outer < 2) || problem->segmented) return 0;
-    const uint64_t inner = above_one(problem->inner) ? problem->inner : 1;
-    uint64_t steps = columns ? (problem->step ? problem->step : inner) : 0;
-    if (problem->outer > 1)
-        steps |= problem->outer_step ? problem->outer_step : problem->count * inner;
-    return __builtin_ctzll(steps * redtune_dtype_bytes(problem->dtype) | RDT_ALIGNMENT_MAX);
-}
-
-static powers powers_of(const redtune_problem *problem) {
+static key key_of(const redtune_problem *problem) {
     const bool segments = problem->segmented;
-    return (powers){power_of(problem->count),
-                    power_of(above_one(problem->outer)),
-                    power_of(above_one(problem->inner)),
-                    segments ? power_of(problem->median) : 0,
-                    segments ? power_of(problem->greatest) : 0,
-                    alignment_of(problem)};
+    const rdt_extents extents = rdt_problem_extents(problem);
+    const bool columns = !segments && (extents.inner > 1 || extents.step > 1);
+#define FIELD(field) .field = problem->field,
+    return (key){
+        RDT_PROBLEM_KIND_LIST(FIELD).count = power_of(extents.count),
+        .outer = power_of(above_one(extents.outer)),
+        .inner = power_of(above_one(extents.inner)),
+        .median = segments ? power_of(problem->median) : 0,
+        .greatest = segments ? power_of(problem->greatest) : 0,
+        .alignment = segments ? 0 : alignment_of(&extents, columns, problem->dtype),
+        .columns = columns,
+    };
+#undef FIELD
 }
 
 /* Odd factors, so that neighbours in any part of the key lie apart. */
-static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const redtune_problem *problem,
-                                        powers powers) {
-    unsigned hash = (unsigned)problem->op * 67 + (unsigned)problem->uses * 5519 +
-                    (unsigned)problem->dtype * 1303 + (unsigned)problem->result * 27191 +
-                    (unsigned)powers.count + (unsigned)powers.outer * 71 +
-                    (unsigned)powers.inner * 4583 + (unsigned)powers.alignment * 337 +
-                    (unsigned)problem->segmented * 809 + (unsigned)problem->accuracy * 2027;
+static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const key *key) {
+    unsigned hash = (unsigned)key->op * 67 + (unsigned)key->uses * 5519 +
+                    (unsigned)key->dtype * 1303 + (unsigned)key->result * 27191 +
+                    (unsigned)key->count + (unsigned)key->outer * 71 + (unsigned)key->inner * 4583 +
+                    (unsigned)key->alignment * 337 + (unsigned)key->segmented * 809 +
+                    (unsigned)key->accuracy * 2027;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
-static bool has_key(const plan_entry *entry, const redtune_problem *problem, powers powers) {
-    const redtune_problem *key = &entry->key;
-#define SAME(field) key->field == problem->field &&
-    return RDT_PROBLEM_KIND_LIST(SAME) entry->powers.count == powers.count &&
-           entry->powers.outer == powers.outer && entry->powers.inner == powers.inner &&
-           entry->powers.median == powers.median && entry->powers.greatest == powers.greatest &&
-           entry->powers.alignment == powers.alignment &&
-           is_of_columns(key) == is_of_columns(problem);
+static bool same_key(const key *a, const key *b) {
+#define SAME(field) a->field == b->field &&
+    return RDT_PROBLEM_KIND_LIST(SAME) a->count == b->count && a->outer == b->outer &&
+           a->inner == b->inner && a->median == b->median && a->greatest == b->greatest &&
+           a->alignment == b->alignment && a->columns == b->columns;
 #undef SAME
 }
 
-static plan_entry *find_entry(plan_entry *entry, const redtune_problem *problem, powers powers) {
-    while (entry && !has_key(entry, problem, powers)) entry = entry->next;
+static plan_entry *find_entry(plan_entry *entry, const key *key) {
+    while (entry && !same_key(&entry->key, key)) entry = entry->next;
     return entry;
 }
 
 redtune_plan *rdt_plan_table_find_key(rdt_plan_table *table, const redtune_problem *problem,
                                       rdt_plan_own **own) {
-    const powers powers = powers_of(problem);
-    const _Atomic(plan_entry *) *bucket = bucket_of(table, problem, powers);
-    const plan_entry *entry =
-        find_entry(atomic_load_explicit(bucket, memory_order_acquire), problem, powers);
+    const key key = key_of(problem);
+    const _Atomic(plan_entry *) *bucket = bucket_of(table, &key);
+    const plan_entry *entry = find_entry(atomic_load_explicit(bucket, memory_order_acquire), &key);
     *own = entry ? entry->own : NULL;
     return entry ? entry->plan : NULL;
 }
@@ -114,9 +113,9 @@ redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *
 }
 
 bool rdt_plan_table_same_key(const redtune_problem *a, const redtune_problem *b) {
-    plan_entry entry = {.key = *a, .powers = powers_of(a)};
-    entry.key.uses = b->uses;
-    return has_key(&entry, b, powers_of(b));
+    key one = key_of(a), other = key_of(b);
+    one.uses = other.uses;
+    return same_key(&one, &other);
 }
 
 /* ---- the problem that a plan is made for ----------------------------------------------------- */
@@ -129,8 +128,8 @@ static uint64_t step_from(uint64_t least, uint64_t unit, bool any_multiple) {
     return least > unit ? (least - unit + odd - 1) / odd * odd + unit : unit;
 }
 
-static void set_steps(redtune_problem *typical, uint64_t unit, bool any_multiple, bool packed) {
-    const bool columns = is_of_columns(typical);
+static void set_steps(rdt_extents *typical, bool columns, uint64_t unit, bool any_multiple,
+                      bool packed) {
     const uint64_t inner = above_one(typical->inner), count = typical->count ? typical->count : 1;
     typical->step = typical->outer_step = 0;
     if (columns) typical->step = step_from(inner ? (packed ? inner : 1) : 2, unit, any_multiple);
@@ -143,14 +142,14 @@ static void set_steps(redtune_problem *typical, uint64_t unit, bool any_multiple
 
 /* Lengths that there may be beside the rounded extents. */
 static void round_lengths(redtune_problem *typical) {
-    const uint64_t count = typical->count, all = rdt_problem_elements(typical);
+    const uint64_t count = rdt_problem_count(typical), all = rdt_problem_elements(typical);
     if (typical->median) {
         const uint64_t median = rdt_plan_table_count(typical->median);
         typical->median = median < 2 * count ? median : 2 * count;
     }
     if (typical->greatest) {
         const uint64_t greatest = rdt_plan_table_count(typical->greatest);
-        typical->greatest = typical->outer && greatest > all ? all : greatest;
+        typical->greatest = rdt_problem_segments_count(typical) && greatest > all ? all : greatest;
         if (typical->greatest < typical->median) typical->greatest = typical->median;
         if (typical->greatest < count) typical->greatest = count;
     }
@@ -161,20 +160,22 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
     const uint64_t unit = (uint64_t)alignment / redtune_dtype_bytes(resolved->dtype);
     const uint64_t most = rdt_problem_count_max(resolved->dtype);
     const bool any_multiple = alignment == RDT_ALIGNMENT_MAX;
+    const bool columns = rdt_problem_layout(resolved) == RDT_LAYOUT_COLUMNS;
     redtune_problem typical = *resolved;
+    rdt_extents extents = rdt_problem_axes_written(resolved), complete;
     uint64_t elements = 0;
-    typical.count = rdt_plan_table_count(resolved->count);
-    typical.outer = rdt_plan_table_count(resolved->outer);
-    typical.inner = rdt_plan_table_count(resolved->inner);
-    if (typical.segmented) {
-        round_lengths(&typical);
-        return typical;
+    extents.count = rdt_plan_table_count(extents.count);
+    extents.outer = rdt_plan_table_count(extents.outer);
+    extents.inner = rdt_plan_table_count(extents.inner);
+    if (!typical.segmented) {
+        set_steps(&extents, columns, unit, any_multiple, true);
+        complete = rdt_launch_complete(extents);
+        /* Results that share elements may be more than fit side by side. */
+        if (!rdt_problem_span(&complete, most, &elements))
+            set_steps(&extents, columns, unit, any_multiple, false);
     }
-    set_steps(&typical, unit, any_multiple, true);
-    const rdt_extents extents = rdt_problem_extents(&typical);
-    /* Results that share elements may be more than fit side by side. */
-    if (!rdt_problem_span(&extents, most, &elements))
-        set_steps(&typical, unit, any_multiple, false);
+    rdt_problem_axes_set(&typical, extents);
+    if (typical.segmented) round_lengths(&typical);
     return typical;
 }
 
@@ -183,19 +184,18 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
                                   redtune_plan *plan, rdt_plan_own *own, bool owns,
                                   redtune_plan **out, redtune_error *err) {
-    const powers powers = powers_of(problem);
-    _Atomic(plan_entry *) *bucket = bucket_of(table, problem, powers);
+    const key key = key_of(problem);
+    _Atomic(plan_entry *) *bucket = bucket_of(table, &key);
     plan_entry *made = malloc(sizeof *made), *found = NULL;
     if (!made && owns) free(own);
     if (!made) return rdt_fail_memory(err, sizeof *made);
-    *made = (plan_entry){.key = *problem,
-                         .powers = powers,
+    *made = (plan_entry){.key = key,
                          .plan = plan,
                          .own = own,
                          .owns = owns,
                          .next = atomic_load_explicit(bucket, memory_order_acquire)};
     do {
-        found = find_entry(made->next, problem, powers);
+        found = find_entry(made->next, &key);
     } while (!found && !atomic_compare_exchange_weak(bucket, &made->next, made));
     *out = found ? found->plan : plan;
     if (found && owns) free(own);

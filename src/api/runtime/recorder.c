@@ -54,7 +54,8 @@ static bool is_measured(const rdt_served *served, const redtune_problem *problem
 
 /* Time grows with the elements: as good a guess as a recording needs. */
 static double time_of(const rdt_served *served, const redtune_problem *problem) {
-    if (served->tuned_ns <= 0 || !served->measured->dtype || !served->measured->count) return 0;
+    if (served->tuned_ns <= 0 || !served->measured->dtype || !rdt_problem_count(served->measured))
+        return 0;
     return served->tuned_ns * (double)rdt_problem_elements(problem) /
            (double)rdt_problem_elements(served->measured);
 }
@@ -84,11 +85,7 @@ void rdt_recorder_add(rdt_recorder *recorder, rdt_tally *tally, const rdt_served
         const rdt_extents *extents = &tally->seen[i].extents;
         redtune_problem problem = *served->problem;
         if (atomic_load(&tally->seen[i].state) != FILLED) continue;
-        problem.count = extents->count;
-        problem.outer = extents->outer;
-        problem.inner = extents->inner;
-        problem.outer_step = extents->outer_step;
-        problem.step = extents->step;
+        rdt_problem_segments_set_shape(&problem, *extents);
         problem.uses = 0; /* what is tuned serves all of them */
         if (!rdt_problem_resolve(&problem, &problem, NULL))
             add_calls(recorder, served, &problem, atomic_load(&tally->seen[i].calls));

@@ -67,14 +67,14 @@ static redtune_status sum_once(const ladder *self, redtune_step *step, redtune_e
         buffers->driver->memset_d8_async(buffers->output.address, 0xff, 16, buffers->stream);
     redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the result");
     if (!status && self->simulated) status = rdt_counters_read(buffers->driver, &before, err);
-    if (!status) status = launch_step(self, pool->buffer.address, problem->count, err);
+    if (!status) status = launch_step(self, pool->buffer.address, rdt_problem_count(problem), err);
     if (!status) status = rdt_stream_wait(buffers->driver, buffers->stream, err);
     if (!status && self->simulated) status = rdt_counters_read(buffers->driver, &after, err);
     if (!status)
         status = rdt_buffer_read(buffers->driver, &step->value, buffers->output.address,
                                  redtune_dtype_bytes(problem->result), buffers->stream, err);
     if (status) return status;
-    const rdt_question question = rdt_judge_question(&pool->judged, 0, problem->count);
+    const rdt_question question = rdt_judge_question(&pool->judged, 0, rdt_problem_count(problem));
     rdt_answer answer;
     status = rdt_judge_answer(buffers->judge, &question, 1, &answer, err);
     if (status) return status;
@@ -98,14 +98,14 @@ static redtune_status record_calls(const ladder *self, int *calls, rdt_graph **o
     const redtune_problem *problem = &self->problem;
     size_t element = redtune_dtype_bytes(problem->dtype);
     uint64_t unit = INPUT_ALIGNMENT_BYTES / element;
-    uint64_t stride = (problem->count + unit - 1) / unit * unit;
-    uint64_t inputs = 1 + (buffers->dense.count - problem->count) / stride;
+    uint64_t stride = (rdt_problem_count(problem) + unit - 1) / unit * unit;
+    uint64_t inputs = 1 + (buffers->dense.count - rdt_problem_count(problem)) / stride;
     *calls = inputs < CALLS_MAX ? (int)inputs : CALLS_MAX;
     redtune_status status = rdt_graph_begin(buffers->driver, buffers->stream, err);
     if (status) return status;
     for (int i = 0; !status && i < *calls; i++)
         status = launch_step(self, buffers->dense.buffer.address + (uint64_t)i * stride * element,
-                             problem->count, err);
+                             rdt_problem_count(problem), err);
     if (status) {
         rdt_graph_abandon(buffers->driver, buffers->stream);
         return status;
@@ -141,8 +141,8 @@ static redtune_status time_step(const ladder *self, redtune_step *step, redtune_
     rdt_summary_of(sample_ns, SAMPLES, &step->median_ns, &step->spread_ns);
     step->median_ns /= calls;
     step->spread_ns /= calls;
-    step->gbps =
-        (double)problem->count * (double)redtune_dtype_bytes(problem->dtype) / step->median_ns;
+    step->gbps = (double)rdt_problem_count(problem) * (double)redtune_dtype_bytes(problem->dtype) /
+                 step->median_ns;
     return REDTUNE_OK;
 }
 
@@ -173,8 +173,9 @@ static redtune_status climb_ladder_run(ladder *self, rdt_codegen *codegen, rdt_s
         status = rdt_ladder_run_open(self->rt->builder, codegen, self->rt->context, &self->problem,
                                      &step->point, &ladder_run, err);
     if (status) return status;
-    step->told.launches = rdt_ladder_run_launches(&ladder_run, self->problem.count);
-    step->told.blocks = rdt_launch_blocks(&ladder_run.first_launch, self->problem.count);
+    step->told.launches = rdt_ladder_run_launches(&ladder_run, rdt_problem_count(&self->problem));
+    step->told.blocks =
+        rdt_launch_blocks(&ladder_run.first_launch, rdt_problem_count(&self->problem));
     self->ladder_run = &ladder_run;
     status = climb_step(self, step->about.variant, &step->told, err);
     self->ladder_run = NULL;
@@ -199,7 +200,7 @@ static redtune_status climb_tuned(ladder *self, const rdt_step *before, redtune_
                  info.gpu, info.tuned_count);
     rdt_text_copy(step.family, sizeof step.family, info.family);
     rdt_text_copy(step.config, sizeof step.config, info.config);
-    step.blocks = rdt_launch_blocks(how, self->problem.count);
+    step.blocks = rdt_launch_blocks(how, rdt_problem_count(&self->problem));
     step.launches = how->final_threads && step.blocks > 1 ? 2 : 1;
     return climb_step(self, false, &step, err);
 }
@@ -245,11 +246,11 @@ static redtune_status open_ladder(ladder *self, rdt_codegen *codegen, redtune_er
     if (!status) status = rdt_test_buffers_free_bytes(rt->context, &free_bytes, err);
     if (status) return status;
     uint64_t largest = largest_count(self, free_bytes);
-    if (self->problem.count > largest)
+    if (rdt_problem_count(&self->problem) > largest)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot climb the ladder with %" PRIu64 " elements: the GPU's free memory "
                         "has room for %" PRIu64 "; ask for fewer",
-                        self->problem.count, largest);
+                        rdt_problem_count(&self->problem), largest);
     const rdt_domain domain = rdt_problem_domain(&self->problem, 1);
     status = redtune_plan_create(rt, &self->problem, &self->tuned, err);
     if (!status)

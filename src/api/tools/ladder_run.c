@@ -18,9 +18,9 @@ static redtune_status make_launch(rdt_builder *builder, rdt_codegen *codegen,
 static redtune_status make_room(rdt_ladder_run *ladder_run, const rdt_driver *driver,
                                 const redtune_problem *sums, redtune_error *err) {
     const size_t bytes = redtune_dtype_bytes(sums->dtype);
-    const uint64_t fewer = rdt_launch_blocks(&ladder_run->again_launch, sums->count);
+    const uint64_t fewer = rdt_launch_blocks(&ladder_run->again_launch, rdt_problem_count(sums));
     const uint64_t unit = ROOM_ALIGNMENT_BYTES;
-    const uint64_t first_bytes = (sums->count * bytes + unit - 1) / unit * unit;
+    const uint64_t first_bytes = (rdt_problem_count(sums) * bytes + unit - 1) / unit * unit;
     redtune_status status =
         rdt_buffer_create(driver, first_bytes + fewer * bytes, &ladder_run->partials, err);
     ladder_run->room[0] = ladder_run->partials.address;
@@ -35,8 +35,9 @@ static redtune_status make_work(rdt_ladder_run *ladder_run, rdt_codegen *codegen
     rdt_about about;
     redtune_status status = rdt_rules_about(codegen, point, &about, err);
     if (status || !about.needs_work) return status;
-    uint64_t threads = (uint64_t)rdt_launch_blocks(&ladder_run->first_launch, problem->count) *
-                       ladder_run->first_launch.threads;
+    uint64_t threads =
+        (uint64_t)rdt_launch_blocks(&ladder_run->first_launch, rdt_problem_count(problem)) *
+        ladder_run->first_launch.threads;
     return rdt_buffer_create(driver, threads * redtune_dtype_bytes(problem->result),
                              &ladder_run->work, err);
 }
@@ -51,8 +52,9 @@ redtune_status rdt_ladder_run_open(rdt_builder *builder, rdt_codegen *codegen,
                                         &ladder_run.first_launch, &ladder_run.first, err);
     redtune_problem sums = *problem;
     sums.dtype = problem->result;
-    sums.count = status ? 0 : rdt_launch_blocks(first, problem->count);
-    if (!status && first->partials && sums.count > 1) {
+    const uint64_t blocks = status ? 0 : rdt_launch_blocks(first, rdt_problem_count(problem));
+    rdt_problem_axes_set_count(&sums, blocks);
+    if (!status && first->partials && blocks > 1) {
         status = make_launch(builder, codegen, context, &sums, point, &ladder_run.again_launch,
                              &ladder_run.again, err);
         if (!status) status = make_room(&ladder_run, context->driver, &sums, err);

@@ -163,7 +163,7 @@ static redtune_status choose_problem(gathering *self, redtune_error *err) {
                                        .count = of.count,
                                        .outer = of.outer,
                                        .inner = of.inner};
-    bool any = !asked->count;
+    bool any = !rdt_problem_count(asked);
     size_t chosen = report->point_count;
     uint64_t most = 0;
     for (size_t i = 0; i < report->point_count; i++)

@@ -16,8 +16,8 @@ redtune_status rdt_step_problem(const redtune_climb *climb, uint64_t usual_count
                         "cannot climb the ladder with dtype %s: use i32, i64, f32 or f64",
                         name ? name : "unknown");
     }
-    const redtune_problem problem = {
-        .op = REDTUNE_SUM, .dtype = dtype, .count = climb->count ? climb->count : usual_count};
+    const redtune_problem problem =
+        redtune_problem_whole(REDTUNE_SUM, dtype, climb->count ? climb->count : usual_count);
     redtune_status status = rdt_reserved_check(RDT_RESERVED(climb), "redtune_climb", err);
     return status ? status : rdt_problem_resolve(&problem, out, err);
 }

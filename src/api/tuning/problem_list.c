@@ -70,7 +70,8 @@ static redtune_status add_counts(draft *self, redtune_problem problem, redtune_e
     const size_t count = wanted->count_count ? wanted->count_count : (size_t)(high - low + 1);
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < count; i++) {
-        problem.count = wanted->count_count ? wanted->counts[i] : UINT64_C(1) << ((size_t)low + i);
+        rdt_problem_axes_set_count(
+            &problem, wanted->count_count ? wanted->counts[i] : UINT64_C(1) << ((size_t)low + i));
         status = add(self, &problem, err);
     }
     return status;
@@ -83,8 +84,9 @@ static redtune_status add_shapes(draft *self, redtune_problem problem, bool rows
         rdt_shape_grid_make(redtune_dtype_bytes(problem.dtype), rows, self->simulated, shapes);
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < count; i++) {
-        problem.count = shapes[i].count;
-        *(rows ? &problem.outer : &problem.inner) = shapes[i].results;
+        rdt_extents extents = {.count = shapes[i].count};
+        *(rows ? &extents.outer : &extents.inner) = shapes[i].results;
+        rdt_problem_axes_set(&problem, extents);
         status = add(self, &problem, err);
     }
     return status;
@@ -211,8 +213,8 @@ static void note_left_out(const redtune_problem *first, size_t count, const rdt_
         rdt_log_write(log, REDTUNE_LOG_WARNING,
                       "%s of %s is left out from %" PRIu64
                       " elements on: it does not fit the memory of %s",
-                      redtune_op_name(first->op), redtune_dtype_name(first->dtype), first->count,
-                      facts->name);
+                      redtune_op_name(first->op), redtune_dtype_name(first->dtype),
+                      rdt_problem_count(first), facts->name);
     else
         rdt_log_write(log, REDTUNE_LOG_WARNING,
                       "%zu %s, the first a %s: %s not fit the memory of %s", count,
