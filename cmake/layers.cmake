@@ -114,3 +114,29 @@ function(redtune_compile_ops variable)
         VERBATIM COMMENT "Compiling the table of ops")
     set(${variable} ${made} PARENT_SCOPE)
 endfunction()
+
+# redtune_renew_rows(): shipped.db, beside what is built: the rows of data/shipped.db as today's
+# templates have them, made by a program of the build's own where those or what reads them change.
+set(REDTUNE_SHIPPED_DB "" CACHE FILEPATH "shipped.db of another build folder; needed for cross builds")
+function(redtune_renew_rows)
+    set(rows ${PROJECT_SOURCE_DIR}/data/shipped.db)
+    set(made ${PROJECT_BINARY_DIR}/shipped.db)
+    if(REDTUNE_SHIPPED_DB)
+        configure_file(${REDTUNE_SHIPPED_DB} ${made} COPYONLY)
+    else()
+        add_executable(redtune-renew-rows ${PROJECT_SOURCE_DIR}/cmake/renew_rows.c)
+        target_include_directories(redtune-renew-rows PRIVATE ${PROJECT_SOURCE_DIR}/src
+                                   ${PROJECT_SOURCE_DIR})
+        target_link_libraries(redtune-renew-rows PRIVATE redtune-static)
+        set_target_properties(redtune-renew-rows PROPERTIES
+                              RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
+        file(GLOB_RECURSE used CONFIGURE_DEPENDS LIST_DIRECTORIES false
+             ${PROJECT_SOURCE_DIR}/templates/* ${PROJECT_SOURCE_DIR}/src/codegen/*.[ch]
+             ${PROJECT_SOURCE_DIR}/src/model/*.[ch] ${PROJECT_SOURCE_DIR}/cache/*.[ch])
+        add_custom_command(OUTPUT ${made} COMMAND redtune-renew-rows ${rows} ${made}
+            DEPENDS ${rows} ${used} ${PROJECT_SOURCE_DIR}/cmake/renew_rows.c
+            VERBATIM COMMENT "Renewing the shipped rows")
+        add_custom_target(redtune-shipped-rows ALL DEPENDS ${made})
+    endif()
+    install(FILES ${made} DESTINATION ${CMAKE_INSTALL_DATADIR}/redtune)
+endfunction()

@@ -84,6 +84,7 @@ export PKG_CONFIG_LIBDIR=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root
 export CMAKE_TOOLCHAIN_FILE=$work/toolchain.cmake SKBUILD_BUILD_DIR=$work/build
 export SKBUILD_CMAKE_DEFINE="REDTUNE_CUDA_DIR=$cuda;REDTUNE_STATIC_DEPS=ON"
 SKBUILD_CMAKE_DEFINE+=";REDTUNE_WRITE_OPS=$native/generated/redtune-write-ops"
+SKBUILD_CMAKE_DEFINE+=";REDTUNE_SHIPPED_DB=$native/shipped.db"
 export _PYTHON_HOST_PLATFORM=linux-$machine # whose wheel it is
 if [ "$machine" != "$(uname -m)" ]; then
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' || {
