@@ -97,12 +97,13 @@ end
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
     local side, deep = strip(c) * p.dtype.bytes, c.block // c.width
-    local splits, values = shape.splits(c, p, d), shape.shared_values(c)
+    local sets, tiles, values = sets(c, p), tiles(c, p), shape.shared_values(c)
+    local splits = shape.splits(c, p, d, sets, tiles)
     local wide = limits.accumulator_bytes(p, d)
     local meet = estimate.meet(values, strip(c), wide)
     local is_apart = values == 0 and c.vec * p.result.bytes > 16 and wide == 4
     return estimate.time(c, p, d, {
-        sets = sets(c, p), tiles = tiles(c, p), splits = splits, room = strip(c),
+        sets = sets, tiles = tiles, splits = splits, room = strip(c),
         loads = loads_of(c, p, deep * splits),
         side = side, row = p.inner * p.dtype.bytes,
         step = p.step * p.dtype.bytes, cached = is_cached(c, p),

@@ -95,7 +95,7 @@ function estimate.time(c, p, d, s)
     local round = s.loads * (LOAD + WORD * c.vec * p.dtype.bytes / 4) + SPILL * lacking
     local tiles = (s.tiles + s.splits - 1) // s.splits
     local block = s.begin + WARP * c.block / 32 + tiles * (ROUND + round) + bytes / (SHARE * rate) + s.meet
-    if estimate.is_ahead(p) then block = block - ROUND end
+    if total <= AHEAD_BYTES and not p.op.indexed then block = block - ROUND end
     -- A wave of all blocks at a time, further ones, and the rest.
     local whole, each = blocks // at_once, bytes / (rate * d.sm_count)
     local left, later = blocks - whole * at_once, BLOCK + block
@@ -116,7 +116,7 @@ function estimate.time(c, p, d, s)
     local busy = blocks / d.sm_count * s.busy
     time = math.max(time, blocks / d.sm_count * SLOT + busy) + (s.wide and WIDE * busy or 0)
     local load = c.vec * p.dtype.bytes
-    local requests = math.max(0, 1 - load / 16) * bytes_of(p) / (32 * load * d.sm_count)
+    local requests = math.max(0, 1 - load / 16) * total / (32 * load * d.sm_count)
     return CALL + (s.splits < 2 and ALONE or 1) * time + REQUEST * requests + finish_of(c, s)
 end
 
@@ -148,20 +148,39 @@ local function shared_in_flight(c, p)
     return c.per_sm * c.block * c.unroll * c.vec * limits.element_bytes(p)
 end
 
--- How blocks may share sets: by words where few wait, else by a counter; as many as may be resident, of
--- threads that fill a fourth of a multiprocessor at least.
-local function finishes_of(c, p, d, sets)
+-- Blocks of a multiprocessor that may share sets, in the order in which they are tried.
+local SHARING <const> = { 4, 2, 1, 8 }
+
+-- Calls try with each way in which blocks may share sets: by words where few wait, else by a counter; as many
+-- as may be resident, of threads that fill a fourth of a multiprocessor at least.
+local function each_sharing(c, p, d, sets, try)
+    if sets >= 8 * d.sm_count then return end
     local block, most = c.block, math.min(d.threads_per_sm, THREADS_MOST)
     local in_flight = block * c.unroll * c.vec * limits.element_bytes(p)
-    local finish = sets <= d.sm_count // 2 and "poll" or "ticket"
-    local all = { { finish = "single", per_sm = 1 } }
-    for _, per_sm in ipairs { 4, 2, 1, 8 } do
-        if sets < 8 * d.sm_count and per_sm * block <= most and per_sm * in_flight <= IN_FLIGHT_MOST
-            and 4 * per_sm * block >= d.threads_per_sm then
-            all[#all + 1] = { finish = finish, per_sm = per_sm }
+    c.finish = sets <= d.sm_count // 2 and "poll" or "ticket"
+    for i = 1, #SHARING do
+        local per_sm = SHARING[i]
+        if per_sm * block <= most and per_sm * in_flight <= IN_FLIGHT_MOST and 4 * per_sm * block >= d.threads_per_sm then
+            c.per_sm = per_sm
+            try()
         end
     end
-    return all
+end
+
+-- What rounding may make of a bound.
+local EXACT <const> = 0.999
+
+-- Times that estimate.time is not below: of blocks that each make whole sets, and of such that share them,
+-- whatever their number. Most neighbours need no further look.
+local function bounds_of(c, p, d, sets, tiles)
+    local rate, warps, ahead = rate_of(d), WARP * c.block / 32, estimate.is_ahead(p) and ROUND or 0
+    local blocks = math.max(1, THREADS_MOST // c.block * d.sm_count) -- that share sets, at most
+    local function bound(rounds, blocks)
+        local bytes = bytes_of(p) / rate
+        return math.max(bytes / d.sm_count, warps + ROUND * rounds - ahead + bytes / (SHARE * blocks))
+    end
+    return EXACT * (CALL + ALONE * bound(tiles, sets)),
+        EXACT * (CALL + bound(math.max(1, tiles * sets / blocks), blocks) + POLL + COLLECT)
 end
 
 -- The default c, or the one among its neighbours that takes less time by the estimate: by WORTH at
@@ -176,20 +195,30 @@ function estimate.improve(family, c, p, d, steps)
     if least < CALL + bytes_of(p) / rate_of(d) / d.sm_count then return c end
     local other = copy(family, c)
     local function try()
-        local finishes = steps.finishes and finishes_of(other, p, d, family.shape.sets(other, p)) or { c }
-        for _, as in ipairs(finishes) do
-            other.finish, other.per_sm = as.finish, as.per_sm
-            local time = family.time(other, p, d)
-            local bytes = steps.fills and shared_in_flight(other, p) or 0
-            if (time < least or time == least and bytes > most) and family.allowed(other, p, d)
-                and family.distinct(other, p, d) and family.useful(other, p, d) then
-                best, least, most = copy(family, other), time, bytes
-            end
+        local time = family.time(other, p, d)
+        if time > least then return end
+        local bytes = steps.fills and shared_in_flight(other, p) or 0
+        if (time < least or bytes > most) and family.allowed(other, p, d)
+            and family.distinct(other, p, d) and family.useful(other, p, d) then
+            best, least, most = copy(family, other), time, bytes
         end
+    end
+    local function try_finishes()
+        local sets, tiles = family.shape.sets(other, p), family.shape.tiles(other, p)
+        local alone, shared = bounds_of(other, p, d, sets, tiles)
+        if alone <= least then
+            other.finish, other.per_sm = "single", 1
+            try()
+        end
+        if shared <= least then each_sharing(other, p, d, sets, try) end
     end
     local function go(i)
         local step = steps[i]
-        if not step then return other[steps.within] <= other.block and try() end
+        if not step then
+            if other[steps.within] > other.block then return end
+            if steps.finishes then try_finishes() else try() end
+            return
+        end
         for _, by in ipairs(step.by) do
             other[step.name] = math.floor(c[step.name] * 2.0 ^ by)
             if has_value(family, step.name, other[step.name]) then go(i + 1) end

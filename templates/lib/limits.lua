@@ -28,7 +28,7 @@ end
 -- The ops as made, by order, accuracy, op, dtype and result: rules ask for thousands of configs.
 local known = { free = {}, fixed = {} }
 
-local function made_of(p, d)
+local function find_made(p, d)
     local of_order = known[p.order]
     local of_accuracy = of_order[p.accuracy] or {}
     local of_op = of_accuracy[p.op] or {}
@@ -38,6 +38,14 @@ local function made_of(p, d)
         of_dtype[p.result] = operands.make(p, 10 * d.major + d.minor)
     end
     return of_dtype[p.result]
+end
+
+-- That of the problem that was asked for last: no rule changes p or d.
+local last_p, last_d, last_made
+
+local function made_of(p, d)
+    if p ~= last_p or d ~= last_d then last_made, last_p, last_d = find_made(p, d), p, d end
+    return last_made
 end
 
 function limits.accumulator_bytes(p, d)

@@ -64,10 +64,10 @@ function shape.of(choices)
         return divide_up(p.count, tile(c, p))
     end
 
-    -- How many blocks share a set: rdt_launch_splits.
-    function self.splits(c, p, d)
+    -- How many blocks share a set: rdt_launch_splits. sets and tiles, if given, are those of self.
+    function self.splits(c, p, d, sets, tiles)
         if not is_shared(c) then return 1 end
-        local sets, tiles = self.sets(c, p), self.tiles(c, p)
+        sets, tiles = sets or self.sets(c, p), tiles or self.tiles(c, p)
         if sets > (waiting_max(c, d) or sets) or tiles < 2 then return 1 end
         local most = blocks_max(c, p, d, values(c)) // math.max(1, sets)
         if most < 2 then return 1 end
@@ -225,8 +225,12 @@ function shape.result_bytes(p)
     return p.count * p.dtype.bytes
 end
 
+-- That of the problem that was asked for last: an estimate asks again and again.
+local last_p, last_bytes
+
 function shape.input_bytes(p)
-    return p.count * p.inner * p.outer * limits.element_bytes(p)
+    if p ~= last_p then last_bytes, last_p = p.count * p.inner * p.outer * limits.element_bytes(p), p end
+    return last_bytes
 end
 
 -- The widest load that is aligned in all rows of columns; alike: what it is to divide, too.

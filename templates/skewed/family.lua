@@ -111,11 +111,12 @@ local SMALL, SMALL_BYTES = 800, 1 << 23
 -- columns it has, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
     local words, deep = c.vec * limits.element_bytes(p) * c.unroll // 4, c.block // c.width
-    local splits = shape.splits(c, p, d)
+    local sets, tiles = sets(c, p), tiles(c, p)
+    local splits = shape.splits(c, p, d, sets, tiles)
     local wide = limits.accumulator_bytes(p, d)
     local meet = estimate.meet(c.strips * c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)
     return estimate.time(c, p, d, {
-        sets = sets(c, p), tiles = tiles(c, p), splits = splits, room = room(c),
+        sets = sets, tiles = tiles, splits = splits, room = room(c),
         loads = c.strips * math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
         side = room(c) * p.dtype.bytes, row = p.inner * p.dtype.bytes,
         step = p.step * p.dtype.bytes, apart = p.step ~= p.inner or p.inner < c.vec,
