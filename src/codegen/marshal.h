@@ -38,6 +38,15 @@ typedef struct rdt_allowed {
     size_t count, capacity;
 } rdt_allowed;
 
+/* A family's default for a case, kept since choosing asks for it again and again. */
+typedef enum rdt_standing { RDT_SERVES_NOT, RDT_SERVES, RDT_YIELDS } rdt_standing;
+typedef struct rdt_kept_default {
+    bool is_known;
+    rdt_asked asked;
+    rdt_standing standing;
+    rdt_point point; /* if it serves */
+} rdt_kept_default;
+
 /* A source that was rendered, told by all that it depends on. */
 typedef struct rdt_rendered {
     uint64_t key; /* 0: a free place */
@@ -64,6 +73,7 @@ struct rdt_codegen {
     rdt_points kept[RDT_POINTS_KEPT];
     int kept_next; /* the place that is taken next */
     rdt_pushed pushed;
+    rdt_kept_default kept_default[RDT_FAMILY_MAX];
     rdt_rendered rendered[RDT_RENDERED_KEPT]; /* a hash table, of kernel_hash.c */
 };
 

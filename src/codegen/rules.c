@@ -183,19 +183,24 @@ redtune_status rdt_rules_launch(rdt_codegen *codegen, rdt_case at, const rdt_poi
 
 /* ---- defaults ------------------------------------------------------------------------------ */
 
-typedef enum standing { SERVES_NOT, SERVES, YIELDS } standing;
-
-/* The default of the family; *out stays as it is where the family does not serve the case. */
-static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at, standing *standing,
-                                  rdt_point *out, redtune_error *err) {
+/* Finds the default of the family, unless it is known of this case. */
+static redtune_status ask_default(rdt_codegen *codegen, int family, rdt_case at,
+                                  const rdt_kept_default **out, redtune_error *err) {
+    rdt_kept_default *kept = &codegen->kept_default[family];
+    *out = kept;
+    if (kept->is_known && rdt_marshal_is_case(&kept->asked, at)) return REDTUNE_OK;
     rdt_point point = {.family = family};
     rule_call call = call_of(codegen, at, &point);
     call.point_out = &point;
     redtune_status status = call_family(codegen, "find the default", call_default, &call, err);
     if (!status && call.yes) status = rdt_rules_check(codegen, at, &point, err);
     if (status) return status;
-    *standing = !call.yes ? SERVES_NOT : call.yields ? YIELDS : SERVES;
-    if (call.yes) *out = point;
+    *kept = (rdt_kept_default){true,
+                               {*at.problem, *at.facts},
+                               !call.yes     ? RDT_SERVES_NOT
+                               : call.yields ? RDT_YIELDS
+                                             : RDT_SERVES,
+                               point};
     return REDTUNE_OK;
 }
 
@@ -205,14 +210,13 @@ redtune_status rdt_rules_defaults(rdt_codegen *codegen, rdt_case at, rdt_point o
     size_t found = 0, later = 0;
     rdt_point yielding[RDT_FAMILY_MAX];
     for (int i = 0; !status && i < codegen->spaces.count; i++) {
-        standing standing = SERVES_NOT;
-        rdt_point point;
-        status = ask_default(codegen, i, at, &standing, &point, err);
-        if (status || standing == SERVES_NOT) continue;
-        if (standing == YIELDS)
-            yielding[later++] = point;
+        const rdt_kept_default *kept;
+        status = ask_default(codegen, i, at, &kept, err);
+        if (status || kept->standing == RDT_SERVES_NOT) continue;
+        if (kept->standing == RDT_YIELDS)
+            yielding[later++] = kept->point;
         else
-            out[found++] = point;
+            out[found++] = kept->point;
     }
     for (size_t i = 0; i < later; i++) out[found++] = yielding[i];
     if (!status) status = rdt_estimate_order(codegen, at, out, found, err);
@@ -236,9 +240,13 @@ redtune_status rdt_rules_default(rdt_codegen *codegen, rdt_case at, rdt_point *o
 
 redtune_status rdt_rules_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
                                     redtune_error *err) {
-    standing standing = SERVES_NOT;
-    redtune_status status = ask_default(codegen, family, at, &standing, out, err);
-    if (status || standing != SERVES_NOT) return status;
+    const rdt_kept_default *kept;
+    redtune_status status = ask_default(codegen, family, at, &kept, err);
+    if (status) return status;
+    if (kept->standing != RDT_SERVES_NOT) {
+        *out = kept->point;
+        return REDTUNE_OK;
+    }
     char problem[RDT_PROBLEM_TEXT_BYTES];
     rdt_problem_describe(at.problem, problem);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use template '%s': it does not serve %s",
