@@ -305,6 +305,18 @@ int rdt_row_column_of(const char *wrong) {
     return -1;
 }
 
+bool rdt_row_read_class(sqlite3_stmt *statement, redtune_problem *problem) {
+    rdt_row row = {.trial = {.problem = *problem}};
+    size_t count = 0;
+    int at = 0;
+    while (measurement_columns[count].kind <= KIND_ORDER) count++;
+    if (read_columns(statement, measurement_columns, count, &at, &row) ||
+        row.layout != rdt_problem_layout(problem))
+        return false;
+    *problem = row.trial.problem;
+    return true;
+}
+
 bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu) {
     rdt_row row = {0};
     int at = 0;
@@ -408,6 +420,11 @@ static int bind_kinds(sqlite3_stmt *statement, int before, kind first, kind last
 
 int rdt_row_bind_class(sqlite3_stmt *statement, const rdt_trial *trial) {
     return bind_kinds(statement, 0, KIND_OP, KIND_CACHE, trial);
+}
+
+int rdt_row_bind_place(sqlite3_stmt *statement, const rdt_trial *trial) {
+    int rc = bind_kinds(statement, 0, KIND_LAYOUT, KIND_LAYOUT, trial);
+    return rc ? rc : bind_kinds(statement, 1, KIND_CACHE, KIND_CACHE, trial);
 }
 
 int rdt_row_bind_subject(sqlite3_stmt *statement, const rdt_trial *trial, int64_t gpu) {

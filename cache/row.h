@@ -31,6 +31,9 @@ const char *rdt_row_read_or_why(sqlite3_stmt *statement, rdt_row *row, int64_t *
 /* The column of RDT_ROW_COLUMNS that this is about; -1: several, or none. */
 int rdt_row_column_of(const char *wrong);
 
+/* The same of a row of RDT_ROW_CLASS but cache_state; what *problem has beside these stays. */
+bool rdt_row_read_class(sqlite3_stmt *statement, redtune_problem *problem);
+
 /* The same of a row that has the columns of gpu except its id. */
 bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu);
 
@@ -44,4 +47,6 @@ int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_
 #define RDT_ROW_CLASS  "op, dtype, result, layout, ordering, cache_state"
 #define RDT_ROW_EXTENT "count, outer, inner, outer_step, step"
 int rdt_row_bind_class(sqlite3_stmt *statement, const rdt_trial *trial);
+/* Of these the layout and the cache state. */
+int rdt_row_bind_place(sqlite3_stmt *statement, const rdt_trial *trial);
 int rdt_row_bind_subject(sqlite3_stmt *statement, const rdt_trial *trial, int64_t gpu);

@@ -17,6 +17,7 @@ enum statement {
     ADD,
     EVERY,
     EACH,
+    EACH_CLASS,
     EVERY_CONTENDER,
     EACH_CONTENDER,
     EVERY_QUICK,
@@ -75,6 +76,8 @@ const rdt_sqlite_kind rdt_tuning_kind = {
             [EVERY] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS,
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS
                      " WHERE true" OF_CLASS " ORDER BY m.count, m.gpu, m.date, m.id",
+            [EACH_CLASS] = "SELECT DISTINCT " RDT_ROW_CLASS " FROM measurement"
+                           " WHERE (layout, cache_state) = (?, ?)",
             [EVERY_CONTENDER] = ROWS_OF("", CONTENDERS),
             [EACH_CONTENDER] = ROWS_OF(OF_CLASS, CONTENDERS),
             [EVERY_QUICK] = ROWS_OF("", QUICK),
@@ -171,6 +174,12 @@ redtune_status rdt_tuning_put(rdt_tuning *tuning, const rdt_facts *gpu, const rd
     return rdt_sqlite_end(&tuning->file, status, err);
 }
 
+/* What does not fit the model is left out, unless it is memory that is missing. */
+static redtune_status leave_out(const rdt_sqlite *file, redtune_error *err) {
+    int rc = sqlite3_errcode(file->db);
+    return rc == SQLITE_NOMEM ? rdt_sqlite_fail(file, "read", rc, err) : REDTUNE_OK;
+}
+
 redtune_status rdt_tuning_give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
                                     rdt_tuning_each_fn *each, void *user, redtune_error *err) {
     rdt_row row;
@@ -180,12 +189,8 @@ redtune_status rdt_tuning_give_rows(rdt_tuning *tuning, sqlite3_stmt *statement,
         int64_t gpu = 0;
         status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);
         if (status || !more) return status;
-        if (rdt_row_read(statement, &row, &gpu)) {
-            status = each(user, &row, err);
-        } else {
-            int rc = sqlite3_errcode(tuning->file.db);
-            if (rc == SQLITE_NOMEM) status = rdt_sqlite_fail(&tuning->file, "read", rc, err);
-        }
+        status = rdt_row_read(statement, &row, &gpu) ? each(user, &row, err)
+                                                     : leave_out(&tuning->file, err);
     }
     sqlite3_reset(statement);
     return status;
@@ -212,6 +217,28 @@ redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *proble
                                rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
                                redtune_error *err) {
     return give_class(tuning, EACH, problem, cache, each, user, err);
+}
+
+redtune_status rdt_tuning_each_class(rdt_tuning *tuning, const redtune_problem *problem,
+                                     rdt_cache_state cache, rdt_tuning_class_fn *each, void *user,
+                                     redtune_error *err) {
+    sqlite3_stmt *statement = NULL;
+    if (tuning->empty) return REDTUNE_OK;
+    redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_CLASS, &statement, err);
+    if (status) return status;
+    const rdt_trial of_class = {.problem = *problem, .cache = cache};
+    int rc = rdt_row_bind_place(statement, &of_class);
+    if (rc) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
+    while (!status) {
+        redtune_problem found = *problem;
+        bool more = false;
+        status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);
+        if (status || !more) return status;
+        status = rdt_row_read_class(statement, &found) ? each(user, &found, err)
+                                                       : leave_out(&tuning->file, err);
+    }
+    sqlite3_reset(statement);
+    return status;
 }
 
 redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_problem *problem,

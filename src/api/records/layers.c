@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/file.h"
 #include "base/network.h"
 #include "cache/contenders.h"
@@ -165,12 +166,40 @@ typedef struct reading {
     unsigned unavailable; /* layers that are not waited for again */
 } reading;
 
+/* Classes that count. */
+typedef struct classes {
+    const rdt_layers_wanted *wanted;
+    redtune_problem *problem;
+    size_t count, capacity;
+} classes;
+
+static redtune_status keep_class(void *user, const redtune_problem *of_class, redtune_error *err) {
+    classes *self = user;
+    if (!self->wanted->alike(of_class, self->wanted->problem)) return REDTUNE_OK;
+    redtune_status status = RDT_ARRAY_RESERVE(self->problem, self->capacity, self->count + 1, err);
+    if (!status) self->problem[self->count++] = *of_class;
+    return status;
+}
+
+static redtune_status read_classes(rdt_tuning *tuning, const rdt_layers_wanted *wanted,
+                                   read_fn *read, rdt_tuning_each_fn *each, void *user,
+                                   redtune_error *err) {
+    if (!wanted->alike) return read(tuning, wanted->problem, wanted->cache, each, user, err);
+    classes found = {.wanted = wanted};
+    redtune_status status =
+        rdt_tuning_each_class(tuning, wanted->problem, wanted->cache, keep_class, &found, err);
+    for (size_t i = 0; !status && i < found.count; i++)
+        status = read(tuning, &found.problem[i], wanted->cache, each, user, err);
+    free(found.problem);
+    return status;
+}
+
 static redtune_status read_layer(const char *path, const reading *self, read_fn *read,
                                  rdt_tuning_each_fn *each, void *user, redtune_error *err) {
     rdt_tuning *tuning = NULL;
     if (rdt_file_is_absent(path)) return REDTUNE_OK;
     redtune_status status = rdt_tuning_open_whole(path, &tuning, err);
-    if (!status) status = read(tuning, self->wanted->problem, self->wanted->cache, each, user, err);
+    if (!status) status = read_classes(tuning, self->wanted, read, each, user, err);
     rdt_tuning_close(tuning);
     return status;
 }

@@ -30,12 +30,14 @@ void rdt_layers_note(const rdt_layers *layers, const rdt_log *log);
  * says why one cannot, once for all reads. Looks at no row. */
 redtune_status rdt_layers_check(rdt_layers *layers, const rdt_log *log, redtune_error *err);
 
-/* Reads rows of every layer that exists: with a problem those of its class and cache state, else
- * all; of contenders only those that may have a say in who wins. A layer of the user's that cannot
- * be read fails, unless lenient; of the others nothing is read then, and the log, which may be
- * NULL, says why, once. */
+/* Reads rows of every layer that exists: with a problem those of its class and cache state, or of
+ * all classes alike, else all; of contenders only those that may have a say in who wins. A layer of
+ * the user's that cannot be read fails, unless lenient; of the others nothing is read then, and the
+ * log, which may be NULL, says why, once. */
 typedef struct rdt_layers_wanted {
     const redtune_problem *problem; /* NULL: all, in every cache state */
+    /* Whether another class counts as the problem's, of the same layout; NULL: none does. */
+    bool (*alike)(const redtune_problem *of_class, const redtune_problem *problem);
     rdt_cache_state cache;
     bool contenders;
     const rdt_log *log;

@@ -30,11 +30,14 @@ typedef struct reading {
     bool alike;
 } reading;
 
+static bool is_alike(const redtune_problem *measured, const redtune_problem *problem) {
+    return may_lend(measured) && rdt_problem_same_traffic(measured, problem);
+}
+
 static bool is_of_reading(const reading *self, const rdt_row *row) {
     const redtune_problem *problem = &row->trial.problem;
     if (!self->alike) return rdt_problem_same_class(problem, self->at.problem);
-    return row->trial.cache == RDT_CACHE_COLD && may_lend(problem) &&
-           rdt_problem_same_traffic(problem, self->at.problem) &&
+    return row->trial.cache == RDT_CACHE_COLD && is_alike(problem, self->at.problem) &&
            rdt_facts_same_model(self->at.facts, &row->gpu);
 }
 
@@ -55,7 +58,8 @@ static redtune_status add_verified(rdt_rows *rows, const rdt_rows *verified, red
 
 static redtune_status rank_wanted(const rdt_winners_source *source, const reading *what,
                                   bool *incomplete, rdt_rows *winners, redtune_error *err) {
-    const rdt_layers_wanted wanted = {.problem = what->alike ? NULL : what->at.problem,
+    const rdt_layers_wanted wanted = {.problem = what->at.problem,
+                                      .alike = what->alike ? is_alike : NULL,
                                       .cache = RDT_CACHE_COLD,
                                       .contenders = true,
                                       .log = source->log,
@@ -248,8 +252,7 @@ static int unlikeness(const redtune_problem *a, const redtune_problem *b) {
 static origin origin_of(const redtune_problem *measured, const redtune_problem *problem,
                         double gpu) {
     if (rdt_problem_same_class(measured, problem)) return gpu > 0 ? OTHER_GPU : OWN;
-    return gpu == 0 && may_lend(measured) && rdt_problem_same_traffic(measured, problem) ? ALIKE
-                                                                                         : NOWHERE;
+    return gpu == 0 && is_alike(measured, problem) ? ALIKE : NOWHERE;
 }
 
 static redtune_match match_of(const nearness *near, const redtune_problem *problem) {
@@ -277,53 +280,65 @@ static bool look_at(const rdt_row *row, rdt_case at, nearness *near, rdt_choice 
     return near->extents <= DISTANCE_MAX;
 }
 
-/* The nearest of these and of the best so far; alike: of classes alike, else of the class itself.
- */
+/* A row and how near it is. */
+typedef struct candidate {
+    nearness near;
+    rdt_choice choice;
+} candidate;
+
+/* The order in which rows are asked for: of those equally near the first. */
+static bool is_before(const candidate *a, const candidate *b) {
+    if (is_nearer(&a->near, &b->near)) return true;
+    return !is_nearer(&b->near, &a->near) && a->choice.row < b->choice.row;
+}
+
+/* Which rows are asked for. */
+typedef struct wanted {
+    const rdt_rows *rows;
+    bool alike;           /* those of classes alike, else of the class itself */
+    const nearness *peer; /* those as near as that one by all but their extents; or NULL */
+} wanted;
+
+static bool is_wanted(const wanted *wanted, rdt_case at, const candidate *each) {
+    const nearness *near = &each->near, *peer = wanted->peer;
+    if (!peer) return rdt_problem_same_class(near->measured, at.problem) != wanted->alike;
+    return near->origin == peer->origin && near->gpu == peer->gpu &&
+           near->other_alignment == peer->other_alignment && near->stale <= peer->stale;
+}
+
+/* The first of them behind `last` in that order, where that has a row; false: there is none. */
+static bool find_next(const wanted *wanted, rdt_case at, const candidate *last, candidate *out) {
+    bool found = false;
+    for (size_t i = 0; i < wanted->rows->count; i++) {
+        candidate each;
+        if (!look_at(&wanted->rows->row[i], at, &each.near, &each.choice) ||
+            !is_wanted(wanted, at, &each) || (last->choice.row && !is_before(last, &each)) ||
+            (found && !is_before(&each, out)))
+            continue;
+        *out = each;
+        found = true;
+    }
+    return found;
+}
+
+/* The nearest usable one of these and of the best so far. Rules are asked of few rows: from the
+ * nearest on, until one may serve. */
 static void look_through(const rdt_rows *rows, bool alike, rdt_codegen *codegen, rdt_case at,
                          nearness *nearest, rdt_choice *best) {
-    for (size_t i = 0; i < rows->count; i++) {
-        nearness near;
-        rdt_choice choice;
-        if (rdt_problem_same_class(&rows->row[i].trial.problem, at.problem) == alike ||
-            !look_at(&rows->row[i], at, &near, &choice) || !is_nearer(&near, nearest) ||
-            !usable(&rows->row[i], codegen, at, &choice))
-            continue;
-        *best = choice;
-        *nearest = near;
+    const wanted wanted = {.rows = rows, .alike = alike};
+    candidate each, last = {.choice = {.row = NULL}};
+    while (find_next(&wanted, at, &last, &each) && is_nearer(&each.near, nearest)) {
+        if (usable(each.choice.row, codegen, at, &each.choice)) {
+            *best = each.choice;
+            *nearest = each.near;
+            return;
+        }
+        last = each;
     }
 }
 
-/* Rows that are as good as the nearest one by all but their extents, the nearest first. */
+/* How many rows beside the nearest one are looked at. */
 enum { PEERS_MAX = 8 };
-typedef struct peers {
-    nearness near[PEERS_MAX];
-    rdt_choice choice[PEERS_MAX];
-    int count;
-} peers;
-
-static void add_peer(peers *self, const nearness *near, const rdt_choice *choice) {
-    int i = self->count;
-    while (i > 0 && is_nearer(near, &self->near[i - 1])) i--;
-    if (i == PEERS_MAX) return;
-    if (self->count < PEERS_MAX) self->count++;
-    for (int k = self->count - 1; k > i; k--) {
-        self->near[k] = self->near[k - 1];
-        self->choice[k] = self->choice[k - 1];
-    }
-    self->near[i] = *near;
-    self->choice[i] = *choice;
-}
-
-static void list_peers(const rdt_rows *rows, rdt_case at, const nearness *nearest, peers *out) {
-    for (size_t i = 0; i < rows->count; i++) {
-        nearness near;
-        rdt_choice choice;
-        if (look_at(&rows->row[i], at, &near, &choice) && near.origin == nearest->origin &&
-            near.gpu == nearest->gpu && near.other_alignment == nearest->other_alignment &&
-            near.stale <= nearest->stale)
-            add_peer(out, &near, &choice);
-    }
-}
 
 /* What is this much faster by the estimate takes the place of what is measured nearer. */
 static const double WORTH = 0.95;
@@ -368,15 +383,15 @@ static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
         return;
     }
     double least_ns = nearest_ns;
-    peers peers = {.count = 0};
-    list_peers(rows, at, nearest, &peers);
-    for (int i = 0; i < peers.count; i++) {
-        rdt_choice *choice = &peers.choice[i];
-        if (!usable(choice->row, codegen, at, choice)) continue;
-        const double time_ns = rdt_estimate_time_or_none(codegen, at, &choice->point);
+    const wanted wanted = {.rows = rows, .peer = nearest};
+    candidate each, last = {.choice = {.row = NULL}};
+    for (int i = 0; i < PEERS_MAX && find_next(&wanted, at, &last, &each); i++) {
+        last = each;
+        if (!usable(each.choice.row, codegen, at, &each.choice)) continue;
+        const double time_ns = rdt_estimate_time_or_none(codegen, at, &each.choice.point);
         if (time_ns <= 0 || time_ns >= least_ns || time_ns >= WORTH * nearest_ns) continue;
         least_ns = time_ns;
-        *best = *choice;
+        *best = each.choice;
     }
     look_at_default(codegen, at, WORTH * least_ns, best);
 }
