@@ -422,11 +422,6 @@ int rdt_row_bind_class(sqlite3_stmt *statement, const rdt_trial *trial) {
     return bind_kinds(statement, 0, KIND_OP, KIND_CACHE, trial);
 }
 
-int rdt_row_bind_place(sqlite3_stmt *statement, const rdt_trial *trial) {
-    int rc = bind_kinds(statement, 0, KIND_LAYOUT, KIND_LAYOUT, trial);
-    return rc ? rc : bind_kinds(statement, 1, KIND_CACHE, KIND_CACHE, trial);
-}
-
 int rdt_row_bind_subject(sqlite3_stmt *statement, const rdt_trial *trial, int64_t gpu) {
     int rc = rdt_row_bind_class(statement, trial);
     if (!rc) rc = sqlite3_bind_int64(statement, 7, gpu);

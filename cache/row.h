@@ -47,6 +47,4 @@ int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_
 #define RDT_ROW_CLASS  "op, dtype, result, layout, ordering, cache_state"
 #define RDT_ROW_EXTENT "count, outer, inner, outer_step, step"
 int rdt_row_bind_class(sqlite3_stmt *statement, const rdt_trial *trial);
-/* Of these the layout and the cache state. */
-int rdt_row_bind_place(sqlite3_stmt *statement, const rdt_trial *trial);
 int rdt_row_bind_subject(sqlite3_stmt *statement, const rdt_trial *trial, int64_t gpu);

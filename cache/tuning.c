@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/text.h"
 #include "cache/exchange.h"
 #include "cache/guarded.h"
 #include "cache/tuning_inside.h"
@@ -17,9 +18,10 @@ enum statement {
     ADD,
     EVERY,
     EACH,
-    EACH_CLASS,
+    NEXT_CLASS,
     EVERY_CONTENDER,
     EACH_CONTENDER,
+    EACH_NEAR,
     EVERY_QUICK,
     EACH_QUICK,
     UNKNOWN_KERNELS,
@@ -34,8 +36,11 @@ enum statement {
 #define JOIN_ORIGINS                                                                               \
     " CROSS JOIN gpu AS g ON g.id = m.gpu CROSS JOIN origin AS o ON o.id = m.origin"
 
-#define SUBJECT  RDT_ROW_CLASS ", gpu, " RDT_ROW_EXTENT
-#define OF_CLASS " AND (op, dtype, result, layout, ordering, cache_state) = (?, ?, ?, ?, ?, ?)"
+#define CLASS_NAMES "op, dtype, result, layout, ordering"
+#define SUBJECT     RDT_ROW_CLASS ", gpu, " RDT_ROW_EXTENT
+#define OF_CLASS    " AND (op, dtype, result, layout, ordering, cache_state) = (?, ?, ?, ?, ?, ?)"
+
+#define NEAR " AND gpu IN (SELECT id FROM gpu WHERE name = ?) AND count BETWEEN ? AND ?"
 
 /* The rows that may have a say in who wins, by the rule in model/winner.h: good ones measured with
  * enough care, the default's, and those that ended badly. They are told by the index alone. where
@@ -76,10 +81,11 @@ const rdt_sqlite_kind rdt_tuning_kind = {
             [EVERY] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS,
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS
                      " WHERE true" OF_CLASS " ORDER BY m.count, m.gpu, m.date, m.id",
-            [EACH_CLASS] = "SELECT DISTINCT " RDT_ROW_CLASS " FROM measurement"
-                           " WHERE (layout, cache_state) = (?, ?)",
+            [NEXT_CLASS] = "SELECT " CLASS_NAMES " FROM measurement WHERE (" CLASS_NAMES
+                           ") > (?, ?, ?, ?, ?) ORDER BY " CLASS_NAMES " LIMIT 1",
             [EVERY_CONTENDER] = ROWS_OF("", CONTENDERS),
             [EACH_CONTENDER] = ROWS_OF(OF_CLASS, CONTENDERS),
+            [EACH_NEAR] = ROWS_OF(OF_CLASS NEAR, CONTENDERS),
             [EVERY_QUICK] = ROWS_OF("", QUICK),
             [EACH_QUICK] = ROWS_OF(OF_CLASS, QUICK),
             [UNKNOWN_KERNELS] = "SELECT EXISTS(SELECT 1 FROM measurement AS m WHERE kernel IS NULL"
@@ -219,25 +225,46 @@ redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *proble
     return give_class(tuning, EACH, problem, cache, each, user, err);
 }
 
-redtune_status rdt_tuning_each_class(rdt_tuning *tuning, const redtune_problem *problem,
-                                     rdt_cache_state cache, rdt_tuning_class_fn *each, void *user,
-                                     redtune_error *err) {
-    sqlite3_stmt *statement = NULL;
-    if (tuning->empty) return REDTUNE_OK;
-    redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_CLASS, &statement, err);
-    if (status) return status;
-    const rdt_trial of_class = {.problem = *problem, .cache = cache};
-    int rc = rdt_row_bind_place(statement, &of_class);
-    if (rc) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
-    while (!status) {
-        redtune_problem found = *problem;
-        bool more = false;
-        status = rdt_sqlite_step(&tuning->file, "read", statement, &more, err);
-        if (status || !more) return status;
-        status = rdt_row_read_class(statement, &found) ? each(user, &found, err)
-                                                       : leave_out(&tuning->file, err);
+/* The names of a class, as the file has them. */
+enum { NAMES = 5, NAME_BYTES_MAX = 128 };
+typedef struct class_names {
+    char name[NAMES][NAME_BYTES_MAX];
+} class_names;
+
+/* Steps to the next class behind those names, in their order. One that no name could be is the
+ * last. SQLite begins where names are equal and goes through all that are: so the last name gets a
+ * letter behind it that comes before all others. */
+static redtune_status find_class(rdt_sqlite *file, class_names *names, sqlite3_stmt **out,
+                                 bool *more, redtune_error *err) {
+    redtune_status status = rdt_sqlite_statement(file, NEXT_CLASS, out, err);
+    int rc = SQLITE_OK;
+    for (int i = 0; !status && !rc && i < NAMES; i++)
+        rc = sqlite3_bind_text(*out, i + 1, names->name[i], -1, SQLITE_TRANSIENT);
+    if (rc) return rdt_sqlite_fail(file, "read", rc, err);
+    if (!status) status = rdt_sqlite_step(file, "read", *out, more, err);
+    for (int i = 0; !status && *more && i < NAMES; i++) {
+        const char *name = (const char *)sqlite3_column_text(*out, i);
+        *more = name && strlen(name) < NAME_BYTES_MAX - 1;
+        if (*more)
+            rdt_text_print(names->name[i], NAME_BYTES_MAX, "%s%s", name,
+                           i == NAMES - 1 ? "\001" : "");
     }
-    sqlite3_reset(statement);
+    return status;
+}
+
+redtune_status rdt_tuning_each_class(rdt_tuning *tuning, const redtune_problem *problem,
+                                     rdt_tuning_class_fn *each, void *user, redtune_error *err) {
+    class_names names = {{""}};
+    sqlite3_stmt *statement = NULL;
+    redtune_status status = REDTUNE_OK;
+    for (bool more = !tuning->empty; !status && more;) {
+        redtune_problem found = *problem;
+        status = find_class(&tuning->file, &names, &statement, &more, err);
+        if (!status && more)
+            status = rdt_row_read_class(statement, &found) ? each(user, &found, err)
+                                                           : leave_out(&tuning->file, err);
+    }
+    if (statement) sqlite3_reset(statement);
     return status;
 }
 
@@ -245,6 +272,23 @@ redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_probl
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err) {
     return give_class(tuning, EACH_CONTENDER, problem, cache, each, user, err);
+}
+
+redtune_status rdt_tuning_each_near(rdt_tuning *tuning, const redtune_problem *problem,
+                                    rdt_cache_state cache, const rdt_tuning_near *near,
+                                    rdt_tuning_each_fn *each, void *user, redtune_error *err) {
+    enum { NAME = 7, LEAST, MOST }; /* behind the class */
+    sqlite3_stmt *statement = NULL;
+    if (tuning->empty) return REDTUNE_OK;
+    redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_NEAR, &statement, err);
+    if (status) return status;
+    const rdt_trial of_class = {.problem = *problem, .cache = cache};
+    int rc = rdt_row_bind_class(statement, &of_class);
+    if (!rc) rc = sqlite3_bind_text(statement, NAME, near->gpu, -1, SQLITE_STATIC);
+    if (!rc) rc = sqlite3_bind_int64(statement, LEAST, (int64_t)near->least);
+    if (!rc) rc = sqlite3_bind_int64(statement, MOST, (int64_t)near->most);
+    if (rc) return rdt_sqlite_fail(&tuning->file, "read", rc, err);
+    return rdt_tuning_give_rows(tuning, statement, each, user, err);
 }
 
 redtune_status rdt_tuning_each_quick(rdt_tuning *tuning, const redtune_problem *problem,

@@ -83,18 +83,26 @@ redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *proble
                                rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
                                redtune_error *err);
 
-/* Calls each with every class that there are rows of in that cache state and in the problem's
- * layout: with the problem itself, but for the class's op, dtype, result, order and accuracy. */
+/* Calls each with every class that there are rows of in the problem's layout: with the problem
+ * itself, but for the class's op, dtype, result, order and accuracy. */
 typedef redtune_status rdt_tuning_class_fn(void *user, const redtune_problem *of_class,
                                            redtune_error *err);
 redtune_status rdt_tuning_each_class(rdt_tuning *tuning, const redtune_problem *problem,
-                                     rdt_cache_state cache, rdt_tuning_class_fn *each, void *user,
-                                     redtune_error *err);
+                                     rdt_tuning_class_fn *each, void *user, redtune_error *err);
 
 /* The same in no order, but only the rows that may have a say in who wins at their count. */
 redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_problem *problem,
                                          rdt_cache_state cache, rdt_tuning_each_fn *each,
                                          void *user, redtune_error *err);
+
+/* The same of the GPU models of that name, and of counts between those. */
+typedef struct rdt_tuning_near {
+    const char *gpu;
+    uint64_t least, most; /* up to INT64_MAX */
+} rdt_tuning_near;
+redtune_status rdt_tuning_each_near(rdt_tuning *tuning, const redtune_problem *problem,
+                                    rdt_cache_state cache, const rdt_tuning_near *near,
+                                    rdt_tuning_each_fn *each, void *user, redtune_error *err);
 
 /* The same of the good rows measured here that are no contenders: they have a say only in whether
  * an imported row counts (cache/contenders.h). */

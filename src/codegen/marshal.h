@@ -39,11 +39,11 @@ typedef struct rdt_allowed {
 } rdt_allowed;
 
 /* A family's default for a case, kept since choosing asks for it again and again. */
-typedef enum rdt_standing { RDT_SERVES_NOT, RDT_SERVES, RDT_YIELDS } rdt_standing;
+typedef enum rdt_serving { RDT_SERVES_NOT, RDT_SERVES, RDT_YIELDS } rdt_serving;
 typedef struct rdt_kept_default {
     bool is_known;
     rdt_asked asked;
-    rdt_standing standing;
+    rdt_serving serving;
     rdt_point point; /* if it serves */
 } rdt_kept_default;
 

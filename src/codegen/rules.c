@@ -212,8 +212,8 @@ redtune_status rdt_rules_defaults(rdt_codegen *codegen, rdt_case at, rdt_point o
     for (int i = 0; !status && i < codegen->spaces.count; i++) {
         const rdt_kept_default *kept;
         status = ask_default(codegen, i, at, &kept, err);
-        if (status || kept->standing == RDT_SERVES_NOT) continue;
-        if (kept->standing == RDT_YIELDS)
+        if (status || kept->serving == RDT_SERVES_NOT) continue;
+        if (kept->serving == RDT_YIELDS)
             yielding[later++] = kept->point;
         else
             out[found++] = kept->point;
@@ -243,7 +243,7 @@ redtune_status rdt_rules_default_of(rdt_codegen *codegen, rdt_case at, int famil
     const rdt_kept_default *kept;
     redtune_status status = ask_default(codegen, family, at, &kept, err);
     if (status) return status;
-    if (kept->standing != RDT_SERVES_NOT) {
+    if (kept->serving != RDT_SERVES_NOT) {
         *out = kept->point;
         return REDTUNE_OK;
     }

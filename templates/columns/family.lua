@@ -94,13 +94,18 @@ local function loads_of(c, p, deep)
     return c.unroll <= 16 and c.unroll or math.min(c.unroll, MANY, (loads + 3) // 4 * 4)
 end
 
+-- Until a block's threads have combined their values.
+function family.meet(c, p, d)
+    return estimate.meet(shape.shared_values(c), strip(c), limits.accumulator_bytes(p, d))
+end
+
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
 function family.time(c, p, d)
     local side, deep = strip(c) * p.dtype.bytes, c.block // c.width
     local sets, tiles, values = sets(c, p), tiles(c, p), shape.shared_values(c)
     local splits = shape.splits(c, p, d, sets, tiles)
     local wide = limits.accumulator_bytes(p, d)
-    local meet = estimate.meet(values, strip(c), wide)
+    local meet = family.meet(c, p, d)
     local is_apart = values == 0 and c.vec * p.result.bytes > 16 and wide == 4
     return estimate.time(c, p, d, {
         sets = sets, tiles = tiles, splits = splits, room = strip(c),

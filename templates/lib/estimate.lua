@@ -172,21 +172,19 @@ local EXACT <const> = 0.999
 
 -- Times that estimate.time is not below: of blocks that each make whole sets, and of such that share them,
 -- whatever their number. Most neighbours need no further look.
-local function bounds_of(c, p, d, sets, tiles)
-    local rate, warps, ahead = rate_of(d), WARP * c.block / 32, estimate.is_ahead(p) and ROUND or 0
-    local blocks = math.max(1, THREADS_MOST // c.block * d.sm_count) -- that share sets, at most
-    local function bound(rounds, blocks)
-        local bytes = bytes_of(p) / rate
-        return math.max(bytes / d.sm_count, warps + ROUND * rounds - ahead + bytes / (SHARE * blocks))
-    end
-    return EXACT * (CALL + ALONE * bound(tiles, sets)),
-        EXACT * (CALL + bound(math.max(1, tiles * sets / blocks), blocks) + POLL + COLLECT)
+local function bounds_of(c, p, d, sets, tiles, meet)
+    local bytes = bytes_of(p) / rate_of(d)
+    local all, each = bytes / d.sm_count, WARP * c.block / 32 + meet - (estimate.is_ahead(p) and ROUND or 0)
+    local blocks = THREADS_MOST // c.block * d.sm_count -- that share sets, at most
+    local rounds = math.max(1, tiles * sets / blocks)
+    return EXACT * (CALL + ALONE * math.max(all, each + ROUND * tiles + bytes / (SHARE * sets))),
+        EXACT * (CALL + math.max(all, each + ROUND * rounds + bytes / (SHARE * blocks)) + POLL + COLLECT)
 end
 
 -- The default c, or the one among its neighbours that takes less time by the estimate: by WORTH at
 -- least. Neighbours differ in the parameters of `steps`, each by a power of two whose exponent is of its
 -- list, and, where steps.finishes says so, in how blocks share sets. There are no more threads of the
--- parameter steps.within than a block has. Of those that take as long it is the first, or, where
+-- parameter steps.within than a block has. A family with steps.finishes has a function meet beside time. Of those that take as long it is the first, or, where
 -- steps.fills says so, the first of those with the most bytes in flight. What it must be besides, the
 -- family's rules say.
 function estimate.improve(family, c, p, d, steps)
@@ -205,7 +203,7 @@ function estimate.improve(family, c, p, d, steps)
     end
     local function try_finishes()
         local sets, tiles = family.shape.sets(other, p), family.shape.tiles(other, p)
-        local alone, shared = bounds_of(other, p, d, sets, tiles)
+        local alone, shared = bounds_of(other, p, d, sets, tiles, family.meet(other, p, d))
         if alone <= least then
             other.finish, other.per_sm = "single", 1
             try()

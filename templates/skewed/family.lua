@@ -104,6 +104,12 @@ function family.useful(c, p, d)
     return shape.useful(c, p, d)
 end
 
+-- Until a block's threads have combined their values.
+function family.meet(c, p, d)
+    local wide = limits.accumulator_bytes(p, d)
+    return estimate.meet(c.strips * c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)
+end
+
 -- What a block of several rows a thread takes besides, where its first loads are in L2 already.
 local SMALL, SMALL_BYTES = 800, 1 << 23
 
@@ -114,7 +120,7 @@ function family.time(c, p, d)
     local sets, tiles = sets(c, p), tiles(c, p)
     local splits = shape.splits(c, p, d, sets, tiles)
     local wide = limits.accumulator_bytes(p, d)
-    local meet = estimate.meet(c.strips * c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)
+    local meet = family.meet(c, p, d)
     return estimate.time(c, p, d, {
         sets = sets, tiles = tiles, splits = splits, room = room(c),
         loads = c.strips * math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),

@@ -86,7 +86,7 @@ static redtune_status choose_winner(making *self, rdt_codegen *codegen, bool her
 /* Chooses by what is known; the lock is held. */
 static redtune_status choose_by(making *self, rdt_codegen *codegen, rdt_grounds by,
                                 redtune_error *err) {
-    static const rdt_winners none = {.class_count = 0};
+    static const rdt_winners none = {.reads = 0};
     rdt_case at = {self->problem, &self->rt->context->facts};
     redtune_status status = REDTUNE_OK;
     if (self->pin)
@@ -155,7 +155,7 @@ static redtune_status load_something(making *self, redtune_error *err) {
 static bool chosen_from(const making *self, const rdt_identity databases) {
     redtune *rt = self->rt;
     pthread_mutex_lock(&rt->lock);
-    bool same = self->pin || (rt->winners.class_count && !strcmp(rt->winners_of, databases));
+    bool same = self->pin || (rt->winners.reads && !strcmp(rt->winners_of, databases));
     pthread_mutex_unlock(&rt->lock);
     return same;
 }

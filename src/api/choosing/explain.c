@@ -82,7 +82,7 @@ redtune_status redtune_explain(const redtune_question *question, redtune_explana
         out->to_verify = out->imported && trust == REDTUNE_TRUST_VERIFIED;
     }
     rdt_codegen_close(self.codegen);
-    rdt_select_free_winners(&self.winners);
+    rdt_winners_free(&self.winners);
     rdt_target_free(&self.target);
     rdt_layers_free(&self.layers);
     return status;

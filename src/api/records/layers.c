@@ -157,9 +157,26 @@ static void tell_of(rdt_layers *layers, int i, const rdt_log *log, const redtune
 }
 
 /* Rows that are read from one layer after the other. */
-typedef redtune_status read_fn(rdt_tuning *tuning, const redtune_problem *problem,
-                               rdt_cache_state cache, rdt_tuning_each_fn *each, void *user,
+typedef redtune_status read_fn(rdt_tuning *tuning, const rdt_layers_wanted *wanted,
+                               const redtune_problem *problem, rdt_tuning_each_fn *each, void *user,
                                redtune_error *err);
+
+static redtune_status read_wanted(rdt_tuning *tuning, const rdt_layers_wanted *wanted,
+                                  const redtune_problem *problem, rdt_tuning_each_fn *each,
+                                  void *user, redtune_error *err) {
+    if (!wanted->contenders)
+        return rdt_tuning_each(tuning, problem, wanted->cache, each, user, err);
+    if (wanted->near)
+        return rdt_tuning_each_near(tuning, problem, wanted->cache, wanted->near, each, user, err);
+    return rdt_tuning_each_contender(tuning, problem, wanted->cache, each, user, err);
+}
+
+static redtune_status read_quick(rdt_tuning *tuning, const rdt_layers_wanted *wanted,
+                                 const redtune_problem *problem, rdt_tuning_each_fn *each,
+                                 void *user, redtune_error *err) {
+    return rdt_tuning_each_quick(tuning, problem, wanted->cache, each, user, err);
+}
+
 typedef struct reading {
     const rdt_layers_wanted *wanted;
     rdt_rows *rows;
@@ -184,12 +201,11 @@ static redtune_status keep_class(void *user, const redtune_problem *of_class, re
 static redtune_status read_classes(rdt_tuning *tuning, const rdt_layers_wanted *wanted,
                                    read_fn *read, rdt_tuning_each_fn *each, void *user,
                                    redtune_error *err) {
-    if (!wanted->alike) return read(tuning, wanted->problem, wanted->cache, each, user, err);
+    if (!wanted->alike) return read(tuning, wanted, wanted->problem, each, user, err);
     classes found = {.wanted = wanted};
-    redtune_status status =
-        rdt_tuning_each_class(tuning, wanted->problem, wanted->cache, keep_class, &found, err);
+    redtune_status status = rdt_tuning_each_class(tuning, wanted->problem, keep_class, &found, err);
     for (size_t i = 0; !status && i < found.count; i++)
-        status = read(tuning, &found.problem[i], wanted->cache, each, user, err);
+        status = read(tuning, wanted, &found.problem[i], each, user, err);
     free(found.problem);
     return status;
 }
@@ -234,12 +250,10 @@ redtune_status rdt_layers_read(rdt_layers *layers, const rdt_layers_wanted *want
                                redtune_error *err) {
     reading self = {wanted, rows, 0};
     rdt_claims claims = {0};
-    read_fn *read = wanted->contenders ? rdt_tuning_each_contender : rdt_tuning_each;
-    redtune_status status = read_layers(layers, &self, read, rdt_rows_keep, rows, err);
+    redtune_status status = read_layers(layers, &self, read_wanted, rdt_rows_keep, rows, err);
     if (!status && wanted->contenders) status = rdt_contenders_claims(rows, &claims, err);
     if (!status && claims.count)
-        status =
-            read_layers(layers, &self, rdt_tuning_each_quick, rdt_contenders_answer, &claims, err);
+        status = read_layers(layers, &self, read_quick, rdt_contenders_answer, &claims, err);
     rdt_contenders_free(&claims);
     if (wanted->left_out && self.unavailable) *wanted->left_out = true;
     return status;

@@ -38,6 +38,7 @@ typedef struct rdt_layers_wanted {
     const redtune_problem *problem; /* NULL: all, in every cache state */
     /* Whether another class counts as the problem's, of the same layout; NULL: none does. */
     bool (*alike)(const redtune_problem *of_class, const redtune_problem *problem);
+    const rdt_tuning_near *near; /* of contenders only these; NULL: all */
     rdt_cache_state cache;
     bool contenders;
     const rdt_log *log;

@@ -1,121 +1,7 @@
-/* Select: which config serves a problem, from the winners of the tuning database.
- *
- * Winners are read once for each class and kept in memory. */
+/* Select: which config serves a problem, from the winners of the tuning databases. */
 #include "api/records/select.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include "api/records/current.h"
-
-/* ---- winners --------------------------------------------------------------------------------- */
-
-static redtune_status keep_winner(void *user, const rdt_standing *standing, redtune_error *err) {
-    rdt_rows *winners = user;
-    redtune_status status = rdt_rows_add(winners, standing->winner, err);
-    if (!status && standing->baseline)
-        winners->row[winners->count - 1].baseline_ns = standing->baseline->trial.median_ns;
-    return status;
-}
-
-/* An op of the user's is not lent to others: the number by which a plan would remember it is of
- * this process alone. */
-static bool may_lend(const redtune_problem *measured) {
-    const rdt_op_traits *op = rdt_op_find(measured->op);
-    return !op->file && !op->absent;
-}
-
-/* Which rows are read: those of the case's class, or those with its traffic on its GPU model. */
-typedef struct reading {
-    rdt_case at;
-    bool alike;
-} reading;
-
-static bool is_alike(const redtune_problem *measured, const redtune_problem *problem) {
-    return may_lend(measured) && rdt_problem_same_traffic(measured, problem);
-}
-
-static bool is_of_reading(const reading *self, const rdt_row *row) {
-    const redtune_problem *problem = &row->trial.problem;
-    if (!self->alike) return rdt_problem_same_class(problem, self->at.problem);
-    return row->trial.cache == RDT_CACHE_COLD && is_alike(problem, self->at.problem) &&
-           rdt_facts_same_model(self->at.facts, &row->gpu);
-}
-
-static void keep_of_reading(rdt_rows *rows, const reading *what, bool own) {
-    size_t kept = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        if (is_of_reading(what, &rows->row[i]) && !(own && rows->row[i].trial.imported))
-            rows->row[kept++] = rows->row[i];
-    rows->count = kept;
-}
-
-static redtune_status add_verified(rdt_rows *rows, const rdt_rows *verified, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; verified && !status && i < verified->count; i++)
-        status = rdt_rows_add(rows, &verified->row[i], err);
-    return status;
-}
-
-static redtune_status rank_wanted(const rdt_winners_source *source, const reading *what,
-                                  bool *incomplete, rdt_rows *winners, redtune_error *err) {
-    const rdt_layers_wanted wanted = {.problem = what->at.problem,
-                                      .alike = what->alike ? is_alike : NULL,
-                                      .cache = RDT_CACHE_COLD,
-                                      .contenders = true,
-                                      .log = source->log,
-                                      .left_out = incomplete};
-    rdt_rows rows = {0};
-    const size_t before = winners->count;
-    redtune_status status = rdt_layers_read(source->layers, &wanted, &rows, err);
-    if (!status) status = add_verified(&rows, source->verified, err);
-    if (!status) keep_of_reading(&rows, what, source->own);
-    if (!status) status = rdt_current_mark(source->codegen, &rows, err);
-    if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
-    rdt_rows_free(&rows);
-    if (status) winners->count = before;
-    return status;
-}
-
-/* Notes what was read. */
-static redtune_status note_read(redtune_problem **list, size_t *count,
-                                const redtune_problem *problem, redtune_error *err) {
-    const size_t bytes = (*count + 1) * sizeof **list;
-    redtune_problem *longer = realloc(*list, bytes);
-    if (!longer) return rdt_fail_memory(err, bytes);
-    *list = longer;
-    longer[(*count)++] = *problem;
-    return REDTUNE_OK;
-}
-
-static redtune_status read_class(rdt_winners *winners, const rdt_winners_source *source,
-                                 rdt_case at, redtune_error *err) {
-    for (size_t i = 0; i < winners->class_count; i++)
-        if (rdt_problem_same_class(&winners->classes[i], at.problem)) return REDTUNE_OK;
-    redtune_status status = note_read(&winners->classes, &winners->class_count, at.problem, err);
-    if (status) return status;
-    status = rank_wanted(source, &(reading){at, false}, &winners->incomplete, &winners->rows, err);
-    if (status) winners->class_count--;
-    return status;
-}
-
-static redtune_status read_traffic(rdt_winners *winners, const rdt_winners_source *source,
-                                   rdt_case at, redtune_error *err) {
-    for (size_t i = 0; i < winners->traffic_count; i++)
-        if (rdt_problem_same_traffic(&winners->traffics[i], at.problem)) return REDTUNE_OK;
-    redtune_status status = note_read(&winners->traffics, &winners->traffic_count, at.problem, err);
-    if (status) return status;
-    status = rank_wanted(source, &(reading){at, true}, &winners->incomplete, &winners->alike, err);
-    if (status) winners->traffic_count--;
-    return status;
-}
-
-void rdt_select_free_winners(rdt_winners *winners) {
-    rdt_rows_free(&winners->rows);
-    rdt_rows_free(&winners->alike);
-    free(winners->classes);
-    free(winners->traffics);
-    *winners = (rdt_winners){0};
-}
 
 /* ---- selecting ------------------------------------------------------------------------------- */
 
@@ -133,9 +19,6 @@ static double gpu_distance(const rdt_facts *here, const rdt_facts *there) {
     return architecture + log_distance(rdt_facts_peak_gbps(here), rdt_facts_peak_gbps(there)) +
            log_distance(here->sm_count, there->sm_count);
 }
-
-/* A row says little of extents that are more powers of two away; the default is better then. */
-enum { DISTANCE_MAX = 4 };
 
 /* Bytes that neighbouring threads of a block load side by side at most: columns beyond them are
  * other blocks' work, whether of the same outer index or of the next. */
@@ -252,7 +135,7 @@ static int unlikeness(const redtune_problem *a, const redtune_problem *b) {
 static origin origin_of(const redtune_problem *measured, const redtune_problem *problem,
                         double gpu) {
     if (rdt_problem_same_class(measured, problem)) return gpu > 0 ? OTHER_GPU : OWN;
-    return gpu == 0 && is_alike(measured, problem) ? ALIKE : NOWHERE;
+    return gpu == 0 && rdt_winners_alike(measured, problem) ? ALIKE : NOWHERE;
 }
 
 static redtune_match match_of(const nearness *near, const redtune_problem *problem) {
@@ -277,7 +160,7 @@ static bool look_at(const rdt_row *row, rdt_case at, nearness *near, rdt_choice 
     near->stale = !row->current;
     near->age = -row->date;
     *choice = (rdt_choice){.row = row, .match = match_of(near, at.problem)};
-    return near->extents <= DISTANCE_MAX;
+    return near->extents <= RDT_WINNERS_DISTANCE_MAX;
 }
 
 /* A row and how near it is. */
@@ -396,8 +279,9 @@ static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
     look_at_default(codegen, at, WORTH * least_ns, best);
 }
 
-redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
-                          rdt_choice *out, redtune_error *err) {
+/* *from: where the nearest row is from, even if the default goes before it. */
+static redtune_status select_among(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
+                                   origin *from, rdt_choice *out, redtune_error *err) {
     nearness nearest = {.origin = NOWHERE};
     rdt_choice best = {.row = NULL};
     look_through(&winners->rows, false, codegen, at, &nearest, &best);
@@ -410,20 +294,30 @@ redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_
         redtune_status status = rdt_rules_default(codegen, at, &best.point, err);
         if (status) return status;
     }
+    *from = nearest.origin;
     *out = best;
     return REDTUNE_OK;
 }
 
+redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
+                          rdt_choice *out, redtune_error *err) {
+    origin from;
+    return select_among(winners, codegen, at, &from, out, err);
+}
+
 redtune_status rdt_select_from(rdt_winners *winners, const rdt_winners_source *source, rdt_case at,
                                rdt_choice *out, redtune_error *err) {
+    /* Each is asked for only if nothing of those before it serves. */
+    static const rdt_winners_part parts[] = {
+        [OWN] = RDT_WINNERS_OWN, [ALIKE] = RDT_WINNERS_ALIKE, [OTHER_GPU] = RDT_WINNERS_ELSEWHERE};
     rdt_choice choice;
-    redtune_status status = read_class(winners, source, at, err);
-    if (!status) status = rdt_select(winners, source->codegen, at, &choice, err);
-    /* A database that was left out is not waited for again. */
-    if (!status && !winners->incomplete &&
-        (choice.match == REDTUNE_MATCH_GPU || choice.match == REDTUNE_MATCH_DEFAULT)) {
-        status = read_traffic(winners, source, at, err);
-        if (!status) status = rdt_select(winners, source->codegen, at, &choice, err);
+    origin from = NOWHERE;
+    redtune_status status = REDTUNE_OK;
+    for (origin i = OWN; !status && i < from; i++) {
+        /* A database that was left out is not waited for again. */
+        if (i > OWN && winners->incomplete) break;
+        status = rdt_winners_need(winners, source, parts[i], at, err);
+        if (!status) status = select_among(winners, source->codegen, at, &from, &choice, err);
     }
     if (!status) *out = choice;
     return status;

@@ -1,28 +1,7 @@
 /* Select: which config serves a problem, from the winners of the tuning database. */
 #pragma once
 
-#include "api/records/layers.h"
-#include "codegen/codegen.h"
-
-/* Winners in memory. Valid when zeroed: none. */
-typedef struct rdt_winners {
-    rdt_rows rows;            /* of the classes below, on all GPU models */
-    redtune_problem *classes; /* those that were read */
-    size_t class_count;
-    rdt_rows alike; /* of all classes that have one of the traffics below, on one model */
-    redtune_problem *traffics; /* one problem of each that was read */
-    size_t traffic_count;
-    bool incomplete; /* a database was unavailable */
-} rdt_winners;
-
-/* Where winners come from. */
-typedef struct rdt_winners_source {
-    rdt_layers *layers;
-    rdt_codegen *codegen;
-    const rdt_rows *verified; /* beside those of the layers; NULL: none */
-    bool own;                 /* imported rows do not count */
-    const rdt_log *log;       /* may be NULL */
-} rdt_winners_source;
+#include "api/records/winners.h"
 
 typedef struct rdt_choice {
     rdt_point point;
@@ -56,9 +35,8 @@ typedef struct rdt_choice {
  * serves. */
 redtune_status rdt_select(const rdt_winners *winners, rdt_codegen *codegen, rdt_case at,
                           rdt_choice *out, redtune_error *err);
-/* The same among the winners of the source, with a cold L2, which are read as far as they matter
- * and are not there already: those of the problem's class, and where it has nothing near, those of
- * all classes with its traffic on this GPU model, which is the same for each call. */
+/* The same among the winners of the source, with a cold L2. They are read as far as they matter and
+ * are not there already: those of the problem's class on its GPU model, and where nothing of them
+ * is near, those of classes alike, and then those of other GPU models. */
 redtune_status rdt_select_from(rdt_winners *winners, const rdt_winners_source *source, rdt_case at,
                                rdt_choice *out, redtune_error *err);
-void rdt_select_free_winners(rdt_winners *winners);

@@ -151,8 +151,8 @@ void redtune_close(redtune *rt) {
     rdt_recorder_close(rt->recorder, &rt->log);
     rdt_builder_destroy(rt->builder);
     rdt_context_close(rt->context);
-    rdt_select_free_winners(&rt->winners);
-    rdt_select_free_winners(&rt->winners_here);
+    rdt_winners_free(&rt->winners);
+    rdt_winners_free(&rt->winners_here);
     rdt_rows_free(&rt->verified);
     pthread_mutex_destroy(&rt->lock);
     rdt_layers_free(&rt->layers);

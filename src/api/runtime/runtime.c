@@ -41,12 +41,11 @@ redtune_status rdt_runtime_select(redtune *rt, rdt_codegen *codegen, const redtu
     rdt_winners *winners = here_only ? &rt->winners_here : &rt->winners;
     const rdt_winners_source source = {&rt->layers, codegen, &rt->verified,
                                        here_only || rt->trust == REDTUNE_TRUST_NONE, &rt->log};
-    const size_t known = winners->class_count + winners->traffic_count;
+    const size_t known = winners->reads;
     rdt_identity_of(rt->layers.path, rt->layers.count, before);
     redtune_status status =
         rdt_select_from(winners, &source, (rdt_case){problem, &rt->context->facts}, out, err);
-    if (status || here_only || winners->class_count + winners->traffic_count == known)
-        return status;
+    if (status || here_only || winners->reads == known) return status;
     rdt_identity_of(rt->layers.path, rt->layers.count, after);
     bool same = !rt->winners.incomplete && !strcmp(before, after) &&
                 (!known || !strcmp(rt->winners_of, after));
@@ -58,8 +57,8 @@ redtune_status rdt_runtime_select(redtune *rt, rdt_codegen *codegen, const redtu
 
 void rdt_runtime_forget_winners(redtune *rt) {
     pthread_mutex_lock(&rt->lock);
-    rdt_select_free_winners(&rt->winners);
-    rdt_select_free_winners(&rt->winners_here);
+    rdt_winners_free(&rt->winners);
+    rdt_winners_free(&rt->winners_here);
     pthread_mutex_unlock(&rt->lock);
 }
 
