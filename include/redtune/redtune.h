@@ -81,9 +81,11 @@ typedef struct redtune_options {
     /* The label of this machine or GPU that what is measured is stored with, for databases that
      * several share; at most 63 bytes without signs that a shell or a page reads. NULL: "". */
     const char *machine;
-    /* Nonzero: a plan whose kernel must be compiled first runs the default's meanwhile, if that
-     * one's is in the cache; a thread compiles, and the plan's next runs use the new kernel.
-     * Results may differ in their last bits before and after, as they do between configurations. */
+    /* Nonzero: a plan whose kernel must be compiled first runs another meanwhile, if the cache has
+     * one: the default's, else any of its class (op, dtypes, order, accuracy and layout) that a
+     * plan had there. A thread compiles, and the plan's next runs use the new kernel. In free order
+     * results may differ in their last bits before and after, as they do between configurations.
+     * Ops of the user's files are compiled at once, unless it is the default's that is there. */
     int background;
     redtune_trust trust;
     /* Seconds that the verifying for one plan may take, beside compiling; 0: 0.5. */
@@ -265,8 +267,9 @@ typedef struct redtune_info {
     char templates[40];                /* version of the templates */
     int driver_version, nvrtc_version; /* 13000 is CUDA 13.0 */
     int64_t date;                      /* seconds since 1970, UTC */
-    /* Nonzero: the default's kernel, or what was measured here, until another is compiled, or a
-     * imported measurement verified, in the background. */
+    /* Nonzero: the default's kernel, another of the class, or what was measured here, until the
+     * plan's own is compiled, or an imported measurement verified, in the background. match is that
+     * of the default then. */
     int pending;
     int imported; /* nonzero: the measurement was imported, and was not verified here */
     uint64_t tuned_outer, tuned_inner; /* at least 1 */

@@ -45,7 +45,8 @@ def configure(
         "" or /dev/null: none, whatever $REDTUNE_RECORD says.
     ops: files with ops of your own, whose names redtune.reduce then takes.
     trust: how imported measurements serve: "verified", "all" or "none".
-    background: compile a new problem's kernel in a thread, and run the default's meanwhile.
+    background: compile a new problem's kernel in a thread, and run another one meanwhile that
+        the kernel cache has: the default's, or any of the same op, dtypes, order and layout.
     verify_s: seconds that verifying imported measurements may take for one problem; 0: 0.5.
     worker: verify imported measurements in a process of its own.
 

@@ -284,6 +284,120 @@ static void plan_runs_the_default_while_another_is_compiled(void) {
     redtune_close(rt);
 }
 
+/* Waits until the plan runs a kernel of its own; how it ended is for the caller to see. */
+static void await_own(const redtune_plan *plan, redtune_info *info) {
+    redtune_plan_info(plan, info);
+    for (int waited = 0; info->pending && waited < 6000; waited++) {
+        pause_ms(10);
+        redtune_plan_info(plan, info);
+    }
+}
+
+/* Numbers whose sum has other bits in another order. */
+static redtune_status make_noise(rdt_buffer *out) {
+    enum { BYTES = COUNT * sizeof(float) };
+    float *host = malloc(BYTES);
+    if (!host) return rdt_fail_memory(&err, BYTES);
+    for (uint32_t i = 0; i < COUNT; i++) host[i] = 1 / (float)(1 + i * 2654435761u % 65521);
+    redtune_status status = rdt_buffer_create(gpu.driver, BYTES, out, &err);
+    if (!status) status = rdt_buffer_write(gpu.driver, out->address, host, BYTES, gpu.stream, &err);
+    free(host);
+    return status;
+}
+
+/* A plan's results and info while another kernel serves, and then by its own. */
+typedef struct served_by {
+    redtune_info info;
+    float first, last; /* results */
+} served_by;
+
+static redtune_status run_twice(const redtune_problem *problem, const void *from, served_by by[2]) {
+    redtune *rt = NULL;
+    redtune_plan *plan = NULL;
+    const redtune_options options = {.database = nowhere, .background = 1};
+    const redtune_operands operands = {.count = problem->count,
+                                       .outer = problem->outer,
+                                       .inner = problem->inner,
+                                       .d_in = {from},
+                                       .d_out = {output(0)}};
+    const size_t last =
+        (problem->outer ? problem->outer : 1) * (problem->inner ? problem->inner : 1) - 1;
+    redtune_status status = redtune_open(&options, &rt, &err);
+    if (!status) status = redtune_plan_create(rt, problem, &plan, &err);
+    for (int i = 0; !status && i < 2; i++) {
+        if (i) await_own(plan, &by[i].info);
+        /* What serves now may change until it is asked, but not what served before that. */
+        if (!i) redtune_plan_info(plan, &by[i].info);
+        status = redtune_plan_run(plan, &operands, gpu.stream, &err);
+        by[i].first = result(0);
+        by[i].last = result(last);
+    }
+    redtune_plan_destroy(plan);
+    redtune_close(rt);
+    return status;
+}
+
+static void plan_runs_any_kernel_of_its_class_meanwhile(void) {
+    NEED_GPU();
+    static const struct {
+        redtune_problem cached, wanted; /* of one class */
+        const char *part;               /* of the cached kernel's config alone */
+    } cases[] = {
+        {{.count = 1000, .config = "block:block=64,finish=single,per_sm=1"},
+         {.count = COUNT},
+         "block=64,"},
+        {{.count = 100, .outer = 30, .config = "rows:block=64,lanes=8,unroll=1"},
+         {.count = 1000, .outer = 300},
+         "block=64,lanes=8,"},
+        {{.count = 100, .inner = 30, .config = "columns:block=64,width=4,unroll=2"},
+         {.count = 70, .inner = 4096},
+         "block=64,width=4,"},
+        {{.count = 1000,
+          .config = "ordered:block=64,lanes=64,unroll=4",
+          .order = REDTUNE_ORDER_FIXED},
+         {.count = COUNT, .order = REDTUNE_ORDER_FIXED},
+         "block=64,lanes=64,"},
+    };
+    rdt_buffer noise = {0};
+    CHECK_OK(make_noise(&noise), err);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        listener heard = {.text = ""};
+        char config[320], cache[16];
+        redtune_problem cached = cases[i].cached, wanted = cases[i].wanted;
+        const bool fixed = wanted.order == REDTUNE_ORDER_FIXED;
+        served_by by[2] = {{.first = -1}};
+        cached.op = wanted.op = REDTUNE_SUM;
+        cached.dtype = wanted.dtype = REDTUNE_F32;
+        snprintf(cache, sizeof cache, "class%zu", i);
+        use_cache(cache);
+        CHECK_OK(plan_heard(&heard, &cached, config), err);
+        CHECK_CONTAINS(config, cases[i].part);
+        const void *from = fixed ? (void *)(uintptr_t)noise.address : input();
+        CHECK_OK(run_twice(&wanted, from, by), err);
+        CHECK_INT(by[0].info.pending, 1);
+        CHECK_CONTAINS(by[0].info.config, cases[i].part);
+        CHECK_INT(by[1].info.pending, 0);
+        CHECK(!strstr(by[1].info.config, cases[i].part));
+        CHECK(by[0].first == by[1].first && by[0].last == by[1].last);
+        CHECK(fixed || (by[0].first == (float)wanted.count && by[0].last == by[0].first));
+    }
+    rdt_buffer_destroy(&noise);
+}
+
+static void plan_compiles_at_once_where_no_kernel_of_its_class_is(void) {
+    NEED_GPU();
+    listener heard = {.text = ""};
+    char config[320];
+    redtune_problem other = sum_of(1000), wanted = sum_of(COUNT);
+    other.op = REDTUNE_MAX;
+    served_by by[2] = {{.first = -1}};
+    use_cache("another class");
+    CHECK_OK(plan_heard(&heard, &other, config), err);
+    CHECK_OK(run_twice(&wanted, input(), by), err);
+    CHECK_INT(by[0].info.pending, 0);
+    CHECK(by[0].first == COUNT && by[1].first == COUNT);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(variable_raises_the_level_of_the_log),
@@ -293,6 +407,8 @@ int main(int argc, char **argv) {
         FACT(templates_changed_meanwhile_leave_no_trace),
         FACT(changed_databases_are_never_passed_over),
         FACT(plan_runs_the_default_while_another_is_compiled),
+        FACT(plan_runs_any_kernel_of_its_class_meanwhile),
+        FACT(plan_compiles_at_once_where_no_kernel_of_its_class_is),
     };
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return EXIT_FAILURE;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/choosing/meanwhile.h"
 #include "api/choosing/plan_cache.h"
 #include "api/records/convert.h"
 #include "codegen/user_ops.h"
@@ -134,15 +135,51 @@ static redtune_status load(const making *self, bool cached_only, redtune_error *
                            &self->executable->launch, cached_only, &self->executable->kernel, err);
 }
 
-/* Where compiling can wait: the default's kernel, if the cache has that one and not the other. */
+/* Takes the config, which is as good as any: it counts as the default. */
+static redtune_status choose_config(making *self, const char *config, redtune_error *err) {
+    self->pin = config;
+    redtune_status status = choose(self, RDT_GROUNDS_NONE, err);
+    self->pin = NULL;
+    self->choice.match = self->executable->info.match = REDTUNE_MATCH_DEFAULT;
+    return status;
+}
+
+/* Whether a tune would look at the choice. */
+static bool is_useful(const making *self) {
+    const rdt_case at = {self->problem, &self->rt->context->facts};
+    rdt_codegen *codegen = NULL;
+    bool useful = false;
+    if (rdt_builder_borrow(self->rt->builder, &codegen, NULL)) return false;
+    if (rdt_rules_is_point(codegen, at, RDT_SCOPE_USEFUL, &self->choice.point, &useful, NULL))
+        useful = false;
+    rdt_builder_give_back(self->rt->builder);
+    return useful;
+}
+
+/* Any kernel of the class that the cache has and that serves here: rather one that is not plainly
+ * wrong for the extents. */
+static void load_any(making *self) {
+    rdt_meanwhile known;
+    rdt_meanwhile_find(self->rt, self->problem, self->yield, &known);
+    for (int i = 0; i < 2 * known.count && !self->executable->kernel; i++) {
+        const bool all = i >= known.count;
+        if (choose_config(self, known.config[i % known.count], NULL)) continue;
+        if (is_useful(self) != all) load(self, true, NULL);
+    }
+}
+
+/* Where compiling can wait: the default's kernel, or another one of the class, if the cache has
+ * that and not the chosen one. */
 static redtune_status load_something(making *self, redtune_error *err) {
     redtune_status status = load(self, true, err);
-    if (status || self->executable->kernel || self->executable->info.match == REDTUNE_MATCH_DEFAULT)
-        return status;
+    if (status || self->executable->kernel) return status;
     const rdt_choice chosen = self->choice;
     const rdt_executable told = *self->executable;
-    status = choose(self, RDT_GROUNDS_NONE, err);
-    if (!status) status = load(self, true, err);
+    if (told.info.match != REDTUNE_MATCH_DEFAULT) {
+        status = choose(self, RDT_GROUNDS_NONE, err);
+        if (!status) status = load(self, true, err);
+    }
+    if (!status && !self->executable->kernel) load_any(self);
     self->executable->info.pending = self->executable->kernel != NULL;
     if (!self->executable->kernel) {
         self->choice = chosen;
@@ -224,6 +261,8 @@ redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem
         rdt_executable_destroy(rt, self.executable);
         return status;
     }
+    if (self.executable->kernel->key[0] && !self.executable->info.imported)
+        rdt_meanwhile_add(rt, problem, yield, self.executable->text);
     if (admission->waits) self.executable->info.pending = true;
     if (!admission->unverified && may_keep(&self, &name))
         rdt_plan_cache_write(rt, name.key, self.executable);

@@ -21,8 +21,8 @@ typedef struct rdt_executable {
 redtune_status rdt_executable_find(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                                    bool any_nvrtc, rdt_executable **out, redtune_error *err);
 /* Chooses by what the problem was admitted by, or takes the configuration that is asked for.
- * at_once: where the kernel would have to be compiled and the default's need not, gives the
- * default's, with info.pending set. */
+ * at_once: where the kernel would have to be compiled and the default's need not, or another one of
+ * the class, gives that, with info.pending set. */
 redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                                      const rdt_admission *admission, bool at_once,
                                      rdt_executable **out, redtune_error *err);

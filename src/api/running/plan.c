@@ -59,8 +59,8 @@ static void *finish_plan(void *user) {
     redtune_error failure;
     rdt_executable *made = NULL;
     if (make_executable(plan->rt, &plan->problem, plan->yield, false, &made, &failure)) {
-        rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with the default: %s",
-                      failure.message);
+        rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with %s: %s",
+                      plan->first->text, failure.message);
         return NULL;
     }
     plan->later = made;
