@@ -238,6 +238,25 @@ redtune_status rdt_rules_default(rdt_codegen *codegen, rdt_case at, rdt_point *o
     return status;
 }
 
+redtune_status rdt_rules_scattered(rdt_codegen *codegen, rdt_case at, rdt_point *out,
+                                   redtune_error *err) {
+    rdt_point points[RDT_FAMILY_MAX];
+    size_t count = 0;
+    redtune_status status = rdt_rules_defaults(codegen, at, points, &count, err);
+    for (size_t i = 0; !status && i < count; i++) {
+        rdt_launch launch;
+        status = rdt_rules_launch(codegen, at, &points[i], &launch, err);
+        if (status || !launch.scattered) continue;
+        *out = points[i];
+        return REDTUNE_OK;
+    }
+    if (status) return status;
+    char problem[RDT_PROBLEM_TEXT_BYTES];
+    rdt_problem_describe(at.problem, problem);
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot reduce %s: no template takes segments that lie anywhere", problem);
+}
+
 redtune_status rdt_rules_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
                                     redtune_error *err) {
     const rdt_kept_default *kept;

@@ -15,6 +15,7 @@ typedef struct making {
     redtune *rt;
     const redtune_problem *problem;
     rdt_yield yield;
+    bool scattered;
     const char *pin; /* the configuration asked for; NULL: none */
     rdt_choice choice;
     rdt_executable *executable;
@@ -25,6 +26,11 @@ typedef struct making {
 static redtune_status take_pin(const making *self, rdt_codegen *codegen, rdt_case at,
                                rdt_choice *out, redtune_error *err) {
     rdt_choice choice = {.match = REDTUNE_MATCH_PINNED};
+    if (self->scattered) {
+        redtune_status found = rdt_rules_scattered(codegen, at, &choice.point, err);
+        if (!found) *out = choice;
+        return found;
+    }
     redtune_status status = rdt_rules_find(codegen, at, NULL, self->pin, &choice.point, err);
     if (!status) status = rdt_rules_check(codegen, at, &choice.point, err);
     if (!status) *out = choice;
@@ -226,17 +232,19 @@ static bool may_keep(const making *self, const cached_name *name) {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static redtune_status begin(making *self, redtune_error *err) {
-    self->pin = self->rt->pin ? self->rt->pin : self->problem->config;
+static redtune_status begin(making *self, redtune *rt, const rdt_need *need, redtune_error *err) {
+    *self = (making){rt, need->problem, need->yield, need->scattered};
+    self->pin = rt->pin ? rt->pin : self->problem->config;
+    if (self->scattered) self->pin = "scattered"; /* no configuration reads so */
     self->executable = calloc(1, sizeof *self->executable);
     return self->executable ? REDTUNE_OK : rdt_fail_memory(err, sizeof *self->executable);
 }
 
-redtune_status rdt_executable_find(redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                                   bool any_nvrtc, rdt_executable **out, redtune_error *err) {
-    making self = {.rt = rt, .problem = problem, .yield = yield};
+redtune_status rdt_executable_find(redtune *rt, const rdt_need *need, bool any_nvrtc,
+                                   rdt_executable **out, redtune_error *err) {
+    making self;
     cached_name name;
-    redtune_status status = begin(&self, err);
+    redtune_status status = begin(&self, rt, need, err);
     if (!status) status = name_cached(&self, &name, err);
     const bool found = !status && name.databases[0] &&
                        rdt_plan_cache_follow(rt, name.key, any_nvrtc, self.executable);
@@ -247,12 +255,12 @@ redtune_status rdt_executable_find(redtune *rt, const redtune_problem *problem, 
     return status;
 }
 
-redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, rdt_yield yield,
+redtune_status rdt_executable_create(redtune *rt, const rdt_need *need,
                                      const rdt_admission *admission, bool at_once,
                                      rdt_executable **out, redtune_error *err) {
-    making self = {.rt = rt, .problem = problem, .yield = yield};
+    making self;
     cached_name name;
-    redtune_status status = begin(&self, err);
+    redtune_status status = begin(&self, rt, need, err);
     if (!status) status = name_cached(&self, &name, err);
     if (!status) status = choose(&self, admission->grounds, err);
     if (!status && at_once && !self.pin) status = load_something(&self, err);

@@ -14,16 +14,23 @@ typedef struct rdt_executable {
     char text[RDT_POINT_TEXT_BYTES]; /* "block:block=256,vec=4,..." */
 } rdt_executable;
 
-/* Of the problem, which is resolved, with what the launch leaves. The context is current.
+/* What an executable is wanted for. */
+typedef struct rdt_need {
+    const redtune_problem *problem; /* resolved */
+    rdt_yield yield;                /* what its launch leaves */
+    bool scattered; /* for the segments that another executable of the problem leaves */
+} rdt_need;
+
+/* The context is current in each of these.
  *
  * That of the cached plan, if there is one and its kernel is in the cache: needs neither Lua nor
  * NVRTC. Else leaves *out alone. any_nvrtc: also one that another NVRTC compiled. */
-redtune_status rdt_executable_find(redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                                   bool any_nvrtc, rdt_executable **out, redtune_error *err);
+redtune_status rdt_executable_find(redtune *rt, const rdt_need *need, bool any_nvrtc,
+                                   rdt_executable **out, redtune_error *err);
 /* Chooses by what the problem was admitted by, or takes the configuration that is asked for.
  * at_once: where the kernel would have to be compiled and the default's need not, or another one of
  * the class, gives that, with info.pending set. */
-redtune_status rdt_executable_create(redtune *rt, const redtune_problem *problem, rdt_yield yield,
+redtune_status rdt_executable_create(redtune *rt, const rdt_need *need,
                                      const rdt_admission *admission, bool at_once,
                                      rdt_executable **out, redtune_error *err);
 /* executable may be NULL. No launch may still run. */

@@ -15,21 +15,23 @@ struct redtune_workspace {
 /* ---- making ---------------------------------------------------------------------------------- */
 
 /* The cached plan's, or one that is made anew once the problem is admitted. */
-static redtune_status obtain(redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                             bool at_once, rdt_executable **out, redtune_error *err) {
+static redtune_status obtain(redtune *rt, const rdt_need *need, bool at_once, rdt_executable **out,
+                             redtune_error *err) {
+    const redtune_problem *problem = need->problem;
+    const bool pinned = rt->pin || problem->config || need->scattered;
     rdt_admission admission;
-    redtune_status status = rdt_executable_find(rt, problem, yield, false, out, err);
+    redtune_status status = rdt_executable_find(rt, need, false, out, err);
     if (status || *out) return status;
-    status = rdt_admission_find(rt, problem, rt->pin || problem->config, at_once, &admission, err);
-    if (!status) status = rdt_executable_create(rt, problem, yield, &admission, at_once, out, err);
+    status = rdt_admission_find(rt, problem, pinned, at_once, &admission, err);
+    if (!status) status = rdt_executable_create(rt, need, &admission, at_once, out, err);
     if (status != REDTUNE_LIBRARY) return status;
     /* This NVRTC is not whole: a kernel of another one serves. */
-    if (!rdt_executable_find(rt, problem, yield, true, out, NULL) && *out) return REDTUNE_OK;
+    if (!rdt_executable_find(rt, need, true, out, NULL) && *out) return REDTUNE_OK;
     return status;
 }
 
-static redtune_status make_executable(redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                                      bool at_once, rdt_executable **out, redtune_error *err) {
+static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at_once,
+                                      rdt_executable **out, redtune_error *err) {
     rdt_executable *executable = NULL;
     char what[RDT_PROBLEM_TEXT_BYTES];
     bool entered = false;
@@ -37,7 +39,7 @@ static redtune_status make_executable(redtune *rt, const redtune_problem *proble
     if (status) return status;
     /* Other threads may be capturing: loading touches none of their streams. */
     CUstreamCaptureMode mode = rdt_context_relax(rt->context);
-    status = obtain(rt, problem, yield, at_once, &executable, err);
+    status = obtain(rt, need, at_once, &executable, err);
     if (!status) status = rdt_workspace_reserve(rt->workspace, err);
     rdt_context_restore(rt->context, mode);
     rdt_context_leave(rt->context, entered);
@@ -45,7 +47,7 @@ static redtune_status make_executable(redtune *rt, const redtune_problem *proble
         rdt_executable_destroy(rt, executable);
         return status;
     }
-    rdt_problem_describe(problem, what);
+    rdt_problem_describe(need->problem, what);
     rdt_log_write(&rt->log, REDTUNE_LOG_INFO, "plan for %s: %s (%s)%s", what, executable->text,
                   redtune_match_name(executable->info.match),
                   executable->info.pending ? " until another is ready" : "");
@@ -58,7 +60,8 @@ static void *finish_plan(void *user) {
     redtune_plan *plan = user;
     redtune_error failure;
     rdt_executable *made = NULL;
-    if (make_executable(plan->rt, &plan->problem, plan->yield, false, &made, &failure)) {
+    const rdt_need need = {&plan->problem, plan->yield, plan->for_scattered};
+    if (make_executable(plan->rt, &need, false, &made, &failure)) {
         rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with %s: %s",
                       plan->first->text, failure.message);
         return NULL;
@@ -102,10 +105,36 @@ static bool needs_scattered(const redtune_plan *plan) {
     return may_leave || rdt_plan_leaves_scattered(plan, plan->first);
 }
 
-static redtune_status make_scattered(redtune_plan *plan, redtune_error *err) {
-    redtune_problem problem = plan->problem;
-    problem.config = "ragged:load=no_allocate";
-    return rdt_plan_make(plan->rt, &problem, plan->yield, &plan->scattered, err);
+static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan **out,
+                                redtune_error *err) {
+    redtune_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) return rdt_fail_memory(err, sizeof *plan);
+    plan->rt = rt;
+    plan->yield = need->yield;
+    plan->for_scattered = need->scattered;
+    redtune_status status = make_executable(rt, need, rt->background, &plan->first, err);
+    if (status) {
+        free(plan);
+        return status;
+    }
+    plan->problem = *need->problem;
+    plan->problem.config = NULL; /* the caller's */
+    plan->signature = rdt_operands_signature(&plan->problem, output_bytes(&plan->first->launch));
+    atomic_init(&plan->now, plan->first);
+    /* What is pinned or a part of something is nothing to tune. */
+    if (rt->recorder && !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED)
+        plan->tally = calloc(1, sizeof *plan->tally);
+    if (needs_scattered(plan)) {
+        const rdt_need rest = {&plan->problem, plan->yield, .scattered = true};
+        status = make_plan(rt, &rest, &plan->scattered, err);
+    }
+    if (status) {
+        redtune_plan_destroy(plan);
+        return status;
+    }
+    if (plan->first->info.pending) finish_in_background(plan);
+    *out = plan;
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yield yield,
@@ -115,31 +144,8 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
                         rt ? "out" : "rt");
     redtune_problem resolved;
     redtune_status status = rdt_problem_resolve(problem, &resolved, err);
-    if (status) return status;
-    redtune_plan *plan = calloc(1, sizeof *plan);
-    if (!plan) return rdt_fail_memory(err, sizeof *plan);
-    plan->rt = rt;
-    plan->yield = yield;
-    status = make_executable(rt, &resolved, yield, rt->background, &plan->first, err);
-    if (status) {
-        free(plan);
-        return status;
-    }
-    plan->signature = rdt_operands_signature(&resolved, output_bytes(&plan->first->launch));
-    resolved.config = NULL; /* the caller's */
-    plan->problem = resolved;
-    atomic_init(&plan->now, plan->first);
-    /* What is pinned or a part of something is nothing to tune. */
-    if (rt->recorder && !yield && plan->first->info.match != REDTUNE_MATCH_PINNED)
-        plan->tally = calloc(1, sizeof *plan->tally);
-    if (needs_scattered(plan)) status = make_scattered(plan, err);
-    if (status) {
-        redtune_plan_destroy(plan);
-        return status;
-    }
-    if (plan->first->info.pending) finish_in_background(plan);
-    *out = plan;
-    return REDTUNE_OK;
+    const rdt_need need = {&resolved, yield, .scattered = false};
+    return status ? status : make_plan(rt, &need, out, err);
 }
 
 redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, redtune_plan **out,

@@ -12,6 +12,7 @@ struct redtune_plan {
     redtune_problem problem;       /* resolved */
     rdt_tally *tally;              /* of its runs; NULL: they are not recorded */
     rdt_yield yield;               /* what a run leaves in d_out, as in model/launch.h */
+    bool for_scattered;            /* it is another plan's "scattered" */
     /* The same configuration for teams, whose runs leave messages; owned, NULL: not made yet. */
     _Atomic(redtune_plan *) parts;
     /* For segments that an executable leaves to it; owned, NULL: no executable leaves any. */
