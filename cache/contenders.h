@@ -6,7 +6,7 @@
  * well: from each database by rdt_tuning_each_quick. */
 #pragma once
 
-#include "cache/rows.h"
+#include "cache/tuning.h"
 
 /* The imported ones among rows. Valid when zeroed: none. */
 typedef struct rdt_claims {

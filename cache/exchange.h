@@ -1,7 +1,7 @@
 /* Exchange: taking rows of other databases in, taking that back, and writing rows out. */
 #pragma once
 
-#include "cache/rows.h"
+#include "cache/tuning.h"
 
 /* Opens a copy in memory of the database, or an empty one if it does not exist: whatever is done to
  * it leaves the file as it is. */

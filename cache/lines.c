@@ -260,7 +260,7 @@ static redtune_status give_objects(lines *self, redtune_error *err) {
     pass_blanks(self);
     if (self->at == self->end) return refuse_kind(self, err);
     for (int64_t number = 0; !status && more; number++) {
-        if (number > RDT_UNTRUSTED_ROWS_MAX)
+        if (number > RDT_LINES_ROWS_MAX)
             return refuse_all(self, self->line, "is one row too many", err);
         status = give_object(self, err);
         if (!status) status = pass_between(self, &more, err);

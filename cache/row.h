@@ -3,7 +3,7 @@
 
 #include <sqlite3.h>
 #include "cache/columns.h"
-#include "cache/tuning.h"
+#include "cache/rows.h"
 
 #define RDT_ROW_OF_M(kind, column, least, most, field, note, before) ", m." #column
 #define RDT_ROW_OF_G(kind, column, least, most, field, note, before) ", g." #column

@@ -1,7 +1,30 @@
 /* Rows: measurements in memory, from one database or several, and what wins among them. */
 #pragma once
 
-#include "cache/tuning.h"
+#include "model/facts.h"
+#include "model/trial.h"
+
+/* The software behind a measurement. Texts are copied. */
+typedef struct rdt_origin {
+    char machine[64];                  /* a label of the user's choice, "" by default */
+    int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
+    char templates[40];                /* hash of the template source */
+    char build[13]; /* of redtune, kept with what is not good only; "": unknown, or not kept */
+} rdt_origin;
+
+/* A stored measurement with what it was made on and with. */
+typedef struct rdt_row {
+    rdt_trial trial;
+    rdt_facts gpu; /* the fingerprint's fields only: name, capability, SMs, L2, bus, memory clock */
+    rdt_origin origin;
+    int64_t date;       /* seconds since 1970, UTC */
+    int64_t import;     /* the import that brought it; 0: measured into this file */
+    rdt_layout layout;  /* for who reads it: its problem's, as the file says */
+    bool current;       /* for who has judged it: its kernel is what the templates give today */
+    int64_t line;       /* for who reads JSON: where it begins there; 0: it is of a database */
+    int layer;          /* for who reads several databases: which one it is of */
+    double baseline_ns; /* for who keeps winners: the default's time there; 0: unknown */
+} rdt_row;
 
 /* Valid when zeroed: empty. */
 typedef struct rdt_rows {

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 #include "base/text.h"
-#include "cache/exchange.h"
 #include "cache/guarded.h"
 #include "cache/tuning_inside.h"
 

@@ -6,32 +6,9 @@
  * file name it, SQLite's reason and a remedy. */
 #pragma once
 
-#include "model/facts.h"
-#include "model/trial.h"
+#include "cache/rows.h"
 
 typedef struct rdt_tuning rdt_tuning;
-
-/* The software behind a measurement. Texts are copied. */
-typedef struct rdt_origin {
-    char machine[64];                  /* a label of the user's choice, "" by default */
-    int driver_version, nvrtc_version; /* 13000 is CUDA 13.0; 0: unknown */
-    char templates[40];                /* hash of the template source */
-    char build[13]; /* of redtune, kept with what is not good only; "": unknown, or not kept */
-} rdt_origin;
-
-/* A stored measurement with what it was made on and with. */
-typedef struct rdt_row {
-    rdt_trial trial;
-    rdt_facts gpu; /* the fingerprint's fields only: name, capability, SMs, L2, bus, memory clock */
-    rdt_origin origin;
-    int64_t date;       /* seconds since 1970, UTC */
-    int64_t import;     /* the import that brought it; 0: measured into this file */
-    rdt_layout layout;  /* for who reads it: its problem's, as the file says */
-    bool current;       /* for who has judged it: its kernel is what the templates give today */
-    int64_t line;       /* for who reads JSON: where it begins there; 0: it is of a database */
-    int layer;          /* for who reads several databases: which one it is of */
-    double baseline_ns; /* for who keeps winners: the default's time there; 0: unknown */
-} rdt_row;
 
 /* Opens for writing, creating the file and its folder if they are not there, with the schema; a
  * file without a byte is a new one. Undoes an interrupted write, and migrates an older

@@ -3,6 +3,7 @@
 
 #include "cache/row.h"
 #include "cache/sqlite.h"
+#include "cache/tuning.h"
 
 extern const rdt_sqlite_kind rdt_tuning_kind;
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include "base/file.h"
 #include "base/network.h"
-#include "cache/exchange.h"
 #include "cache/tuning_inside.h"
 #include "cache/wal.h"
 

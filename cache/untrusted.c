@@ -166,7 +166,7 @@ static redtune_status give_database(rdt_tuning *tuning, counter *to, redtune_err
     int64_t count = 0;
     redtune_status status =
         rdt_sqlite_select(file, "read", "SELECT count(*) FROM measurement", &count, err);
-    if (!status && count > RDT_UNTRUSTED_ROWS_MAX)
+    if (!status && count > RDT_LINES_ROWS_MAX)
         status = rdt_sqlite_refuse(file, "it has more than a million rows", err);
     if (!status) status = rdt_sqlite_prepare(file, "read", sql, &statement, err);
     if (!status) status = rdt_tuning_give_rows(tuning, statement, pass_on, to, err);

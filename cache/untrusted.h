@@ -1,24 +1,15 @@
 /* Untrusted: reading rows from bytes that anybody may have made. */
 #pragma once
 
-#include "cache/tuning.h"
+#include "cache/lines.h"
 
 /* The most that such bytes may hold. */
-enum { RDT_UNTRUSTED_BYTES_MAX = 256 << 20, RDT_UNTRUSTED_ROWS_MAX = 1000000 };
+enum { RDT_UNTRUSTED_BYTES_MAX = 256 << 20 };
 
 /* Reads the file at path, or standard input for "-". Refuses what is no regular file, is too
  * large, or has a journal of SQLite beside it, which would be a part of it. *data is freed by the
  * caller. */
 redtune_status rdt_untrusted_read(const char *path, void **data, size_t *bytes, redtune_error *err);
-
-/* Rows that are left out, for one reason. */
-typedef struct rdt_refusal {
-    const char *reason; /* constant: "its samples is not valid" */
-    const char *value;  /* the value that is wrong; "": not told */
-    int64_t line;       /* where it begins; 0: a database has no lines */
-    int64_t count;
-} rdt_refusal;
-typedef void rdt_refuse_fn(void *user, const rdt_refusal *refusal);
 
 /* Gives the rows in the bytes, which are a tuning database (of this version or an older one) or
  * JSON as rdt_lines_each reads it. name is what messages call them. Nothing in the bytes is run or

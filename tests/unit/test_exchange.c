@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "cache/exchange.h"
 #include "cache/rows.h"
+#include "cache/tuning.h"
 #include "cache/untrusted.h"
 #include "disk.h"
 

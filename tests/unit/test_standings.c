@@ -3,6 +3,7 @@
 #include "trials.h"
 #include "shaped.h"
 #include "cache/rows.h"
+#include "cache/tuning.h"
 
 static int ranked;
 

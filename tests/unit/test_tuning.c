@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "trials.h"
 #include "cache/rows.h"
+#include "cache/tuning.h"
 #include "disk.h"
 #include "faults.h"
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cache/rows.h"
+#include "cache/tuning.h"
 #include "codegen/codegen.h"
 
 /* Says of every row whether it is current. Of a current row the place and whether it is the default

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "cache/rows.h"
+#include "cache/tuning.h"
 
 enum { RDT_LAYER_MAX = 16 };
 
