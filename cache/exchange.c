@@ -187,17 +187,7 @@ redtune_status rdt_exchange_write_file(const rdt_rows *rows, void **data, size_t
     rdt_tuning *tuning = NULL;
     redtune_status status = arrange(rows, &tuning, err);
     if (status) return status;
-    sqlite3_int64 length = 0;
-    status = rdt_sqlite_run(&tuning->file, "write", "VACUUM", err);
-    unsigned char *image = status ? NULL : sqlite3_serialize(tuning->file.db, "main", &length, 0);
-    char *copy = image ? malloc((size_t)length) : NULL;
-    if (copy) {
-        *data = memcpy(copy, image, (size_t)length);
-        *bytes = (size_t)length;
-    } else if (!status) {
-        status = rdt_fail_memory(err, (size_t)length);
-    }
-    sqlite3_free(image);
+    status = rdt_sqlite_copy_bytes(&tuning->file, data, bytes, err);
     rdt_tuning_close(tuning);
     return status;
 }

@@ -4,12 +4,16 @@
  * content, and one that does not match counts as a miss. A file in which damage was seen is
  * emptied by the next put. A put is tried as it is, after looking again, after emptying, and in a
  * new file; then the cache does without it. */
+#define _XOPEN_SOURCE 700 /* for realpath */
 #include "cache/kernels.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "base/hash.h"
+#include "base/locale.h"
+#include "base/owner.h"
 #include "cache/guarded.h"
 #include "cache/private.h"
 
@@ -74,6 +78,60 @@ redtune_status rdt_kernels_open(const char *path, const rdt_log *log, rdt_kernel
     *out = kernels;
     return REDTUNE_OK;
 }
+
+/* Folders and links are judged, too: who can put another file there decides what runs. */
+static redtune_status judge_system_file(const char *path, redtune_error *err) {
+    char *real = realpath(path, NULL);
+    bool exposed = false;
+    if (!real) return rdt_fail(err, REDTUNE_FILE, errno, "%s", rdt_locale_reason(errno));
+    redtune_status status = rdt_owner_check(real, RDT_OWNER_SYSTEM, &exposed, err);
+    if (!status && exposed) status = rdt_fail(err, REDTUNE_FILE, 0, "others may write it");
+    if (!status && path[0] == '/') status = rdt_owner_check_links(path, RDT_OWNER_SYSTEM, err);
+    if (!status) {
+        *strrchr(real, '/') = '\0';
+        status = rdt_owner_check_folders(*real ? real : "/", RDT_OWNER_SYSTEM, err);
+    }
+    free(real);
+    return status;
+}
+
+redtune_status rdt_kernels_open_system(const char *path, rdt_kernels **out, redtune_error *err) {
+    rdt_kernels *kernels = calloc(1, sizeof *kernels);
+    redtune_error why = {0};
+    if (!kernels) return rdt_fail_memory(err, sizeof *kernels);
+    redtune_status status = judge_system_file(path, &why);
+    if (!status)
+        status = rdt_sqlite_open(&kernels->file, &kind, path, RDT_SQLITE_READ, err);
+    else
+        rdt_fail(err, status, why.code, "cannot use the kernel file %.300s: %.200s", path,
+                 why.message);
+    if (status)
+        free(kernels);
+    else
+        *out = kernels;
+    return status;
+}
+
+redtune_status rdt_kernels_open_blank(rdt_kernels **out, redtune_error *err) {
+    rdt_kernels *kernels = calloc(1, sizeof *kernels);
+    if (!kernels) return rdt_fail_memory(err, sizeof *kernels);
+    kernels->limit_bytes = INT64_MAX;
+    redtune_status status = rdt_sqlite_open_blank(&kernels->file, &kind, "kernel file", err);
+    if (!status) status = rdt_schema_create(&kernels->file, err);
+    kernels->sound = !status;
+    if (status)
+        rdt_kernels_close(kernels);
+    else
+        *out = kernels;
+    return status;
+}
+
+redtune_status rdt_kernels_write_file(rdt_kernels *kernels, void **data, size_t *bytes,
+                                      redtune_error *err) {
+    return rdt_sqlite_copy_bytes(&kernels->file, data, bytes, err);
+}
+
+bool rdt_kernels_is_damaged(const rdt_kernels *kernels) { return kernels->damaged; }
 
 redtune_status rdt_kernels_check_writable(const rdt_kernels *kernels, redtune_error *err) {
     return rdt_sqlite_check_writable(&kernels->file, err);
@@ -173,7 +231,7 @@ static void touch(rdt_kernels *kernels, const char *key, int64_t used) {
     int64_t now = (int64_t)time(NULL);
     sqlite3_stmt *statement;
     bool row;
-    if (used > now - TOUCH_SECONDS && used <= now) return;
+    if (!kernels->file.writes || (used > now - TOUCH_SECONDS && used <= now)) return;
     rdt_sqlite_wait(&kernels->file, false);
     if (!rdt_sqlite_run(&kernels->file, "write", kind.settings, NULL) &&
         !rdt_sqlite_statement(&kernels->file, TOUCH, &statement, NULL) &&
@@ -243,7 +301,9 @@ static redtune_status insert(rdt_sqlite *file, const kernel *stored, redtune_err
     if (!rc) rc = sqlite3_bind_int64(put, 2, (int64_t)stored->bytes);
     if (!rc) rc = sqlite3_bind_int(put, 3, stored->ptx);
     if (!rc) rc = sqlite3_bind_text(put, 4, hash, -1, SQLITE_STATIC);
-    if (!rc) rc = sqlite3_bind_int64(put, 5, (int64_t)time(NULL));
+    /* In a file that is made whole the same kernels give the same bytes. */
+    const int64_t now = file->loaded ? 0 : (int64_t)time(NULL);
+    if (!rc) rc = sqlite3_bind_int64(put, 5, now);
     if (!rc) rc = sqlite3_bind_blob64(put, 6, stored->data, stored->bytes, SQLITE_STATIC);
     return rdt_sqlite_execute(file, "write", put, rc, 0, NULL, err);
 }

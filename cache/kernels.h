@@ -16,6 +16,16 @@ typedef struct rdt_kernels rdt_kernels;
  * the first use, so this is quick and succeeds on a damaged one. */
 redtune_status rdt_kernels_open(const char *path, const rdt_log *log, rdt_kernels **out,
                                 redtune_error *err);
+/* Opens a kernel file of the system's or of redtune's package, for reading only: nothing is written
+ * whatever happens. REDTUNE_FILE for one that others than root, the user and the owner of
+ * libredtune could have written, or put in its place. */
+redtune_status rdt_kernels_open_system(const char *path, rdt_kernels **out, redtune_error *err);
+/* A file in memory, which has no limit, and its bytes once it is filled; freed by the caller. */
+redtune_status rdt_kernels_open_blank(rdt_kernels **out, redtune_error *err);
+redtune_status rdt_kernels_write_file(rdt_kernels *kernels, void **data, size_t *bytes,
+                                      redtune_error *err);
+/* Whether a find met content that is not what was put. */
+bool rdt_kernels_is_damaged(const rdt_kernels *kernels);
 /* Why it cannot be written, if so. */
 redtune_status rdt_kernels_check_writable(const rdt_kernels *kernels, redtune_error *err);
 /* kernels may be NULL. */

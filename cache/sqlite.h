@@ -92,6 +92,9 @@ redtune_status rdt_sqlite_open_blank(rdt_sqlite *file, const rdt_sqlite_kind *ki
 redtune_status rdt_sqlite_open_bytes(rdt_sqlite *file, const rdt_sqlite_kind *kind,
                                      const char *name, const void *data, size_t bytes,
                                      redtune_error *err);
+/* The bytes of a file with what a database in memory holds, freed by the caller. */
+redtune_status rdt_sqlite_copy_bytes(rdt_sqlite *file, void **data, size_t *bytes,
+                                     redtune_error *err);
 /* Exchanges the connection for one on a copy of the file in memory, which may be written. */
 redtune_status rdt_sqlite_load(rdt_sqlite *file, redtune_error *err);
 

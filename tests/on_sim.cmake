@@ -102,12 +102,13 @@ endif()
 
 if(REDTUNE_BASH)
     set(header ${PROJECT_SOURCE_DIR}/include/redtune/redtune.h)
-    foreach(script gpu counters families ladder offsets paths report segments shards)
+    foreach(script bake gpu counters families ladder offsets paths report segments shards)
         redtune_sim_test_of(cli.${script} ${REDTUNE_BASH}
             ${CMAKE_CURRENT_SOURCE_DIR}/cli/${script}.sh $<TARGET_FILE:redtune-command> ${header})
     endforeach()
     # Kernels of lists take NVRTC most of a second; a page's lists are tuned with all that it can do.
     redtune_quick_kernels(mid sim.cli.segments)
+    redtune_quick_kernels(min sim.cli.bake)
     redtune_sim_test_of(cli.gpus ${REDTUNE_BASH} ${CMAKE_CURRENT_SOURCE_DIR}/cli/gpus.sh
         $<TARGET_FILE:redtune-command>)
     set_property(TEST sim.cli.gpus APPEND PROPERTY ENVIRONMENT

@@ -143,6 +143,43 @@ typedef struct redtune_reporting {
 REDTUNE_API redtune_status redtune_report(const redtune_reporting *reporting, char **text,
                                           redtune_error *err);
 
+/* ---- kernels ahead ------------------------------------------------------------------------ */
+
+/* A kernel that was baked. Its strings live during the call. */
+typedef struct redtune_baked {
+    redtune_problem problem; /* that it was chosen for */
+    int arch;                /* 90: of compute capability 9.0 */
+    int usual;               /* nonzero: the default of the problem's class, for any extents */
+    const char *gpu;         /* the model that it was chosen for; "": any of the architecture */
+    const char *family, *config;
+    uint64_t bytes;
+} redtune_baked;
+
+typedef struct redtune_baking {
+    const redtune_problem *problems; /* their classes get a default of each architecture, too */
+    size_t problem_count;
+    int shipped; /* nonzero: besides, what the system's databases have winners of */
+    /* Models of the databases by their names or a part of them, with ',' between: what a program
+     * would run there is baked. NULL: none. */
+    const char *gpus;
+    /* 90 for compute capability 9.0: the defaults are baked. None, and no gpus: 80, 86, 89, 90, 100
+     * and 120. */
+    const int *archs;
+    size_t arch_count;
+    int ptx;              /* nonzero: PTX, which later GPUs' drivers compile, in place of cubins */
+    const char *database; /* as in redtune_options */
+    /* Called for each kernel; nonzero stops with REDTUNE_INTERRUPTED. May be NULL. */
+    int (*baked)(void *user, const redtune_baked *baked);
+    void *user;
+    uint64_t reserved[8];
+} redtune_baking;
+
+/* Compiles what programs will run into the bytes of a kernel file (docs/deploy.md). Needs NVRTC,
+ * and no GPU. *data is freed by the caller with redtune_free. Fails with REDTUNE_UNSUPPORTED for an
+ * architecture that NVRTC does not know and for an op of a user's file. */
+REDTUNE_API redtune_status redtune_bake(const redtune_baking *baking, void **data, size_t *bytes,
+                                        redtune_error *err);
+
 /* ---- the environment ----------------------------------------------------------------------- */
 
 typedef enum redtune_health {

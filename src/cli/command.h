@@ -17,6 +17,7 @@ typedef struct rdt_command {
 } rdt_command;
 
 extern const rdt_command rdt_cmd_tune;
+extern const rdt_command rdt_cmd_bake;
 extern const rdt_command rdt_cmd_emit;
 extern const rdt_command rdt_cmd_reduce;
 extern const rdt_command rdt_cmd_ladder;

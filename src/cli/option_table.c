@@ -11,7 +11,7 @@ typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, cons
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
     take_effort, take_seed, take_sample, take_number, take_ops, take_dtypes, take_count,
     take_counts, take_format, take_shapes, take_axes, take_order, take_accuracy, take_outputs,
-    take_parameter;
+    take_parameter, take_archs;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -26,8 +26,24 @@ const rdt_option rdt_option_table[] = {
      "tell of this GPU, and run the ladder on it (default: no ladder)"},
     {"output", 'o', "FILE", RDT_REPORT | RDT_EXPORT, take_string, MEMBER(output),
      "where to write (default: -, which is standard output)"},
+    {"output", 'o', "FILE", RDT_BAKE, take_string, MEMBER(output),
+     "the kernel file (default: kernels.db)"},
+    {"gpu", 0, "NAME,...", RDT_BAKE, take_string, MEMBER(gpu),
+     "with what GPU models with this in their names would run (default: none)"},
+    {"arch", 0, "NUMBER,...", RDT_BAKE, take_archs, 0,
+     "architectures, 90 is compute capability 9.0 (default: 80,86,89,90,100,120 without --gpu)"},
+    {"ptx", 0, NULL, RDT_BAKE, take_flag, MEMBER(ptx),
+     "PTX instead of machine code, which drivers of later GPUs compile, too"},
+    {"shipped", 0, NULL, RDT_BAKE, take_flag, MEMBER(shipped),
+     "all that the system's databases have winners of"},
     {"gpu", 0, "NAME", RDT_REPORT | RDT_EXPLAIN, take_string, MEMBER(gpu),
      "the GPU model with this in its name (default: this machine's)"},
+    {"op", 0, "OP,...", RDT_BAKE, take_ops, MEMBER(ops), "the reductions (default: sum)"},
+    {"dtype", 0, "DTYPE,...", RDT_BAKE, take_dtypes, MEMBER(dtypes),
+     "of the elements (default: f32,f16,bf16)"},
+    {"size", 0, "SIZES", RDT_BAKE, take_counts, MEMBER(sizes),
+     "elements: 4K,1M or a range of powers of two (default: whole arrays, rows, columns, "
+     "segments)"},
     {"op", 0, "OP,...", RDT_TUNE, take_ops, MEMBER(ops), "what to tune (default: sum)"},
     {"all", 0, NULL, RDT_SHOW, take_flag, MEMBER(all), "every measurement, not only the winners"},
     {"format", 0, "FORMAT", RDT_EXPORT, take_format, MEMBER(json_lines),
@@ -94,19 +110,21 @@ const rdt_option rdt_option_table[] = {
      "of a file of raw elements: i8 to u64, f16, bf16, f32 or f64"},
     {"size", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(sizes),
      "elements: 4K,1M or a range of powers of two, K is 1024 (default: 1K..1G)"},
-    {"rows", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(rows),
+    {"rows", 0, "SIZES", RDT_TUNE | RDT_BAKE, take_counts, MEMBER(rows),
      "matrices with these numbers of rows, as for --size,"},
-    {"cols", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(cols), "... each with these of columns"},
-    {"shape", 0, "SHAPE,...", RDT_TUNE, take_shapes, MEMBER(shape), "arrays, such as 64x512x512"},
-    {"axis", 0, "AXIS,...", RDT_TUNE, take_axes, MEMBER(axes),
+    {"cols", 0, "SIZES", RDT_TUNE | RDT_BAKE, take_counts, MEMBER(cols),
+     "... each with these of columns"},
+    {"shape", 0, "SHAPE,...", RDT_TUNE | RDT_BAKE, take_shapes, MEMBER(shape),
+     "arrays, such as 64x512x512"},
+    {"axis", 0, "AXIS,...", RDT_TUNE | RDT_BAKE, take_axes, MEMBER(axes),
      "along these axes: 1 each row, 0 each column; alone: of the default shapes, 1,0 both"},
     {"shape", 0, "SHAPE", RDT_EXPLAIN | RDT_EMIT, take_shapes, MEMBER(shape),
      "or an array, such as 64x512x512, reduced"},
     {"axis", 0, "AXIS,...", RDT_EXPLAIN | RDT_EMIT, take_axes, MEMBER(axes),
      "... along these axes, from 0, or from the end: -1 (default: all)"},
-    {"segments", 0, "LENGTHS,...", RDT_TUNE, take_string, MEMBER(segments),
+    {"segments", 0, "LENGTHS,...", RDT_TUNE | RDT_BAKE, take_string, MEMBER(segments),
      "segments: 4096x1000, 4096x1000:MEDIAN:GREATEST, or a file of lengths, one a line"},
-    {"list", 0, "LENGTHS,...", RDT_TUNE, take_string, MEMBER(list),
+    {"list", 0, "LENGTHS,...", RDT_TUNE | RDT_BAKE, take_string, MEMBER(list),
      "lists of arrays, likewise: one result of all of them"},
     {"segments", 0, "LENGTHS", RDT_EXPLAIN | RDT_EMIT | RDT_SHOW | RDT_EXPORT | RDT_VERIFY,
      take_string, MEMBER(segments),
@@ -128,10 +146,11 @@ const rdt_option rdt_option_table[] = {
      "write each step as a complete program for nvcc into that folder"},
     {"one-block", 0, NULL, RDT_LADDER, take_flag, MEMBER(one_block),
      "the steps in their form for an array of one block"},
-    {"order", 0, "ORDER", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE, take_order, MEMBER(order),
-     "of combining: free, or fixed, whose bits never change (default: free)"},
-    {"accuracy", 0, "ACCURACY", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE, take_accuracy,
-     MEMBER(accuracy), "of sums of floats: plain, compensated or exact (default: plain)"},
+    {"order", 0, "ORDER", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE | RDT_BAKE, take_order,
+     MEMBER(order), "of combining: free, or fixed, whose bits never change (default: free)"},
+    {"accuracy", 0, "ACCURACY", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE | RDT_BAKE,
+     take_accuracy, MEMBER(accuracy),
+     "of sums of floats: plain, compensated or exact (default: plain)"},
     {"family", 0, "NAME", RDT_EMIT, take_string, MEMBER(family),
      "the template (default: the first that has the op and dtype)"},
     {"config", 0, "NAME=VALUE,...", RDT_EMIT, take_string, MEMBER(config),
@@ -140,7 +159,7 @@ const rdt_option rdt_option_table[] = {
      "with the #line directives that the compiler is given"},
     {"counters", 0, NULL, RDT_EMIT, take_flag, MEMBER(counters),
      "print what it does on the simulated GPU instead of the source"},
-    {"recorded", 0, "FILE", RDT_TUNE, take_string, MEMBER(recorded),
+    {"recorded", 0, "FILE", RDT_TUNE | RDT_BAKE, take_string, MEMBER(recorded),
      "what programs noted there with REDTUNE_RECORD=FILE, the costliest first"},
     {"effort", 0, "EFFORT", RDT_TUNE, take_effort, MEMBER(effort),
      "quick, standard or exhaustive (default: standard)"},
@@ -359,6 +378,23 @@ static redtune_status take_ops(rdt_options *options, const rdt_option *row, cons
         if (status) return status;
         options->op_count++;
     }
+    return REDTUNE_OK;
+}
+
+static redtune_status take_archs(rdt_options *options, const rdt_option *row, const char *value,
+                                 redtune_error *err) {
+    const char *at = value;
+    options->arch_count = 0;
+    do {
+        char *end = NULL;
+        const long number = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : 0;
+        if (number < 75 || number > 999 || (*end && (*end != ',' || !end[1])))
+            return wrong(row, value, "give numbers of 75 or more, such as 80,90", err);
+        if (options->arch_count == RDT_OPTIONS_ARCH_MAX)
+            return wrong(row, value, "too many numbers", err);
+        options->archs[options->arch_count++] = (int)number;
+        at = end + (*end == ',');
+    } while (*at);
     return REDTUNE_OK;
 }
 

@@ -26,10 +26,16 @@ enum {
     RDT_MERGE = 4096,
     RDT_UNDO = 8192,
     RDT_VERIFY = 16384,
+    RDT_BAKE = 32768,
     RDT_ALL = (1 << 16) - 1,
 };
 
-enum { RDT_OPTIONS_LIST_MAX = 32, RDT_OPTIONS_ARGUMENT_MAX = 1024, RDT_OPTIONS_PARAMETERS_MAX = 2 };
+enum {
+    RDT_OPTIONS_ARCH_MAX = 16,
+    RDT_OPTIONS_LIST_MAX = 32,
+    RDT_OPTIONS_ARGUMENT_MAX = 1024,
+    RDT_OPTIONS_PARAMETERS_MAX = 2
+};
 
 typedef struct rdt_sizes {
     uint64_t counts[RDT_NUMBER_COUNT_MAX];
@@ -53,6 +59,8 @@ typedef struct rdt_options {
     redtune_op ops[RDT_OPTIONS_LIST_MAX];
     redtune_dtype dtypes[RDT_OPTIONS_LIST_MAX];
     size_t op_count, dtype_count;
+    int archs[RDT_OPTIONS_ARCH_MAX];
+    size_t arch_count;
     rdt_sizes sizes, rows, cols;
     rdt_axes axes;
     redtune_effort effort;
@@ -62,7 +70,7 @@ typedef struct rdt_options {
     uint64_t count, seed, sample, block, trace, jobs;
     rdt_shard shard;
     int again, all, shipped, lines, counters, one_block, csv, json_lines, winners, dry_run, json,
-        quiet, verbose, keepdims, repair, help, version; /* how often they were given */
+        quiet, verbose, keepdims, repair, ptx, help, version; /* how often they were given */
 } rdt_options;
 
 typedef struct rdt_option {

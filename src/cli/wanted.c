@@ -62,7 +62,8 @@ static redtune_status keep_problem(listing *self, const redtune_problem *problem
         const size_t capacity = self->capacity ? 2 * self->capacity : 64;
         redtune_problem *problems = realloc(self->problems, capacity * sizeof *problems);
         if (!problems)
-            return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot tune: out of host memory");
+            return rdt_message_set(err, REDTUNE_MEMORY, 0,
+                                   "cannot list the problems: out of host memory");
         self->problems = problems;
         self->capacity = capacity;
     }
@@ -177,14 +178,15 @@ static redtune_status list_recorded(const rdt_options *options, rdt_wanted *out,
     if (!wanted.problem_count) {
         redtune_free(wanted.recorded);
         return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "cannot tune what %.300s recorded: it names no problem: the "
+                               "cannot take what %.300s recorded: it names no problem: the "
                                "programs ran measured ones only, or have not ended yet",
                                options->recorded);
     }
     wanted.problems = malloc(wanted.problem_count * sizeof *wanted.problems);
     if (!wanted.problems) {
         redtune_free(wanted.recorded);
-        return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot tune: out of host memory");
+        return rdt_message_set(err, REDTUNE_MEMORY, 0,
+                               "cannot list the problems: out of host memory");
     }
     for (size_t i = 0; i < wanted.problem_count; i++)
         wanted.problems[i] = wanted.recorded[i].problem;

@@ -23,6 +23,33 @@ static const rdt_facts typical = {
 
 const rdt_facts *rdt_facts_typical(void) { return &typical; }
 
+rdt_facts rdt_facts_of_arch(int arch) {
+    static const struct {
+        int arch, sm_count, threads_per_sm, l2_mib, bus_bits, memory_khz;
+    } largest[] = {
+        {75, 72, 1024, 6, 384, 7001000},      /* TU102 */
+        {80, 108, 2048, 40, 5120, 1215000},   /* A100 */
+        {86, 84, 1536, 6, 384, 7251000},      /* GA102 */
+        {89, 142, 1536, 96, 384, 9001000},    /* AD102 */
+        {90, 132, 2048, 60, 6144, 3201000},   /* H200 */
+        {100, 148, 2048, 126, 8192, 3996000}, /* B200 */
+        {120, 188, 1536, 128, 512, 14001000}, /* GB202 */
+    };
+    int i = (int)(sizeof largest / sizeof *largest) - 1;
+    while (i && largest[i].arch > arch) i--;
+    rdt_facts facts = typical;
+    facts.name[0] = '\0';
+    facts.major = arch / 10;
+    facts.minor = arch % 10;
+    facts.sm_count = largest[i].sm_count;
+    facts.threads_per_sm = largest[i].threads_per_sm;
+    facts.l2_bytes = (uint64_t)largest[i].l2_mib << 20;
+    facts.bus_bits = largest[i].bus_bits;
+    facts.memory_khz = largest[i].memory_khz;
+    facts.memory_bytes = 0;
+    return facts;
+}
+
 uint64_t rdt_facts_warm_bytes(const rdt_facts *facts) { return facts->l2_bytes / 2; }
 
 bool rdt_facts_same_model(const rdt_facts *a, const rdt_facts *b) {

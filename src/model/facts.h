@@ -40,3 +40,6 @@ bool rdt_facts_same(const rdt_facts *a, const rdt_facts *b);
 bool rdt_facts_is_simulated(const rdt_facts *facts);
 /* A middling GPU to render for where there is no other: compute capability 8.0, 108 SMs. */
 const rdt_facts *rdt_facts_typical(void);
+/* The largest GPU of an architecture, 90 for compute capability 9.0, or of the nearest earlier one
+ * that is known; its name is "". */
+rdt_facts rdt_facts_of_arch(int arch);

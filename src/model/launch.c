@@ -33,3 +33,18 @@ uint32_t rdt_launch_grid(const rdt_launch *launch, const rdt_extents *extents) {
     if (blocks < 1) return 1;
     return blocks < RDT_GRID_MAX ? (uint32_t)blocks : RDT_GRID_MAX;
 }
+
+/* At least 1; 0 stays what it means. */
+static uint32_t lessen(uint32_t blocks, int there, int here) {
+    const uint64_t less = (uint64_t)blocks * (uint64_t)here / (uint64_t)there;
+    return !blocks || less ? (uint32_t)less : 1;
+}
+
+rdt_launch rdt_launch_fit(const rdt_launch *launch, int there, int here) {
+    rdt_launch fit = *launch;
+    if (there <= here || here < 1) return fit;
+    if (!fit.cluster) fit.blocks_max = lessen(fit.blocks_max, there, here);
+    fit.waiting_max = lessen(fit.waiting_max, there, here);
+    fit.scattered_blocks = lessen(fit.scattered_blocks, there, here);
+    return fit;
+}

@@ -173,3 +173,7 @@ static inline bool rdt_launch_has_prefix(const rdt_launch *launch) {
 /* Blocks for complete extents: those, or where blocks make sets of results, enough for all of them,
  * at least 1, at most RDT_GRID_MAX. */
 uint32_t rdt_launch_grid(const rdt_launch *launch, const rdt_extents *extents);
+
+/* The launch of a kernel on a GPU of `here` multiprocessors, made for one of `there`: with fewer of
+ * them fewer blocks run at a time, and fewer may wait for others. */
+rdt_launch rdt_launch_fit(const rdt_launch *launch, int there, int here);

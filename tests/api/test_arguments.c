@@ -185,6 +185,14 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
       redtune_emit(&(redtune_emission){.problem = sum, .config = lines.config}, &text, &err))      \
     X(NULL, (redtune_free(NULL), REDTUNE_OK))                                                      \
     X("emission is NULL", redtune_count(NULL, &counters, &err))                                    \
+    X("baking is NULL", redtune_bake(NULL, &data, &bytes, &err))                                   \
+    X("data is NULL", redtune_bake(&(redtune_baking){.ptx = 1}, NULL, &bytes, &err))               \
+    X("no problem", redtune_bake(&(redtune_baking){.ptx = 1}, &data, &bytes, &err))                \
+    X("architecture 9:", redtune_bake(&(redtune_baking){.problems = &sum,                          \
+                                                        .problem_count = 1,                        \
+                                                        .archs = &(int){9},                        \
+                                                        .arch_count = 1},                          \
+                                      &data, &bytes, &err))                                        \
     X("out is NULL", redtune_count(&(redtune_emission){.problem = sum}, NULL, &err))               \
     X("dtype", redtune_count(&(redtune_emission){.problem = no_dtype}, &counters, &err))           \
     X("rt is NULL", redtune_ladder(NULL, NULL, &err))                                              \
@@ -242,6 +250,7 @@ static const redtune_importing later_import = {.files = no_file, .file_count = 1
     X("redtune_importing", redtune_import(&later_import, &report, &err))                           \
     X("redtune_emission",                                                                          \
       redtune_emit(&(redtune_emission){.problem = sum, OF_LATER}, &text, &err))                    \
+    X("redtune_baking", redtune_bake(&(redtune_baking){OF_LATER}, &data, &bytes, &err))            \
     X("redtune_emission",                                                                          \
       redtune_count(&(redtune_emission){.problem = sum, OF_LATER}, &counters, &err))               \
     X("redtune_climb", redtune_ladder(rt, &later_climb, &err))                                     \

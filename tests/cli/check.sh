@@ -12,7 +12,7 @@ cd "$folder" || exit 1
 
 # Nothing here may touch the user's databases, or depend on the user's settings.
 unset REDTUNE_DB REDTUNE_TEMPLATES
-export REDTUNE_SYSTEM_DB=
+export REDTUNE_SYSTEM_DB= REDTUNE_SYSTEM_KERNELS=
 export XDG_DATA_HOME=$folder/data
 # Kernels are those of the suite: many of them are compiled for other tests, too.
 export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$folder/cache}

@@ -134,7 +134,7 @@ recordings_name_the_problems() {
         refuses "--recorded empty $option" "with --recorded: the recording names the problems"
     done
     run "$redtune" --recorded empty
-    want_refused 1 "cannot tune what empty recorded: it names no problem"
+    want_refused 1 "cannot take what empty recorded: it names no problem"
     run "$redtune" --recorded no/such
     want_refused 1 "no/such"
 }

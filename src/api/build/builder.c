@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/file.h"
 #include "base/trace.h"
-#include "cache/kernels.h"
 #include "codegen/user_ops.h"
 #include "compiler/compiler.h"
 
@@ -17,19 +15,22 @@ struct rdt_builder {
     const rdt_log *log;
     pthread_mutex_t lock; /* of codegen; recursive: make is called by those who have borrowed it */
     rdt_codegen *codegen;
+    pthread_mutex_t templates_lock;
     char templates[RDT_HASH_TEXT_BYTES]; /* those compiled in; "": not asked for yet */
     pthread_mutex_t compiler_lock;       /* of its opening: compiling needs none */
     rdt_compiler *compiler;
-    pthread_mutex_t kernels_lock;
-    char *cache; /* the kernel cache's path; NULL: the user's */
-    rdt_kernels *kernels;
-    bool kernels_tried, kernels_told; /* a warning about one that was not stored was logged */
-    atomic_bool ptx;                  /* the driver takes no cubin of ours: one in software, say */
+    rdt_kernel_store *store;
+    atomic_bool ptx; /* the driver takes no cubin of ours: one in software, say */
 };
 
 redtune_status rdt_builder_create(const rdt_log *log, rdt_builder **out, redtune_error *err) {
     rdt_builder *builder = calloc(1, sizeof *builder);
     if (!builder) return rdt_fail_memory(err, sizeof *builder);
+    redtune_status status = rdt_kernel_store_create(log, &builder->store, err);
+    if (status) {
+        free(builder);
+        return status;
+    }
     builder->log = log;
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
@@ -37,7 +38,7 @@ redtune_status rdt_builder_create(const rdt_log *log, rdt_builder **out, redtune
     pthread_mutex_init(&builder->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
     pthread_mutex_init(&builder->compiler_lock, NULL);
-    pthread_mutex_init(&builder->kernels_lock, NULL);
+    pthread_mutex_init(&builder->templates_lock, NULL);
     *out = builder;
     return REDTUNE_OK;
 }
@@ -46,20 +47,15 @@ void rdt_builder_destroy(rdt_builder *builder) {
     if (!builder) return;
     rdt_codegen_close(builder->codegen);
     rdt_compiler_close(builder->compiler);
-    rdt_kernels_close(builder->kernels);
-    free(builder->cache);
+    rdt_kernel_store_destroy(builder->store);
     pthread_mutex_destroy(&builder->lock);
     pthread_mutex_destroy(&builder->compiler_lock);
-    pthread_mutex_destroy(&builder->kernels_lock);
+    pthread_mutex_destroy(&builder->templates_lock);
     free(builder);
 }
 
 redtune_status rdt_builder_set_cache(rdt_builder *builder, const char *path, redtune_error *err) {
-    char *copy = strdup(path);
-    if (!copy) return rdt_fail_memory(err, strlen(path) + 1);
-    free(builder->cache);
-    builder->cache = copy;
-    return REDTUNE_OK;
+    return rdt_kernel_store_set_cache(builder->store, path, err);
 }
 
 /* ---- templates ------------------------------------------------------------------------------- */
@@ -83,11 +79,10 @@ redtune_status rdt_builder_borrow(rdt_builder *builder, rdt_codegen **codegen, r
 
 void rdt_builder_give_back(rdt_builder *builder) { pthread_mutex_unlock(&builder->lock); }
 
-/* Under the lock of the kernels, which nobody holds for long. */
 redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEXT_BYTES],
                                      redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    pthread_mutex_lock(&builder->kernels_lock);
+    pthread_mutex_lock(&builder->templates_lock);
     const char *folder = getenv("REDTUNE_TEMPLATES");
     const bool compiled_in = !folder || !*folder; /* others may change at any time */
     if (compiled_in && builder->templates[0])
@@ -95,7 +90,7 @@ redtune_status rdt_builder_templates(rdt_builder *builder, char out[RDT_HASH_TEX
     else
         status = rdt_codegen_version(out, err);
     if (!status && compiled_in) memcpy(builder->templates, out, sizeof builder->templates);
-    pthread_mutex_unlock(&builder->kernels_lock);
+    pthread_mutex_unlock(&builder->templates_lock);
     return status;
 }
 
@@ -135,58 +130,13 @@ void rdt_builder_compiler_path(rdt_builder *builder, char *out, size_t bytes) {
     pthread_mutex_unlock(&builder->compiler_lock);
 }
 
-/* ---- the kernel cache ------------------------------------------------------------------------ */
-
-/* Losing the kernel cache costs time only. The lock is held. */
-static rdt_kernels *try_kernels(rdt_builder *builder) {
-    if (builder->kernels_tried) return builder->kernels;
-    builder->kernels_tried = true;
-    char *path = NULL;
-    redtune_error failure;
-    redtune_status status = builder->cache ? REDTUNE_OK : rdt_file_kernels_path(&path, &failure);
-    if (!status)
-        status = rdt_kernels_open(path ? path : builder->cache, builder->log, &builder->kernels,
-                                  &failure);
-    if (status)
-        rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "working without a kernel cache: %s",
-                      failure.message);
-    free(path);
-    return builder->kernels;
-}
-
-static redtune_status find_image(rdt_builder *builder, const char *key, rdt_image *out,
-                                 redtune_error *err) {
-    rdt_image found = {0};
-    redtune_status status = REDTUNE_OK;
-    pthread_mutex_lock(&builder->kernels_lock);
-    rdt_kernels *kernels = try_kernels(builder);
-    if (kernels)
-        status = rdt_kernels_find(kernels, key, &found.data, &found.bytes, &found.ptx, err);
-    pthread_mutex_unlock(&builder->kernels_lock);
-    if (!status && found.data) *out = found;
-    return status;
-}
-
-static bool put_image(rdt_builder *builder, const char *key, const rdt_image *image) {
-    redtune_error failure;
-    bool kept = false;
-    pthread_mutex_lock(&builder->kernels_lock);
-    rdt_kernels *kernels = try_kernels(builder);
-    if (kernels) {
-        kept = !rdt_kernels_put(kernels, key, image->data, image->bytes, image->ptx, &failure);
-        if (!kept && !builder->kernels_told)
-            rdt_log_write(builder->log, REDTUNE_LOG_WARNING, "%s; it is done without for now",
-                          failure.message);
-        builder->kernels_told |= !kept;
-    }
-    pthread_mutex_unlock(&builder->kernels_lock);
-    return kept;
-}
+/* ---- kernels that are there ------------------------------------------------------------------ */
 
 redtune_status rdt_builder_find(rdt_builder *builder, const char *key, void **data, size_t *bytes,
                                 redtune_error *err) {
     rdt_image found = {0};
-    redtune_status status = find_image(builder, key, &found, err);
+    bool system;
+    redtune_status status = rdt_kernel_store_find(builder->store, key, &found, &system, err);
     if (status || !found.data) return status;
     *data = found.data;
     *bytes = found.bytes;
@@ -195,7 +145,19 @@ redtune_status rdt_builder_find(rdt_builder *builder, const char *key, void **da
 
 void rdt_builder_put(rdt_builder *builder, const char *key, const void *data, size_t bytes) {
     const rdt_image record = {(void *)data, bytes, false};
-    put_image(builder, key, &record);
+    rdt_kernel_store_put(builder->store, key, &record);
+}
+
+rdt_kernel_store *rdt_builder_store_of(rdt_builder *builder) { return builder->store; }
+
+/* Whether the driver refused a whole image, rather than that it has no memory or the like. */
+static bool is_refused(redtune_status status, const redtune_error *why) {
+    static const long codes[] = {CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU,
+                                 CUDA_ERROR_INVALID_PTX, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+                                 CUDA_ERROR_NOT_FOUND /* a function of it */};
+    for (size_t i = 0; status == REDTUNE_DEVICE && i < sizeof codes / sizeof *codes; i++)
+        if (why->code == codes[i]) return true;
+    return false;
 }
 
 /* Takes over the image, which may be empty: then *out stays as it is. */
@@ -211,8 +173,14 @@ static redtune_status load_image(const rdt_context *context, rdt_image image, co
 redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
     rdt_image image = {0};
-    redtune_status status = find_image(builder, key, &image, err);
-    return status ? status : load_image(context, image, key, launch, out, err);
+    redtune_error why = {0};
+    bool system = false;
+    redtune_status status = rdt_kernel_store_find(builder->store, key, &image, &system, &why);
+    if (!status) status = load_image(context, image, key, launch, out, &why);
+    if (system && is_refused(status, &why))
+        rdt_kernel_store_note_refusal(builder->store, why.message);
+    if (status && err) *err = why;
+    return status;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -267,22 +235,14 @@ static redtune_status compile(rdt_builder *builder, const kernel_source *wanted,
 static redtune_status get_image(rdt_builder *builder, kernel_source *wanted,
                                 char key[RDT_HASH_TEXT_BYTES], rdt_image *out, redtune_error *err) {
     redtune_status status = make_key(builder, wanted, key, err);
-    if (!status && !wanted->anew) status = find_image(builder, key, out, err);
+    bool system;
+    if (!status && !wanted->anew)
+        status = rdt_kernel_store_find(builder->store, key, out, &system, err);
     wanted->found = out->data != NULL;
     if (status || out->data || wanted->cached_only) return status;
     status = compile(builder, wanted, out, err);
-    if (!status && !put_image(builder, key, out)) key[0] = '\0';
+    if (!status && !rdt_kernel_store_put(builder->store, key, out)) key[0] = '\0';
     return status;
-}
-
-/* Whether the driver refused a whole image, rather than that it has no memory or the like. */
-static bool is_refused(redtune_status status, const redtune_error *why) {
-    static const long codes[] = {CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU,
-                                 CUDA_ERROR_INVALID_PTX, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-                                 CUDA_ERROR_NOT_FOUND /* a function of it */};
-    for (size_t i = 0; status == REDTUNE_DEVICE && i < sizeof codes / sizeof *codes; i++)
-        if (why->code == codes[i]) return true;
-    return false;
 }
 
 /* An image of the right digest that the driver refuses, as one of another NVRTC's may be, is made
@@ -400,6 +360,31 @@ redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, const rdt_po
     wanted.source = source;
     if (!status) status = get_image(builder, &wanted, key, &image, err);
     free(image.data);
+    free(source);
+    return status;
+}
+
+redtune_status rdt_builder_bake(rdt_builder *builder, rdt_case at, const rdt_point *point,
+                                rdt_yield yield, bool ptx, char key[RDT_HASH_TEXT_BYTES],
+                                rdt_image *out, redtune_error *err) {
+    char *source = NULL, cached[RDT_HASH_TEXT_BYTES];
+    rdt_image image = {0};
+    kernel_source wanted = {.facts = at.facts, .ptx = ptx};
+    const int arch = 10 * at.facts->major + at.facts->minor;
+    rdt_facts target;
+    redtune_status status = compile_target(builder, at.facts, &target, err);
+    if (!status && 10 * target.major + target.minor != arch) {
+        const int version = rdt_compiler_version(builder->compiler);
+        status = rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                          "cannot compile for sm_%d: NVRTC %d.%d does not know it; take a later "
+                          "one, or leave it out of --arch",
+                          arch, version / 1000, version % 1000 / 10);
+    }
+    if (!status) status = render(builder, at, point, yield, wanted.name, &source, err);
+    wanted.source = source;
+    if (!status) status = get_image(builder, &wanted, cached, &image, err);
+    if (!status) rdt_system_kernels_key(source, arch, image.ptx, key);
+    if (!status) *out = image;
     free(source);
     return status;
 }

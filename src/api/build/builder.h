@@ -2,6 +2,7 @@
  * Each of them is opened when it is first needed. Any thread may call. */
 #pragma once
 
+#include "api/build/kernel_store.h"
 #include "base/log.h"
 #include "codegen/codegen.h"
 #include "gpu/context.h"
@@ -35,6 +36,11 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
  * load it takes no cubin. */
 redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, const rdt_point *point,
                                  bool ptx, redtune_error *err);
+/* Compiles a kernel for a system's file, without a GPU: a cubin or PTX of exactly the architecture
+ * of the facts, and its key there. out->data is freed by the caller. */
+redtune_status rdt_builder_bake(rdt_builder *builder, rdt_case at, const rdt_point *point,
+                                rdt_yield yield, bool ptx, char key[RDT_HASH_TEXT_BYTES],
+                                rdt_image *out, redtune_error *err);
 /* Whether the driver takes PTX only; found out by loading a kernel that does nothing. */
 redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
                                  redtune_error *err);
@@ -43,6 +49,8 @@ redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *contex
  * there, leaves *out alone. */
 redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err);
+/* Where it looks for kernels. */
+rdt_kernel_store *rdt_builder_store_of(rdt_builder *builder);
 /* Data kept in the kernel cache besides kernels. A miss is REDTUNE_OK with *data as it was; else
  * it is freed by the caller. */
 redtune_status rdt_builder_find(rdt_builder *builder, const char *key, void **data, size_t *bytes,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/choosing/baked_kernel.h"
 #include "api/choosing/meanwhile.h"
 #include "api/choosing/plan_cache.h"
 #include "api/records/convert.h"
@@ -38,17 +39,18 @@ static redtune_status take_pin(const making *self, rdt_codegen *codegen, rdt_cas
     return rdt_fail_within(err, status, "REDTUNE_CONFIG=%.100s", self->pin);
 }
 
-static void tell(const making *self, const rdt_spaces *spaces) {
-    redtune_info *info = &self->executable->info;
-    *info = (redtune_info){.problem = *self->problem, .match = self->choice.match};
+void rdt_executable_describe(rdt_executable *executable, const rdt_spaces *spaces,
+                             const redtune_problem *problem, const rdt_choice *choice) {
+    redtune_info *info = &executable->info;
+    *info = (redtune_info){.problem = *problem, .match = choice->match};
     info->problem.config = NULL;
-    rdt_point_write(spaces, &self->choice.point, info->family, info->config);
-    self->executable->measured = (redtune_problem){.dtype = REDTUNE_DTYPE_NONE};
-    if (self->choice.row) {
-        rdt_convert_origin(self->choice.row, info);
-        self->executable->measured = self->choice.row->trial.problem;
+    rdt_point_write(spaces, &choice->point, info->family, info->config);
+    executable->measured = (redtune_problem){.dtype = REDTUNE_DTYPE_NONE};
+    if (choice->row) {
+        rdt_convert_origin(choice->row, info);
+        executable->measured = choice->row->trial.problem;
     }
-    rdt_point_format(spaces, &self->choice.point, self->executable->text);
+    rdt_point_format(spaces, &choice->point, executable->text);
 }
 
 static void add_own(rdt_executable *executable, const rdt_extents *extents) {
@@ -103,7 +105,8 @@ static redtune_status choose_by(making *self, rdt_codegen *codegen, rdt_grounds 
     else
         status = choose_winner(self, codegen, by == RDT_GROUNDS_MEASURED_HERE, err);
     if (status) return status;
-    tell(self, rdt_codegen_spaces(codegen));
+    rdt_executable_describe(self->executable, rdt_codegen_spaces(codegen), self->problem,
+                            &self->choice);
     self->choice.row = NULL; /* the winners may be read anew once the lock is gone */
     return REDTUNE_OK;
 }
@@ -137,6 +140,9 @@ static redtune_status choose(making *self, rdt_grounds by, redtune_error *err) {
 /* ---- loading --------------------------------------------------------------------------------- */
 
 static redtune_status load(const making *self, bool cached_only, redtune_error *err) {
+    self->executable->kernel = rdt_baked_kernel_load(self->rt, self->problem, &self->choice.point,
+                                                     &self->executable->launch);
+    if (self->executable->kernel) return REDTUNE_OK;
     return rdt_builder_get(self->rt->builder, self->rt->context, self->problem, &self->choice.point,
                            &self->executable->launch, cached_only, &self->executable->kernel, err);
 }
@@ -269,8 +275,8 @@ redtune_status rdt_executable_create(redtune *rt, const rdt_need *need,
         rdt_executable_destroy(rt, self.executable);
         return status;
     }
-    if (self.executable->kernel->key[0] && !self.executable->info.imported)
-        rdt_meanwhile_add(rt, problem, yield, self.executable->text);
+    if (self.executable->kernel->key[0] && !self.executable->info.imported && !self.scattered)
+        rdt_meanwhile_add(rt, self.problem, self.yield, self.executable->text);
     if (admission->waits) self.executable->info.pending = true;
     if (!admission->unverified && may_keep(&self, &name))
         rdt_plan_cache_write(rt, name.key, self.executable);

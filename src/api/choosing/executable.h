@@ -33,5 +33,8 @@ redtune_status rdt_executable_find(redtune *rt, const rdt_need *need, bool any_n
 redtune_status rdt_executable_create(redtune *rt, const rdt_need *need,
                                      const rdt_admission *admission, bool at_once,
                                      rdt_executable **out, redtune_error *err);
+/* Says what was chosen for the problem: info, measured and text. */
+void rdt_executable_describe(rdt_executable *executable, const rdt_spaces *spaces,
+                             const redtune_problem *problem, const rdt_choice *choice);
 /* executable may be NULL. No launch may still run. */
 void rdt_executable_destroy(redtune *rt, rdt_executable *executable);

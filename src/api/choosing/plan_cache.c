@@ -80,6 +80,7 @@ static bool is_another_named(const char *path) {
 /* Another NVRTC may make a better kernel. Without NVRTC the cached one still serves. */
 static bool is_of_this_nvrtc(const nvrtc_file *stored) {
     nvrtc_file now = *stored;
+    if (!stored->path[0]) return true; /* a kernel of the system's files */
     if (is_another_named(stored->path)) return false;
     return !look_at_nvrtc(&now) || !memcmp(&now, stored, sizeof now);
 }

@@ -2,6 +2,7 @@
 #include "api/running/plan.h"
 
 #include <stdlib.h>
+#include "api/choosing/baked.h"
 #include "base/reserved.h"
 #include "base/trace.h"
 
@@ -14,20 +15,29 @@ struct redtune_workspace {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* The cached plan's, or one that is made anew once the problem is admitted. */
+/* Where there is no NVRTC that compiles: a kernel that another one compiled, here or ahead. */
+static redtune_status go_without_compiler(redtune *rt, const rdt_need *need, rdt_executable **out,
+                                          redtune_error *err) {
+    if (!rdt_executable_find(rt, need, true, out, NULL) && *out) return REDTUNE_OK;
+    redtune_status status = rdt_baked_find(rt, need, RDT_BAKED_ANY, out, err);
+    if (status || *out) return status;
+    rdt_baked_explain(rt, need, err);
+    return REDTUNE_LIBRARY;
+}
+
+/* The cached plan's, or what was baked for the very problem, or one that is made anew once the
+ * problem is admitted. */
 static redtune_status obtain(redtune *rt, const rdt_need *need, bool at_once, rdt_executable **out,
                              redtune_error *err) {
     const redtune_problem *problem = need->problem;
     const bool pinned = rt->pin || problem->config || need->scattered;
     rdt_admission admission;
     redtune_status status = rdt_executable_find(rt, need, false, out, err);
+    if (!status && !*out) status = rdt_baked_find(rt, need, RDT_BAKED_SAME, out, err);
     if (status || *out) return status;
     status = rdt_admission_find(rt, problem, pinned, at_once, &admission, err);
     if (!status) status = rdt_executable_create(rt, need, &admission, at_once, out, err);
-    if (status != REDTUNE_LIBRARY) return status;
-    /* This NVRTC is not whole: a kernel of another one serves. */
-    if (!rdt_executable_find(rt, need, true, out, NULL) && *out) return REDTUNE_OK;
-    return status;
+    return status == REDTUNE_LIBRARY ? go_without_compiler(rt, need, out, err) : status;
 }
 
 static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at_once,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/build/system_kernels.h"
 #include "api/records/layers.h"
 #include "base/file.h"
 #include "base/reserved.h"
@@ -159,6 +160,60 @@ static void look_at_databases(audience *to, const redtune_options *options) {
     rdt_layers_free(&layers);
 }
 
+/* ---- what was measured, and what is baked ---------------------------------------------------- */
+
+static redtune_status add_measured(void *user, const rdt_facts *gpu, int64_t latest,
+                                   redtune_error *err) {
+    rdt_text *text = user;
+    (void)latest, (void)err;
+    if (rdt_facts_is_simulated(gpu) || (text->data && strstr(text->data, gpu->name)))
+        return REDTUNE_OK;
+    rdt_text_addf(text, "%ssm_%d%d %s", text->length ? ", " : "", gpu->major, gpu->minor,
+                  gpu->name);
+    return REDTUNE_OK;
+}
+
+static void look_at_models(audience *to, const redtune_options *options) {
+    rdt_layers layers = {.count = 0};
+    rdt_text models = {0};
+    redtune_error ignored;
+    char detail[512];
+    if (!rdt_layers_list(options ? options->database : NULL, &layers, &ignored))
+        rdt_layers_each_gpu(&layers, 0, layers.count, add_measured, &models, NULL, &ignored);
+    rdt_text_print(detail, sizeof detail,
+                   "%.380s; other GPUs run what is estimated from them, or the default",
+                   models.data ? models.data : "no GPU");
+    tell_finding(to, REDTUNE_HEALTH_GOOD, "measured", detail, "");
+    rdt_text_free(&models);
+    rdt_layers_free(&layers);
+}
+
+static void hear_of_kernel_file(void *user, redtune_log_level level, const char *line) {
+    (void)level;
+    tell_finding(user, REDTUNE_HEALTH_NOTE, "kernel file", line, "");
+}
+
+static void look_at_kernel_files(audience *to) {
+    const rdt_log log = {hear_of_kernel_file, to, REDTUNE_LOG_WARNING};
+    rdt_system_kernels *files = NULL;
+    redtune_error ignored;
+    if (rdt_system_kernels_open(&log, &files, &ignored)) return;
+    for (int i = 0; i < rdt_system_kernels_count(files); i++) {
+        const rdt_system_label *label = rdt_system_kernels_label(files, i);
+        rdt_text text = {0};
+        rdt_text_addf(&text, "%d kernels of %d classes for", (int)label->kernels,
+                      (int)label->classes);
+        for (int k = 0; k < RDT_SYSTEM_ARCH_MAX && label->arch[k]; k++)
+            rdt_text_addf(&text, "%s sm_%d", k ? "," : "", (int)label->arch[k]);
+        rdt_text_addf(&text, "%s%s%s, %s", label->ptx ? " as PTX" : "",
+                      label->gpus[0] ? ", with winners of " : "", label->gpus,
+                      rdt_system_kernels_path(files, i));
+        tell_finding(to, REDTUNE_HEALTH_GOOD, "kernel file", text.data ? text.data : "", "");
+        rdt_text_free(&text);
+    }
+    rdt_system_kernels_close(files);
+}
+
 static void hear_of_kernel_cache(void *user, redtune_log_level level, const char *line) {
     (void)level;
     tell_finding(user, REDTUNE_HEALTH_NOTE, "kernel cache", line, "");
@@ -198,6 +253,8 @@ redtune_status redtune_diagnose(const redtune_options *options,
     look_at_compiler(&to);
     look_at_templates(&to);
     look_at_databases(&to, options);
+    look_at_models(&to, options);
+    look_at_kernel_files(&to);
     look_at_kernel_cache(&to);
     if (missing) *missing = to.missing;
     return REDTUNE_OK;
