@@ -382,11 +382,7 @@ static redtune_status time_batch(void *user, const rdt_batch *batch, rdt_cache_s
 oracle oracle_model(rdt_codegen *codegen, const rdt_facts *facts) {
     return (oracle){.codegen = codegen,
                     .facts = facts,
-                    .name = {{"plain", 1.02},
-                             {"streaming", 1.01},
-                             {"shared", 1.04},
-                             {"ticket", 1.3},
-                             {"two_pass", 1.15}},
+                    .name = {{"plain", 1.02}, {"streaming", 1.01}, {"shared", 1.04}},
                     .wrong = -1,
                     .faulted = -1,
                     .hung = -1,

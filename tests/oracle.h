@@ -7,7 +7,7 @@
 
 typedef struct oracle_record oracle_record;
 
-enum { ORACLE_EVERY = -2, ORACLE_NAMES = 5 };
+enum { ORACLE_EVERY = -2, ORACLE_NAMES = 3 };
 
 /* What a named value costs in the model, as a factor of the time. */
 typedef struct oracle_name {

@@ -113,8 +113,10 @@ redtune_status rdt_kernel_hash_find(rdt_codegen *codegen, rdt_case at, const rdt
     if (!status)
         status = rdt_rules_launch(codegen, (rdt_case){at.problem, &facts}, point, &launch, err);
     if (status) return status;
-    const uint32_t fields[] = {launch.threads,       launch.tile,     launch.blocks_max,
-                               launch.final_threads, launch.partials, launch.overlap};
+    /* The 0 is where the threads of a second launch were, of a finish that went: hashes are stored.
+     */
+    const uint32_t fields[] = {launch.threads,  launch.tile,   launch.blocks_max, 0,
+                               launch.partials, launch.overlap};
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add(&hash, &source, sizeof source);
     rdt_hash_add(&hash, fields, sizeof fields);

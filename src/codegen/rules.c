@@ -129,7 +129,6 @@ static int call_launch(lua_State *state) {
         .blocks_max = (uint32_t)rdt_marshal_integer(state, table, "blocks_max", 1, blocks_max),
         .cluster = number_of(state, table, "cluster"),
         .waiting_max = number_of(state, table, "waiting_max"),
-        .final_threads = (uint32_t)rdt_marshal_integer(state, table, "final_threads", 0, 1024),
         .partials = partials,
         .segments = rdt_marshal_flag(state, table, "segments"),
         .scattered = rdt_marshal_flag(state, table, "scattered"),

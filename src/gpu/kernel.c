@@ -18,8 +18,6 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
     redtune_status status = rdt_driver_check(
         driver, driver->module_load_data(&kernel->module, image), err, "load a compiled kernel");
     if (!status) status = find_function(kernel, "redtune_reduce", &kernel->reduce, err);
-    if (!status && launch->final_threads)
-        status = find_function(kernel, "redtune_finish", &kernel->finish, err);
     if (!status && launch->yield == RDT_YIELD_ACCUMULATOR)
         status = find_function(kernel, "redtune_combine", &kernel->combine, err);
     if (!status && launch->yield == RDT_YIELD_MESSAGE)
@@ -129,17 +127,12 @@ redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *how,
     const rdt_driver *driver = kernel->driver;
     rdt_extents extents = rdt_launch_complete(operands->extents);
     uint32_t blocks = rdt_launch_grid(how, &extents);
-    const bool can = can_overlap(kernel, how);
-    uint32_t overlaps = can && operands->chained;
+    uint32_t overlaps = can_overlap(kernel, how) && operands->chained;
     void *const input = (void *)&operands->input, *const output = (void *)&operands->output;
     void *const scratch = (void *)&operands->scratch, *const given = (void *)&operands->given;
     void *reduce_args[] = {input, &extents, output, scratch, &overlaps, given};
     CUresult rc =
         launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
-    if (!rc && how->final_threads && blocks > 1) {
-        void *finish_args[] = {scratch, &blocks, &extents.count, output, given};
-        rc = launch(driver, kernel->finish, 1, how->final_threads, can, stream, finish_args);
-    }
     if (rc)
         return rdt_driver_check(driver, rc, err, "launch a reduction on %u blocks of %u threads",
                                 blocks, how->threads);

@@ -4,8 +4,7 @@
  *   redtune_reduce(const T *input, EXTENTS, R *output, void *scratch, uint32 overlaps, given)
  * where EXTENTS is an rdt_extents, or for whole arrays its first member, uint64 count; `given` is
  * an rdt_given (overlaps: not 0 if the launch may begin while the one before ends; a kernel leaves
- * out last parameters that it does not use) and, where final_threads is not 0,
- * redtune_finish(void *scratch, uint32 blocks, uint64 count, R *output, given).
+ * out last parameters that it does not use).
  *
  * A launch that accumulates leaves the op's accumulator in place of the result, so that a whole may
  * be reduced in parts. Its output is a slot: slot_bytes at an address aligned to as many, of which
@@ -131,14 +130,13 @@ typedef enum rdt_yield {
 } rdt_yield;
 
 typedef struct rdt_launch {
-    uint32_t threads;       /* per block */
-    uint32_t results;       /* of a set, which a block makes at a time; 0: all blocks make one */
-    bool columns;           /* the results of a set are of one outer index; else of one inner */
-    uint32_t tile;          /* elements that a block takes at a time, at least 1 */
-    uint32_t blocks_max;    /* 1 to RDT_BLOCKS_MAX; of sets of results, of a launch with splits */
-    uint32_t cluster;       /* blocks of the grid whatever the count: one cluster; 0: no cluster */
-    uint32_t waiting_max;   /* blocks that wait for others, one of each set; 0: any number */
-    uint32_t final_threads; /* of the second launch; 0: no second launch */
+    uint32_t threads;     /* per block */
+    uint32_t results;     /* of a set, which a block makes at a time; 0: all blocks make one */
+    bool columns;         /* the results of a set are of one outer index; else of one inner */
+    uint32_t tile;        /* elements that a block takes at a time, at least 1 */
+    uint32_t blocks_max;  /* 1 to RDT_BLOCKS_MAX; of sets of results, of a launch with splits */
+    uint32_t cluster;     /* blocks of the grid whatever the count: one cluster; 0: no cluster */
+    uint32_t waiting_max; /* blocks that wait for others, one of each set; 0: any number */
     bool
         partials; /* output has an element for each block; what they hold is still to be combined */
     rdt_yield yield;

@@ -116,17 +116,36 @@ static redtune_status bad_value(const rdt_param *param, const char *value, size_
     return status;
 }
 
-redtune_status rdt_point_parse(const rdt_spaces *spaces, const char *config, rdt_point *point,
-                               redtune_error *err) {
+/* Parameters that went, each with the value that all kernels of the family now have: what is stored
+ * of it holds. */
+static const struct { const char *family, *pair; } retired[] = {{"skewed", "strips=1"}};
+
+static bool is_retired(const rdt_space *space, const char *pair, size_t length) {
+    for (size_t i = 0; i < sizeof retired / sizeof *retired; i++)
+        if (!strcmp(retired[i].family, space->family) && strlen(retired[i].pair) == length &&
+            !memcmp(retired[i].pair, pair, length))
+            return true;
+    return false;
+}
+
+/* Reads pairs over *point; *named is how many of the family's parameters these name. */
+static redtune_status parse(const rdt_spaces *spaces, const char *config, rdt_point *point,
+                            int *named, redtune_error *err) {
     const rdt_space *space = rdt_point_space(spaces, point);
     rdt_point parsed = *point;
     bool seen[RDT_PARAM_MAX] = {false};
+    *named = 0;
     for (const char *at = config; *at;) {
         size_t pair = strcspn(at, ","), name = strcspn(at, "=,");
         if (name == pair)
             return rdt_fail(err, REDTUNE_INVALID, 0,
                             "cannot read config '%.*s': write name=value,name=value",
                             (int)(pair < 40 ? pair : 40), at);
+        const char *next = at + pair + (at[pair] == ',');
+        if (is_retired(space, at, pair)) {
+            at = next;
+            continue;
+        }
         int i = rdt_space_find(space, at, (int)name);
         if (i < 0) return bad_name(space, at, name, err);
         if (seen[i])
@@ -137,22 +156,27 @@ redtune_status rdt_point_parse(const rdt_spaces *spaces, const char *config, rdt
         int value = find_written(param, at + name + 1, pair - name - 1);
         if (value < 0) return bad_value(param, at + name + 1, pair - name - 1, err);
         parsed.value[i] = param->value[value];
-        at += pair;
-        if (*at == ',') at++;
+        ++*named;
+        at = next;
     }
     *point = parsed;
     return REDTUNE_OK;
 }
 
+redtune_status rdt_point_parse(const rdt_spaces *spaces, const char *config, rdt_point *point,
+                               redtune_error *err) {
+    int named;
+    return parse(spaces, config, point, &named, err);
+}
+
 redtune_status rdt_point_read(const rdt_spaces *spaces, const char *family, const char *config,
                               rdt_point *out, redtune_error *err) {
     rdt_point point = {0};
-    int named = 0; /* no parameter twice, and no value has a '=' */
+    int named = 0;
     redtune_status status = rdt_space_find_family(spaces, family, &point.family, err);
-    if (!status) status = rdt_point_parse(spaces, config, &point, err);
+    if (!status) status = parse(spaces, config, &point, &named, err);
     if (status) return status;
     const int params = rdt_point_space(spaces, &point)->param_count;
-    for (const char *at = config; *at; at++) named += *at == '=';
     if (named != params)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot read config '%.100s': it names %d of the %d parameters", config,

@@ -16,12 +16,12 @@ family.params = {
     params.block,
     params.vec,
     params.unroll,
-    params.streaming_load,
+    params.with(params.load, { labels = { "no_allocate", "plain", "streaming" },
+        doc = "the path of a load: past L1, through it, or marked as used once" }),
     { name = "tail", labels = { "shuffle", "shared" },
       doc = "how a block combines its threads: warp shuffles, or shared memory down to one warp" },
-    { name = "finish", labels = { "single", "poll", "ticket", "two_pass", "cluster" },
-      doc = "how blocks are combined: there is one only, by the first, the last, a second launch, "
-          .. "or by the first of a thread block cluster" },
+    params.with(params.finish, { labels = { "single", "poll", "cluster" },
+        doc = "how blocks are combined: there is one only, by the first, or by the first of a thread block cluster" }),
     params.with(params.many_per_sm, { doc = params.dealt_per_sm.doc }),
 }
 
@@ -43,7 +43,7 @@ end
 
 -- What there is scratch for.
 local function blocks_max(c, p, d)
-    return math.min(d.blocks_max, limits.room(c, p, d))
+    return math.min(d.blocks_max, limits.room(p, d))
 end
 
 -- Whether a config is right for a class of problems, whatever their extents, and this device; if not,
@@ -73,7 +73,7 @@ function family.useful(c, p, d)
     local bytes = c.vec * p.dtype.bytes
     if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end
     -- One multiprocessor of all takes what is far more than it holds.
-    if c.finish == "single" then return shapes.fits_one_block(p) end
+    if c.finish == "single" then return d.sm_count < 2 or shapes.fits_one_block(p) end
     -- So do few; and what is less, one takes as soon.
     if c.finish == "cluster" then
         return input_bytes(p) > 16 * 1024 and input_bytes(p) <= 256 * 1024
@@ -124,12 +124,18 @@ local function is_converted(p, d)
         and input_bytes(p) > 8 * MiB
 end
 
+-- Where there is one multiprocessor, its one block is as large as that.
+local function grid_of(p, d)
+    if d.sm_count < 2 then return limits.row_of(grids, math.min(input_bytes(p), 64 * KiB)) end
+    return is_converted(p, d) and converted or limits.row_of(grids, input_bytes(p))
+end
+
 -- The built-in default: good on any GPU, known to be best on none. Of two large inputs four loads of
 -- each are in flight, not eight.
 function family.default(p, d)
     local row = limits.row_of(clusters, input_bytes(p))
     if not row.block or not limits.is_short(p, d) or not limits.has_cluster(row, p, d) then
-        row = is_converted(p, d) and converted or limits.row_of(grids, input_bytes(p))
+        row = grid_of(p, d)
     end
     local together = row.finish == "cluster"
     local fewer = p.op.inputs == 2 and (together or row.unroll > 4) and 2 or 1
@@ -148,7 +154,6 @@ function family.launch(c, p, d)
         tile = tile(c),
         blocks_max = blocks_always(c) or math.min(c.per_sm * d.sm_count, blocks_max(c, p, d)),
         cluster = c.finish == "cluster" and limits.cluster_blocks or nil,
-        final_threads = c.finish == "two_pass" and c.block or 0,
     })
 end
 

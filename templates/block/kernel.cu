@@ -116,9 +116,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@ end
 }
 
-//@ if finish == "two_pass" or finish == "ticket" then
-//@     include "lib/partials.cu"
-//@ elseif finish == "poll" then
+//@ if finish == "poll" then
 //@     include "lib/poll.cu"
 //@ elseif together then
 //@     include "lib/meet_cluster.cu"
@@ -163,23 +161,7 @@ redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scrat
         return;
     }
 //@ end
-//@ if finish == "two_pass" then
-    if (threadIdx.x == 0) partials(scratch)[blockIdx.x] = a;
-//@ elseif finish == "ticket" then
-    // The block that draws the last ticket finds all partial results written. atomicInc wraps, so
-    // the counter is left at zero.
-    __shared__ bool last;
-    if (threadIdx.x == 0) {
-        partials(scratch)[blockIdx.x] = a;
-        __threadfence();
-        last = atomicInc((u32 *)scratch, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    if (!last) return;
-    a = reduce_partials(scratch, gridDim.x@{given.argument});
-    if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
-//@ elseif finish == "poll" then
+//@ if finish == "poll" then
     if (blockIdx.x > 0) {
         if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
         return;
@@ -195,20 +177,3 @@ redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scrat
     if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 //@ end
 }
-//@ if finish == "two_pass" then
-
-// The second launch: one block of BLOCK threads, over the partial results of the first one's blocks.
-extern "C" __global__ void __launch_bounds__(@{block})
-redtune_finish(void *scratch, u32 blocks, u64 count, @{result.c} *output@{given.kernel})
-{
-//@     if arch >= 90 then
-    asm volatile("griddepcontrol.launch_dependents;");
-    asm volatile("griddepcontrol.wait;" : : : "memory");
-//@     end
-//@     for _, line in ipairs(given.begin("nullptr", "count", "output")) do
-    @{line}
-//@     end
-    accumulator a = reduce_partials(scratch, blocks@{given.argument});
-    if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
-}
-//@ end

@@ -38,7 +38,7 @@ local shape = family.shape
 local strip, depth, sets, tiles, bytes_of = shape.strip, shape.tile, shape.sets, shape.tiles, shapes.input_bytes
 
 local function shared_bytes(c, p, d)
-    return limits.shared_bytes_of(c, p, d, shape.shared_values(c))
+    return shape.shared_values(c) * limits.accumulator_bytes(p, d)
 end
 
 -- Loads of more columns are not aligned in each row: one element each takes their place.

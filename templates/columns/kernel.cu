@@ -122,7 +122,7 @@ __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const elem
 //@     include "lib/finish_strip.cu"
 //@ end
 //@ include("lib/strips.cu", { made = "STRIP" })
-//@ include("lib/prefetch_strip.cu", { made = "STRIP", side = 1 })
+//@ include("lib/prefetch_strip.cu", { made = "STRIP" })
 //@ include("lib/entry.cu", { extents = "extents e", least = few and 1024 // block })
 {
 //@ include "lib/begin_strips.cu"

@@ -75,7 +75,6 @@ function family.launch(c, p, d)
         blocks_max = c.form == "one" and 1
             or not at_least(c, "grid_stride") and GRID_MAX
             or at_least(c, "one_launch") and math.min(resident, d.blocks_max) or resident,
-        final_threads = 0,
         -- A sum for each block is left, to be summed in turn.
         partials = not at_least(c, "one_launch"),
     }

@@ -26,7 +26,7 @@ local VALUE, ROW = 0.26, 11 -- of values that meet, each of 4 bytes, and each of
 local REQUEST = 2 -- of a multiprocessor for each load of a warp that is far from 16 bytes wide
 local WIDE = 0.4 -- of the time in which values of several words meet: nothing is loaded meanwhile
 local SLOT = 220 -- of a multiprocessor for each block, whatever it does
-local POLL, TICKET = 510, 2000 -- until one block has seen that all others are done
+local POLL = 510 -- until one block has seen that all others are done
 local COLLECT = 690 -- eight values that a thread collects
 local AT_ONCE = 8
 -- Over a multiprocessor's part of the memory's rate: the rate of one block's loads, and that of all.
@@ -72,7 +72,7 @@ local function finish_of(c, s)
     if s.splits < 2 then return 0 end
     local groups = math.max(1, c.block // s.room)
     local times = math.ceil(s.splits / (groups * AT_ONCE)) * math.ceil(s.room / c.block)
-    return (c.finish == "poll" and POLL or TICKET) + COLLECT * times
+    return POLL + COLLECT * times
 end
 
 -- How long a block's threads take to combine `values` accumulators in shared memory, of `columns` columns.
@@ -151,13 +151,13 @@ end
 -- Blocks of a multiprocessor that may share sets, in the order in which they are tried.
 local SHARING <const> = { 4, 2, 1, 8 }
 
--- Calls try with each way in which blocks may share sets: by words where few wait, else by a counter; as many
--- as may be resident, of threads that fill a fourth of a multiprocessor at least.
+-- Calls try with each way in which blocks may share sets, where few wait: as many as may be resident, of threads
+-- that fill a fourth of a multiprocessor at least.
 local function each_sharing(c, p, d, sets, try)
-    if sets >= 8 * d.sm_count then return end
+    if sets > d.sm_count // 2 then return end
     local block, most = c.block, math.min(d.threads_per_sm, THREADS_MOST)
     local in_flight = block * c.unroll * c.vec * limits.element_bytes(p)
-    c.finish = sets <= d.sm_count // 2 and "poll" or "ticket"
+    c.finish = "poll"
     for i = 1, #SHARING do
         local per_sm = SHARING[i]
         if per_sm * block <= most and per_sm * in_flight <= IN_FLIGHT_MOST and 4 * per_sm * block >= d.threads_per_sm then

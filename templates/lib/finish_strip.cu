@@ -2,7 +2,7 @@
 //@ -- and, where blocks share the strip, from what the others leave. load_column() of the family
 //@ -- combines a block's values of a column; `skew` is what it is given besides the column, and
 //@ -- `skew_type` its parameter.
-//@ takes op, acc, given, result, vec, block, finish, shared, skew?, skew_type?, width
+//@ takes op, acc, given, result, vec, block, shared, skew?, skew_type?, width
 //@ if shared then
 //@     local unit = math.max(32, width * vec)
 constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads with a column each
@@ -34,25 +34,16 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
 //@ if shared then
     if (mine.splits > 1) {
         const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
-//@     if finish == "poll" then
         const u32 end = first + mine.split * step;
         if (mine.split < mine.splits - 1) {
             for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
                 leave(scratch, end + c, load_column(shared, c@{skew or ""}@{given.argument}));
             return;
         }
-//@     else
-        const u32 end = first + mine.splits * step;
-        for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
-            leave(scratch, first + mine.split * step + c, load_column(shared, c@{skew or ""}@{given.argument}));
-        if (!draws_last(scratch, mine)) return;
-//@     end
         const u32 group = threadIdx.x / STRIP % GROUPS;
         for (u32 c = threadIdx.x - group * STRIP; c < STRIP; c += BLOCK) {
             accumulator a = @{op.identity};
-//@     if finish == "poll" then
             if (group == 0) a = load_column(shared, c@{skew or ""}@{given.argument});
-//@     end
             collect(a, scratch, first + group * step + c, GROUPS * step, end + c@{given.argument});
 //@     if block > width * vec then
             __syncthreads();

@@ -52,17 +52,6 @@ function limits.accumulator_bytes(p, d)
     return made_of(p, d).acc.bytes
 end
 
--- What blocks that share what they make keep in shared memory beside their values: the flag of
--- lib/splits.cu, and what aligns it.
-local function shared_bytes_to_finish(c)
-    return c.finish == "ticket" and 16 or 0
-end
-
--- Bytes of shared memory of a block that combines so many accumulators there.
-function limits.shared_bytes_of(c, p, d, values)
-    return values * limits.accumulator_bytes(p, d) + shared_bytes_to_finish(c)
-end
-
 -- The bytes of the slot that a launch leaves its accumulator in, if it is asked to.
 function limits.slot_bytes(p, d)
     return operands.slot_bytes(made_of(p, d))
@@ -137,8 +126,12 @@ function limits.has_threads(c, p, d)
     return false, "block=%d, and the device allows %d threads", c.block, d.threads_per_block
 end
 
--- Blocks that share no result are as many as there are sets of these.
-function limits.has_per_sm(c, p)
+-- Blocks that share no result are as many as there are sets of these. One that waits for others leaves them a
+-- multiprocessor.
+function limits.has_per_sm(c, p, d)
+    if c.finish == "poll" and d.sm_count < 2 then
+        return false, "finish=poll, and the device has one multiprocessor: add finish=single,per_sm=1"
+    end
     if c.finish ~= "single" or c.per_sm == 1 then return true end
     return false, "finish=single has one block%s: add per_sm=1", p.layout == "whole" and "" or " for each result"
 end
@@ -183,13 +176,12 @@ function limits.allowed(c, p, d)
         end
         return limits.has_cluster(c, p, d)
     end
-    return limits.has_per_sm(c, p)
+    return limits.has_per_sm(c, p, d)
 end
 
--- How many values scratch has room for.
-function limits.room(c, p, d)
-    local acc = made_of(p, d).acc
-    return c.finish == "poll" and d.words_bytes // (8 * acc.halves) or d.slots_bytes // acc.bytes
+-- How many values that blocks wait for scratch has room for.
+function limits.room(p, d)
+    return d.words_bytes // (8 * made_of(p, d).acc.halves)
 end
 
 -- Bytes of an element of each input.

@@ -1,6 +1,6 @@
 //@ -- Values of nodes of the fixed order (docs/order.md) that blocks leave in scratch, and their
 //@ -- combination. A thread takes 2^levels times AT_ONCE of them at most.
-//@ takes op, acc, given, finish, node_levels
+//@ takes op, acc, given, node_levels
 //@ local top, at_once = node_levels, math.max(1, 8 // acc.halves)
 // The combination of n nodes' values, neighbours first: the first is the one of that number of the
 // launch, and each of the others `step` behind the one before it. No thread of the block has more
@@ -16,7 +16,6 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
     // came to the next barrier at different times on an H200, and the first of them counted for all.
     for (u32 first = 0; first < most; first += AT_ONCE, taken++) {
         accumulator value[AT_ONCE];
-//@ if finish == "poll" then
 //@     include("lib/await_words.cu", { number = "number + (first + i) * step", is_there = "first + i < n", by_warps = true })
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) {
@@ -30,14 +29,6 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 number, u
             value[i] = @{acc.join("half")};
             if (first + i >= n) value[i] = @{op.identity};
         }
-//@ else
-#pragma unroll
-        for (u32 i = 0; i < AT_ONCE; i++) {
-            value[i] = @{op.identity};
-            const u32 node = number + (first + i) * step;
-            if (first + i < n) value[i] = @{acc.reload("partials(scratch) + node")};
-        }
-//@ end
 //@ include("lib/fold_pairs.cu", { array = "value", many = at_once })
 //@ include("lib/wait_levels.cu", { turn = "taken", value = "value[0]", top = top })
     }

@@ -29,12 +29,10 @@ params.dealt_per_sm = { name = "per_sm", values = { 1, 2, 3, 4, 8, 16 }, launch 
 -- The path of a load.
 params.load = { name = "load", labels = { "no_allocate", "plain" },
     doc = "the path of a load: past L1, or through it" }
-params.streaming_load = { name = "load", labels = { "no_allocate", "plain", "streaming" },
-    doc = "the path of a load: past L1, through it, or marked as used once" }
 
 -- Blocks that share what they make (lib/splits.cu).
-params.finish = { name = "finish", labels = { "single", "poll", "ticket" },
-    doc = "how blocks that share results are combined: there are none, by the last, by any" }
+params.finish = { name = "finish", labels = { "single", "poll" },
+    doc = "how blocks that share results are combined: there are none, or by the last" }
 params.per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16 }, launch = true,
     doc = "blocks per multiprocessor at most, if they share results" }
 params.many_per_sm = { name = "per_sm", values = { 1, 2, 4, 8, 16, 32, 64 }, launch = true, doc = params.per_sm.doc }

@@ -21,14 +21,14 @@ end
 -- How many blocks a launch with splits has at most; each leaves `values` values in scratch.
 local function blocks_max(c, p, d, values)
     if not is_shared(c) then return 1 end
-    local room = limits.room(c, p, d) // values
+    local room = limits.room(p, d) // values
     return math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max, room))
 end
 
 -- Blocks that wait for others at most: half of the multiprocessors, so that there is room for
 -- those they wait for in whatever order blocks start.
 local function waiting_max(c, d)
-    return c.finish == "poll" and math.max(1, d.sm_count // 2) or nil
+    return c.finish == "poll" and d.sm_count // 2 or nil
 end
 
 -- Whether the blocks that a multiprocessor may have fit it, and are a fourth of its threads at least.
@@ -40,7 +40,6 @@ end
 function shape.launch(c, p, d, fields)
     fields.threads = c.block
     fields.blocks_max = fields.blocks_max or 1
-    fields.final_threads = fields.final_threads or 0
     fields.overlap = limits.overlap(p, d)
     return fields
 end
@@ -97,8 +96,6 @@ function shape.of(choices)
                 or p.layout == "rows" and bytes <= 128 * 1024
         end
         if sets >= 8 * d.sm_count then return false end -- enough blocks as it is
-        -- A ticket costs two round trips to memory more than words.
-        if c.finish == "ticket" and sets <= d.sm_count // 2 then return false end
         return shape.fills_multiprocessor(c, d)
     end
 
@@ -106,8 +103,7 @@ function shape.of(choices)
     -- the memory's pipeline. What is short is split only where multiprocessors would have nothing to do.
     function self.finished(c, p, d)
         local sets = self.sets(c, p)
-        c.finish = sets <= d.sm_count // 2 and "poll" or "ticket"
-        c.per_sm = math.min(16, math.max(1, 1024 // c.block))
+        c.finish, c.per_sm = "poll", math.min(16, math.max(1, 1024 // c.block))
         local enough = self.tiles(c, p) >= 32 and 4 * d.sm_count or 3 * d.sm_count // 2
         if sets < enough and self.splits(c, p, d) > 1 then return c end
         c.finish, c.per_sm = "single", 1

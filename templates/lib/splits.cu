@@ -1,6 +1,6 @@
 //@ -- Several blocks that make one set of results, each of a split of their elements, and how they
-//@ -- meet: by the parameter finish.
-//@ takes op, acc, given, scratch, finish, node_levels?, order, shared
+//@ -- meet: by words.
+//@ takes op, acc, given, scratch, node_levels?, order, shared
 // Which of the sets of results that blocks make a block makes, from which of the splits of their
 // elements.
 struct share {
@@ -14,7 +14,7 @@ struct share {
 // is left over.
 __device__ __forceinline__ share share_of(u64 sets)
 {
-//@ if finish == "single" then
+//@ if not shared then
     return share{sets, blockIdx.x, 1, 0};
 //@ else
     if (sets > gridDim.x / 2) return share{sets, blockIdx.x, 1, 0};
@@ -23,20 +23,16 @@ __device__ __forceinline__ share share_of(u64 sets)
 //@ end
 }
 
-//@ if finish ~= "single" then
+//@ if shared then
 // The number of the block that has that split of the same set.
 __device__ __forceinline__ u32 number_of(const share &mine, u32 split)
 {
     return (u32)mine.set + split * (u32)mine.sets;
 }
 
-//@ end
-//@ if shared then
 //@     local at_once = math.max(1, 8 // acc.halves)
 constexpr u32 AT_ONCE = @{at_once};  // values that a thread asks for at a time
 
-//@ end
-//@ if finish == "poll" then
 //@     include "lib/flagged_words.cu"
 // A thread hands over a value, which is the one of that number of its launch.
 __device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
@@ -68,51 +64,4 @@ __device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 numbe
 }
 
 //@     end
-//@ elseif finish == "ticket" then
-//@     include "lib/slots.cu"
-// A thread leaves a value, which is the one of that number of its launch.
-__device__ __forceinline__ void leave(void *scratch, u32 number, accumulator a)
-{
-    partials(scratch)[number] = a;
-}
-
-//@     if order == "fixed" then
-//@         include("lib/nodes.cu", { node_levels = node_levels })
-//@     else
-// Combines a with the values of every step-th number up to that of the end.
-__device__ __forceinline__ void collect(accumulator &a, void *scratch, u32 number, u32 step,
-                                        u32 end@{given.parameter})
-{
-    for (; number < end; number += AT_ONCE * step) {
-        accumulator value[AT_ONCE];
-#pragma unroll
-        for (u32 i = 0; i < AT_ONCE; i++) {
-            const u32 n = number + i * step < end ? number + i * step : number;
-            value[i] = @{acc.reload("partials(scratch) + n")};
-        }
-#pragma unroll
-        for (u32 i = 0; i < AT_ONCE; i++)
-            if (number + i * step < end) a = combine(a, value[i]@{given.argument});
-    }
-}
-
-//@     end
-// Whether all other blocks of the set have left their values. All threads of the block call it,
-// after they have left theirs. A set has a counter in the place of its words, which atomicInc
-// leaves at zero.
-__device__ __forceinline__ bool draws_last(void *scratch, const share &mine)
-{
-    __shared__ bool last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        char *words = (char *)scratch + @{scratch.words_offset};
-        u32 *counter = (u32 *)(words + mine.set * @{scratch.words_bytes});
-        last = atomicInc(counter, mine.splits - 1) == mine.splits - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
-
 //@ end

@@ -18,7 +18,7 @@ end
 
 -- An element of its input is a question (kernel.cu).
 function family.launch(c, p, d)
-    return { threads = c.block, tile = c.block, blocks_max = d.blocks_max, final_threads = 0 }
+    return { threads = c.block, tile = c.block, blocks_max = d.blocks_max }
 end
 
 return family

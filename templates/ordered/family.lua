@@ -24,10 +24,9 @@ family.params = {
     params.unroll,
     { name = "resident", values = { 512, 1024, 1536, 2048 },
       doc = "threads that a multiprocessor has registers for, at least" },
-    params.streaming_load,
+    params.load,
     { name = "rows", values = { 1, 2, 4, 8 }, doc = "rows that a block makes one after the other" },
-    { name = "finish", labels = { "single", "poll", "ticket" },
-      doc = "how blocks are combined: there is one only, by the last of all, by the last to come" },
+    params.finish,
     params.many_per_sm,
 }
 
@@ -114,7 +113,7 @@ local function is_useful_for_rows(c, p, d)
     if c.block < 256 and 32 * p.count > c.block * 16 * node({ block = 32, lanes = 32, chunks = 1 }, p) then
         return false
     end
-    return c.load ~= "streaming" and shape.useful(c, p, d)
+    return shape.useful(c, p, d)
 end
 
 function family.useful(c, p, d)
@@ -128,7 +127,7 @@ function family.useful(c, p, d)
         return false
     end
     if p.layout == "rows" then return is_useful_for_rows(c, p, d) end
-    if c.finish == "single" then return shapes.fits_one_block(p) end
+    if c.finish == "single" then return d.sm_count < 2 or shapes.fits_one_block(p) end
     -- One multiprocessor of all has few loads in flight, or blocks come and go.
     if nodes(c, p) > 64 * d.sm_count and c.block * c.unroll < 1024 then return false end
     return c.per_sm * c.block <= 16 * d.threads_per_sm
@@ -159,11 +158,13 @@ local function resident_of(c, p, d)
     return math.min(most, d.threads_per_sm, BLOCKS * c.block)
 end
 
--- Rows: a warp for each chunk, up to 16, and two chunks or more for each of several.
+-- Rows: a warp for each chunk, up to 16, or 32 where blocks neither share rows nor fill multiprocessors, and two
+-- chunks or more for each of several.
 local function default_of_rows(p, d)
     local c = { block = 32, lanes = 32, chunks = 1, unroll = p.dtype.bytes < 4 and 8 or 4, rows = 1,
                 load = "no_allocate" }
-    while c.block < 512 and 4 * node(c, p) <= p.count do c.block = 2 * c.block end
+    local most = 2 * p.outer > d.sm_count and p.outer < d.sm_count and 1024 or 512
+    while c.block < most and 4 * node(c, p) <= p.count do c.block = 2 * c.block end
     shape.finished(c, p, d)
     while c.finish == "single" and c.rows < 4 and c.block < 128 and sets(c, p) >= 64 * d.sm_count do
         c.rows = 2 * c.rows
@@ -174,7 +175,7 @@ end
 
 function family.default(p, d)
     if p.layout == "rows" then return default_of_rows(p, d) end
-    local row = limits.row_of(grids, input_bytes(p))
+    local row = limits.row_of(grids, d.sm_count > 1 and input_bytes(p) or math.min(input_bytes(p), 64 * KiB))
     local c = {
         block = row.block, lanes = row.lanes or 32, chunks = row.chunks or 1, load = "no_allocate",
         finish = row.finish or "poll",

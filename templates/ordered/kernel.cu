@@ -2,7 +2,7 @@
 //@ local op, given, acc, layout, vec = require("lib/kernel").of_order(_ENV)
 //@ local warps, groups, own, shared = block // 32, block // lanes, 256 // lanes, finish ~= "single"
 //@ local function log2(n) return math.floor(math.log(n, 2) + 0.5) end
-//@ local room = finish == "poll" and scratch.all_words_bytes // (8 * acc.halves) or scratch.all_slots_bytes // acc.bytes
+//@ local room = scratch.all_words_bytes // (8 * acc.halves)
 //@ local span, node_levels = log2(groups * chunks), log2(16 // math.max(1, 8 // acc.halves))
 //@ local is_split = not shared and "false" or by_rows and "p.mine.splits > 1" or "true" -- results, by blocks
 //@ local count, extents = by_rows and "e.count" or "count", by_rows and "extents e" or "u64 count"
@@ -226,12 +226,8 @@ __device__ __forceinline__ void prefetch_node(const rows &all, const plan &p@{gi
     if (p.mine.splits == 1 || p.mine.set >= p.mine.sets) return;
 //@     end
     const u32 nodes = p.nodes;
-//@     if finish == "poll" then
     // The last block waits for the others of its row, which wait for nobody.
     if (p.mine.split < p.mine.splits - 1) return;
-//@     else
-    if (!draws_last(scratch, p.mine)) return;
-//@     end
     // A thread takes an aligned run of nodes. Neighbours are combined first, within a warp and above it.
     u32 each = 1;
     while (each * BLOCK < nodes) each *= 2;

@@ -273,11 +273,7 @@ __device__ __forceinline__ void finish_nodes(accumulator own, accumulator *share
 {
     const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
     if (threadIdx.x < STRIP) leave(scratch, first + mine.split * step + threadIdx.x, own);
-//@     if finish == "poll" then
     if (mine.split < mine.splits - 1) return;
-//@     else
-    if (!draws_last(scratch, mine)) return;
-//@     end
     const u32 group = threadIdx.x / STRIP, column = threadIdx.x % STRIP;
     u32 each = 1;
     while (each * GROUPS < mine.splits) each *= 2;

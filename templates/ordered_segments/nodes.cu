@@ -1,6 +1,11 @@
 //@ -- Long segments in the fixed order: nodes that warps leave in scratch, and their combination.
 //@ takes op, acc, given, result, scratch, at_once, chunks, node_levels
-//@ include "lib/slots.cu"
+// The values of nodes in scratch.
+__device__ __forceinline__ accumulator *partials(void *scratch)
+{
+    return (accumulator *)((char *)scratch + @{scratch.slots_offset});
+}
+
 constexpr u32 AT_ONCE = @{at_once};  // values that a thread asks for at a time
 
 // The elements of a node: a power of two of chunks, so that there is work for fewer than NODES.

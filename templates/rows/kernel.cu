@@ -298,7 +298,7 @@ __device__ __forceinline__ void prefetch_rows(const element *input, const extent
 //@ else
         reduce_rows<true>(a, input, row, e, mine@{given.argument});
 //@ end
-//@ if finish == "poll" then
+//@ if shared then
         // The last split's threads take up what the others leave with their own.
         const bool last = mine.split == mine.splits - 1;
         if (last)
@@ -307,19 +307,10 @@ __device__ __forceinline__ void prefetch_rows(const element *input, const extent
 //@ end
         reduce_group(a, turn@{given.argument});
         turn ^= 1;
-//@ if finish == "poll" then
+//@ if shared then
         if (!last) {
             if (threadIdx.x == 0) leave(scratch, number_of(mine, mine.split), a[0]);
             return;
-        }
-//@ elseif finish == "ticket" then
-        if (mine.splits > 1) {
-            if (threadIdx.x == 0) leave(scratch, number_of(mine, mine.split), a[0]);
-            if (!draws_last(scratch, mine)) return;
-            a[0] = @{op.identity};
-            collect(a[0], scratch, number_of(mine, threadIdx.x), BLOCK * (u32)mine.sets,
-                    number_of(mine, mine.splits)@{given.argument});
-            reduce_group(a, turn@{given.argument});
         }
 //@ end
 #pragma unroll

@@ -3,8 +3,7 @@
 -- in each row they begin in front of the strip's first column, by what that row is behind a
 -- multiple of a load's bytes (its skew). The skew comes back every `vec` rows, and a thread's rows
 -- are a multiple of that apart: so it has the same columns in all of them. A strip has `vec`
--- columns less than loads bring, so that these reach over it whatever the skew. Columns of few
--- elements leave a thread with few loads of one strip: a block takes several neighbouring ones.
+-- columns less than loads bring, so that these reach over it whatever the skew.
 --
 -- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
 -- of p.count elements each, p.step apart.
@@ -24,8 +23,6 @@ family.params = {
     params.with(params.columns_vec, { values = { 2, 4, 8, 16 } }),
     { name = "unroll", values = { 1, 2, 4, 8, 16 },
       doc = "independent loads of a strip in flight per thread" },
-    { name = "strips", values = { 1, 2, 4 },
-      doc = "strips whose loads a block has in flight at once, of columns that one tile holds" },
     params.load,
     params.finish,
     params.per_sm,
@@ -36,12 +33,12 @@ local function strip(c)
     return c.width * c.vec - c.vec
 end
 
-family.shape = shapes.of_columns(function(c) return strip(c) * c.strips end)
+family.shape = shapes.of_columns(strip)
 local shape = family.shape
-local room, set, depth, sets, tiles = shape.strip, shape.results, shape.tile, shape.sets, shape.tiles
+local room, sets, tiles = shape.strip, shape.sets, shape.tiles
 
 local function shared_bytes(c, p, d)
-    return limits.shared_bytes_of(c, p, d, c.strips * c.block * c.vec)
+    return c.block * c.vec * limits.accumulator_bytes(p, d)
 end
 
 -- Rows that are aligned alike need no skew, and few columns are not worth a strip. Of a few strips of
@@ -62,21 +59,10 @@ local function has_skews(c)
         c.block, c.width, c.block // c.width, c.vec
 end
 
-local function has_shared(c, p, d)
-    return limits.has_shared(d, shared_bytes(c, p, d), "block=%d, vec=%d, strips=%d", c.block, c.vec, c.strips)
-end
-
-local function has_one_strip_if_shared(c)
-    if c.strips == 1 or c.finish == "single" then return true end
-    return false, "strips=%d, and finish=%s: blocks share strips one by one", c.strips, c.finish
-end
-
-family.allowed = limits.all(has_skews, has_shared, has_one_strip_if_shared, limits.allowed)
+family.allowed = limits.all(has_skews, shapes.has_shared_columns(shared_bytes), limits.allowed)
 
 function family.distinct(c, p, d)
     if strip(c) >= 2 * p.inner and c.width > 8 then return false end -- no further column
-    -- Of longer columns a block takes one strip after the other.
-    if c.strips > 1 and (tiles(c, p) > 1 or set(c) >= 2 * p.inner) then return false end
     if not shape.fills_tile(c, p, 1) then return false end
     -- No further thread along the axis. There are as many as a load has columns.
     local deep = c.block // c.width
@@ -99,7 +85,6 @@ function family.useful(c, p, d)
     if not widest(c, p, d) or c.load == "plain" then return false end
     -- Loads of less than 16 bytes where a narrower strip has wider ones.
     if c.vec * bytes < 8 then return false end
-    if c.strips > 1 and c.strips * c.unroll * c.vec > 64 then return false end -- more than registers hold
     if c.block < 256 and p.count * p.inner * p.outer * bytes > 1024 * 1024 then return false end
     return shape.useful(c, p, d)
 end
@@ -107,7 +92,7 @@ end
 -- Until a block's threads have combined their values.
 function family.meet(c, p, d)
     local wide = limits.accumulator_bytes(p, d)
-    return estimate.meet(c.strips * c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)
+    return estimate.meet(c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)
 end
 
 -- What a block of several rows a thread takes besides, where its first loads are in L2 already.
@@ -123,10 +108,10 @@ function family.time(c, p, d)
     local meet = family.meet(c, p, d)
     return estimate.time(c, p, d, {
         sets = sets, tiles = tiles, splits = splits, room = room(c),
-        loads = c.strips * math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
+        loads = math.min(c.unroll, (p.count + deep * splits - 1) // (deep * splits)),
         side = room(c) * p.dtype.bytes, row = p.inner * p.dtype.bytes,
         step = p.step * p.dtype.bytes, apart = p.step ~= p.inner or p.inner < c.vec,
-        registers = 40 + c.strips * words * (6 + c.vec) // 8,
+        registers = 40 + words * (6 + c.vec) // 8,
         begin = p.count > 16 and shapes.input_bytes(p) <= SMALL_BYTES and SMALL or 0,
         meet = meet, busy = meet, wide = wide > 4,
     })
@@ -138,25 +123,16 @@ local STEPS = { within = "width", finishes = true,
     { name = "width", by = { 0, -1, 1, -2, 2 } }, { name = "unroll", by = { 0, 1, -1, -2, 2 } } }
 
 function family.default(p, d)
-    local c = { block = 256, width = 32, vec = 16 // p.dtype.bytes, unroll = 8, strips = 1,
-                load = "no_allocate" }
+    local c = { block = 256, width = 32, vec = 16 // p.dtype.bytes, unroll = 8, load = "no_allocate" }
     while c.width > 8 and (c.block // c.width < c.vec or strip(c) >= 2 * p.inner) do
         c.width = c.width // 2
     end
     while c.vec > 2 and not family.allowed({ block = c.block, width = c.width, vec = c.vec,
-                                             strips = 1, finish = "single", per_sm = 1 }, p, d) do
+                                             finish = "single", per_sm = 1 }, p, d) do
         c.vec = c.vec // 2
     end
     shape.fit_unroll(c, p, 1)
     shape.spread(c, p, d)
-    -- Few loads of each strip, and many strips.
-    while c.strips < 4 and c.unroll * c.strips < 4 and tiles(c, p) == 1
-        and sets(c, p) >= 8 * d.sm_count do
-        c.strips = 2 * c.strips
-    end
-    while c.strips > 1 and shared_bytes(c, p, d) > d.shared_bytes_per_block do
-        c.strips = c.strips // 2
-    end
     shape.finished(c, p, d)
     return estimate.improve(family, c, p, d, STEPS)
 end

@@ -19,15 +19,12 @@
 constexpr u32 MADE = STRIP - VEC;  // columns of a strip: these are among them in each row
 //@ include("lib/constants.cu", { names = "UNROLL, LANES = VEC", unroll = unroll })
 constexpr u32 SHARED = DEPTH * STRIP;
-//@ if strips > 1 then
-constexpr u32 STRIPS = @{strips};  // strips at once, of columns of one tile
-//@ end
 
 //@ include("lib/constants.cu", { names = "LOAD_BYTES" })
 
 //@ include("lib/asserts.cu", { accumulator = "== " .. acc.bytes, that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0" } })
 static_assert(DEPTH % VEC == 0, "the rows of a thread have one skew");
-static_assert(@{strips > 1 and "STRIPS * " or ""}SHARED * sizeof(accumulator) <= 49152, "");
+static_assert(SHARED * sizeof(accumulator) <= 49152, "");
 
 //@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
@@ -114,49 +111,6 @@ __device__ __forceinline__ void load_rows(vector (&v)[N], const element *at, u64
     }
 }
 
-//@ if strips > 1 then
-// Combines the loads of one tile with a; the first is that of row `row`, and there are `left` rows
-// from there on.
-__device__ __forceinline__ void take_tile(accumulator (&a)[VEC], const vector (&v)[UNROLL], u64 row,
-                                          u64 left@{given.parameter})
-{
-    if (left == 0) return;
-//@     include "lib/begin_parts.cu"
-#pragma unroll
-    for (u32 i = 0; i < UNROLL; i++)
-        if (left > i * DEPTH) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++)
-//@     if indexed then
-        a[j] = combine(a[j], candidate(part[j].x, row + part[j].load * DEPTH)@{given.argument});
-//@     else
-        a[j] = combine(a[j], @{given.widen("part[j]")}@{given.argument});
-//@     end
-}
-
-// This thread's share of the columns of one tile, of STRIPS strips: the window is that of the
-// first. All loads are made before the first use.
-__device__ __forceinline__ void reduce_tile(accumulator (&a)[STRIPS][VEC], const window (&w)[STRIPS],
-                                            const extents &e@{given.parameter})
-{
-    const u64 row = along(), left = row < e.count ? e.count - row : 0;
-    vector v[STRIPS][UNROLL];
-#pragma unroll
-    for (u32 s = 0; s < STRIPS; s++) {
-        window there = w[s];
-        if (left == 0) there.end = there.begin;
-        load_rows(v[s], there.from + row * e.step, DEPTH * e.step, left, there,
-                  there.end - there.begin == VEC@{given.argument});
-    }
-#pragma unroll
-    for (u32 s = 0; s < STRIPS; s++) {
-#pragma unroll
-        for (u32 j = 0; j < VEC; j++) a[s][j] = @{op.identity};
-        take_tile(a[s], v[s], row, left@{given.argument});
-    }
-}
-
-//@ end
 // Combines this thread's share of its columns with a. Of the `count` rows of its window tiles are
 // dealt round-robin to the splits; a thread takes rows DEPTH apart.@{indexed and " The first has the index `origin`." or ""}
 __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window &w, u64 count,
@@ -208,60 +162,13 @@ __device__ __forceinline__ void store_values(accumulator *shared, const accumula
     for (u32 j = 0; j < VEC; j++) shared[threadIdx.x * VEC + j] = a[j];
 }
 
-//@ if strips > 1 then
-// The window of strip s behind a set's first one, which begins at column `first`; empty where there
-// is no such strip.
-__device__ __forceinline__ window window_at(const element *from, u64 first, u32 s, const extents &e,
-                                            const skews &skew)
-{
-    first += s * MADE;
-    if (first >= e.inner) return window{from, 0, 0, false};
-    const u64 left = e.inner - first;
-    return window_of(from + s * MADE, first, left, left < MADE ? left : MADE, skew, is_packed(e));
-}
-
-//@ end
 //@ include("lib/finish_strip.cu", { skew = ", skew", skew_type = skew_type })
-//@ if strips == 1 then
-//@     include("lib/strips.cu", { made = "MADE" })
-//@ end
-//@ include("lib/prefetch_strip.cu", { made = "MADE", side = strips })
+//@ include("lib/strips.cu", { made = "MADE" })
+//@ include("lib/prefetch_strip.cu", { made = "MADE" })
 //@ include("lib/entry.cu", { extents = "extents e" })
 {
 //@ include("lib/begin.cu", { prefetch = given.ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }, count = "e.count" })
-    __shared__ alignas(16) accumulator shared[@{strips > 1 and "STRIPS * " or ""}SHARED];
-//@ if strips > 1 then
-    constexpr u32 SET = STRIPS * MADE;  // columns that a block makes at a time
-    const u64 sets = e.inner / SET + (e.inner % SET > 0);
-    for (share mine = share_of(e.outer * sets); mine.set < mine.sets; mine.set += gridDim.x) {
-        const u64 o = e.outer > 1 ? mine.set / sets : 0;
-        const u64 first = (mine.set - o * sets) * SET;
-        const element *from = input + o * e.outer_step + first;
-        const skews skew = {(u32)((u64)from / sizeof(element)), (u32)e.step};
-        if (e.count <= UNROLL * DEPTH) {
-            window w[STRIPS];
-            accumulator a[STRIPS][VEC];
-#pragma unroll
-            for (u32 s = 0; s < STRIPS; s++) w[s] = window_at(from, first, s, e, skew);
-            reduce_tile(a, w, e@{given.argument});
-#pragma unroll
-            for (u32 s = 0; s < STRIPS; s++) store_values(shared + s * SHARED, a[s]);
-        } else {
-            for (u32 s = 0; s < STRIPS; s++) {
-                accumulator a[VEC];
-                reduce_window(a, window_at(from, first, s, e, skew), e, mine@{given.argument});
-                store_values(shared + s * SHARED, a);
-            }
-        }
-        __syncthreads();
-        for (u32 s = 0; s < STRIPS && first + s * MADE < e.inner; s++) {
-            const u64 left = e.inner - first - s * MADE;
-            finish_strip(shared + s * SHARED, mine, scratch, output + o * e.inner + first + s * MADE,
-                         e.count, left < MADE ? left : MADE, skew@{given.argument});
-        }
-        __syncthreads();
-    }
-//@ else
+    __shared__ alignas(16) accumulator shared[SHARED];
     const u64 strips = e.inner / MADE + (e.inner % MADE > 0);
     for (share mine = share_of(e.outer * strips); mine.set < mine.sets; mine.set += gridDim.x) {
         const strip at = strip_of(mine.set, strips, e);
@@ -276,5 +183,4 @@ __device__ __forceinline__ window window_at(const element *from, u64 first, u32 
         finish_strip(shared, mine, scratch, output + at.outer * e.inner + first, e.count, columns, skew@{given.argument});
         __syncthreads();
     }
-//@ end
 }

@@ -52,10 +52,9 @@ static bool go_round(telling *out) {
 static bool same(const telling *a, const telling *b) {
     const rdt_launch *one = &a->launch, *other = &b->launch;
     return one->threads == other->threads && one->tile == other->tile &&
-           one->blocks_max == other->blocks_max && one->final_threads == other->final_threads &&
-           one->partials == other->partials && one->overlap == other->overlap &&
-           !strcmp(a->info.config, b->info.config) && !strcmp(a->info.family, b->info.family) &&
-           a->info.match == b->info.match &&
+           one->blocks_max == other->blocks_max && one->partials == other->partials &&
+           one->overlap == other->overlap && !strcmp(a->info.config, b->info.config) &&
+           !strcmp(a->info.family, b->info.family) && a->info.match == b->info.match &&
            shaped_of(&a->info.problem).count == shaped_of(&b->info.problem).count;
 }
 

@@ -12,6 +12,7 @@
 #include "gpu/device.h"
 #include "gpu/graph.h"
 #include "gpu/stream.h"
+#include "gpu/two_launches.h"
 
 enum { THREADS = 8, PLANS = 3, COUNT = 40, CALLS_USUAL = 300, ONES = 1000 };
 
@@ -131,7 +132,8 @@ enum { SHARERS = 4 };
 
 /* A thread that runs a plan on a stream that others use, too, into outputs of its own. */
 typedef struct sharer {
-    redtune_plan *plan;
+    redtune_plan *plan; /* NULL: two */
+    two_launches two;
     CUstream stream;
     rdt_buffer out;
     uint64_t count;
@@ -144,8 +146,10 @@ static void *share(void *user) {
     gpu.driver->ctx_push(gpu.context->handle);
     for (size_t i = 0; i < calls; i++) {
         void *to = (void *)(uintptr_t)(self->out.address + i * sizeof(float));
-        if (redtune_plan_reduce(self->plan, input(), self->count, to, self->stream, &failure))
-            self->failed++;
+        self->failed += (self->plan ? redtune_plan_reduce(self->plan, input(), self->count, to,
+                                                          self->stream, &failure)
+                                    : two_launches_reduce(&self->two, input(), self->count, to,
+                                                          self->stream, &failure)) != REDTUNE_OK;
     }
     gpu.driver->ctx_pop(&(CUcontext){NULL});
     return NULL;
@@ -183,12 +187,6 @@ static redtune_status run_sharers(sharer sharers[SHARERS], CUstream stream, bool
 /* The second launch of a call reads the partial results of the first. No other call on the stream
  * may write there in between: neither one of two launches nor one of a single launch. */
 static void share_a_stream(bool captured) {
-    static const char *const configs[SHARERS] = {
-        "block=32,vec=1,unroll=1,per_sm=4,finish=two_pass",
-        "block=32,vec=1,unroll=1,per_sm=4,finish=ticket",
-        "block=64,vec=1,unroll=1,per_sm=2,finish=two_pass",
-        "block=32,vec=1,unroll=1,per_sm=4,finish=two_pass",
-    };
     sharer sharers[SHARERS] = {{.plan = NULL}};
     redtune *rt = NULL;
     CUstream stream = NULL;
@@ -198,16 +196,21 @@ static void share_a_stream(bool captured) {
     for (size_t i = 0; i < SHARERS; i++) {
         sharer *self = &sharers[i];
         redtune_problem problem = sum_of(ONES);
-        problem.config = configs[i];
+        problem.config = "block=32,vec=1,unroll=1,per_sm=4,finish=poll";
         *self = (sharer){.stream = stream, .count = ONES - 97 * i};
-        CHECK_OK(redtune_plan_create(rt, &problem, &self->plan, &err), err);
+        if (i == 1)
+            CHECK_OK(redtune_plan_create(rt, &problem, &self->plan, &err), err);
+        else
+            CHECK_OK(two_launches_open(&gpu, rt, ONES, &self->two, &err), err);
         CHECK_OK(rdt_buffer_create(gpu.driver, calls * sizeof(float), &self->out, &err), err);
     }
     CHECK_OK(run_sharers(sharers, stream, captured), err);
     for (size_t i = 0; i < SHARERS; i++) {
         look_at_results(&sharers[i]);
-        printf("%s: %zu of %zu wrong\n", configs[i], sharers[i].wrong, calls);
+        printf("%s: %zu of %zu wrong\n", sharers[i].plan ? "one launch" : "two launches",
+               sharers[i].wrong, calls);
         redtune_plan_destroy(sharers[i].plan);
+        two_launches_close(&sharers[i].two);
         rdt_buffer_destroy(&sharers[i].out);
     }
     rdt_stream_destroy(gpu.driver, stream);

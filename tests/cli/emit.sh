@@ -62,10 +62,10 @@ configs_that_are_not_allowed_are_asked_wrongly() {
     refuses "--config vec=16" "vec=16 of f32 is 64 bytes"
     refuses "--config finish=single" "add per_sm=1"
     refuses "--dtype f64 --config vec=4" "vec=4 of f64 is 32 bytes"
-    # 48 KiB of values, and the ticket's flag.
-    local columns="--op cosine --shape 4096x4096 --axis 0 --family columns --config block=1024,width=64,vec=4"
-    refuses "$columns,finish=ticket,per_sm=4" "take 49168 bytes of shared memory, of 49152"
-    run "$redtune" emit $columns,finish=poll,per_sm=4
+    # 48 KiB of values, and twice as many.
+    local columns="--op cosine --shape 4096x4096 --axis 0 --family columns --config block=1024,width=64,finish=poll,per_sm=4"
+    refuses "$columns,vec=8" "take 98304 bytes of shared memory, of 49152"
+    run "$redtune" emit $columns,vec=4
     want_exit 0
 }
 

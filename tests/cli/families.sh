@@ -97,7 +97,24 @@ a_family_that_does_not_render_or_load_is_left_out() {
     done
 }
 
+# A block that waits for others may leave them no room.
+one_multiprocessor_has_blocks_that_wait_for_nobody() {
+    unset REDTUNE_TEMPLATES
+    export REDTUNE_DB=$folder/none.db REDTUNE_SIM_SMS=1
+    { npy "'<f4'" "(2, 60000)"; integers 4 120000; } >f32.npy
+    for how in "" "--order fixed" "--axis 1" "--axis 0 -o sums.npy"; do
+        run "$redtune" reduce f32.npy $how --json
+        want_exit 0
+        [ -n "$how" ] || want_in_out "finish=single"
+        run env REDTUNE_CONFIG=finish=poll,per_sm=1 "$redtune" reduce f32.npy $how
+        want_exit 1
+        want_in_err "finish=poll, and the device has one multiprocessor: add finish=single,per_sm=1"
+    done
+    unset REDTUNE_SIM_SMS
+}
+
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run each_family_wins_where_it_is_faster the_winner_of_either_family_serves \
     a_pin_names_either_family an_op_that_one_family_has_is_served_by_it \
-    what_was_measured_of_both_is_verified a_family_that_does_not_render_or_load_is_left_out
+    what_was_measured_of_both_is_verified a_family_that_does_not_render_or_load_is_left_out \
+    one_multiprocessor_has_blocks_that_wait_for_nobody

@@ -28,8 +28,8 @@ compare golden/sum_f32_poll.cu "$redtune" emit --op sum --dtype f32 \
     --config block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll
 compare golden/argmax_f16_poll.cu "$redtune" emit --op argmax --dtype f16 \
     --config block=256,vec=8,unroll=2,tail=shared,finish=poll
-compare golden/exact_f32_ticket.cu "$redtune" emit --op sum --accuracy exact --dtype f32 \
-    --config block=256,vec=4,unroll=4,finish=ticket
+compare golden/exact_f32_poll.cu "$redtune" emit --op sum --accuracy exact --dtype f32 \
+    --config block=256,vec=4,unroll=4,finish=poll
 compare golden/rows_f32_single.cu "$redtune" emit --op sum --dtype f32 --shape 1048576x16 --axis 1 \
     --config rows:block=128,lanes=4,rows=4,vec=4,unroll=1,finish=single,per_sm=1
 compare golden/columns_f32_poll.cu "$redtune" emit --op sum --dtype f32 --shape 1048576x16 --axis 0 \

@@ -7,6 +7,7 @@
 #include "gpu/stream.h"
 #include "ones.h"
 #include "simulator.h"
+#include "two_launches.h"
 
 enum { REPLAYS = 1000 };
 
@@ -146,11 +147,17 @@ static void *driver_function(const char *name) {
 }
 
 /* Calls of two launches show a scratch in common as soon as their launches take turns. */
-static redtune_status open_two_launches(redtune **rt, redtune_plan **plan) {
-    redtune_problem problem = sum_of(COUNT);
-    problem.config = "block=64,vec=1,unroll=1,per_sm=2,finish=two_pass";
+static redtune_status open_two_launches(redtune **rt, two_launches *two) {
     redtune_status status = open_usual(rt);
-    return status ? status : redtune_plan_create(*rt, &problem, plan, &err);
+    return status ? status : two_launches_open(&gpu, *rt, COUNT, two, &err);
+}
+
+static redtune_status capture_two(const two_launches *two, uint64_t count, size_t to,
+                                  rdt_graph **out) {
+    redtune_status status = rdt_graph_begin(gpu.driver, gpu.stream, &err);
+    for (size_t i = 0; !status && i < 2; i++)
+        status = two_launches_reduce(two, input(), count - i, output(to + i), gpu.stream, &err);
+    return status ? status : rdt_graph_end(gpu.driver, gpu.stream, out, &err);
 }
 
 static redtune_status clear_results(void) {
@@ -166,14 +173,14 @@ static void captures_of_one_stream_have_scratch_of_their_own(void) {
     NEED_GPU();
     enum { GRAPHS = 2 };
     redtune *rt = NULL;
-    redtune_plan *plan = NULL;
+    two_launches two = {.plan = NULL};
     rdt_graph *graphs[GRAPHS] = {NULL};
     CUstream streams[GRAPHS] = {NULL};
     const uint64_t count = replayed_count();
-    CHECK_OK(open_two_launches(&rt, &plan), err);
+    CHECK_OK(open_two_launches(&rt, &two), err);
     for (size_t i = 0; i < GRAPHS; i++) {
         CHECK_OK(rdt_stream_create(gpu.driver, &streams[i], &err), err);
-        CHECK_OK(capture(plan, count - 9 * i, 2 * i, &graphs[i]), err);
+        CHECK_OK(capture_two(&two, count - 9 * i, 2 * i, &graphs[i]), err);
     }
     for (int round = 0; round < ROUNDS; round++) {
         CHECK_OK(clear_results(), err);
@@ -192,7 +199,7 @@ static void captures_of_one_stream_have_scratch_of_their_own(void) {
         rdt_graph_destroy(graphs[i]);
         rdt_stream_destroy(gpu.driver, streams[i]);
     }
-    redtune_plan_destroy(plan);
+    two_launches_close(&two);
     redtune_close(rt);
 }
 
@@ -215,17 +222,17 @@ static void calls_of_one_stream_that_do_not_follow_keep_apart(void) {
     NEED_GPU();
     enum { CALLS = 3 };
     redtune *rt = NULL;
-    redtune_plan *plan = NULL;
+    two_launches two = {.plan = NULL};
     rdt_graph *graph = NULL;
     CUgraphNode ends[CALLS];
     const uint64_t count = replayed_count();
     update_fn *update = (update_fn *)driver_function("cuStreamUpdateCaptureDependencies");
     if (!update) SKIP("the driver has no cuStreamUpdateCaptureDependencies");
-    CHECK_OK(open_two_launches(&rt, &plan), err);
+    CHECK_OK(open_two_launches(&rt, &two), err);
     CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
     for (size_t i = 0; i < CALLS; i++) {
         CHECK(!update(gpu.stream, NULL, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
-        CHECK_OK(redtune_plan_reduce(plan, input(), count - 9 * i, output(i), gpu.stream, &err),
+        CHECK_OK(two_launches_reduce(&two, input(), count - 9 * i, output(i), gpu.stream, &err),
                  err);
         ends[i] = node_before(gpu.stream);
         CHECK(ends[i]);
@@ -238,23 +245,21 @@ static void calls_of_one_stream_that_do_not_follow_keep_apart(void) {
         for (size_t i = 0; i < CALLS; i++) CHECK(result(i) == (float)(count - 9 * i));
     }
     rdt_graph_destroy(graph);
-    redtune_plan_destroy(plan);
+    two_launches_close(&two);
     redtune_close(rt);
 }
 
 /* Two streams part after a call and meet again, round after round, with other work in between. */
-static redtune_status capture_forks(redtune_plan *plan, CUstream second, CUevent event, int rounds,
-                                    uint64_t count, wait_fn *wait) {
+static redtune_status capture_forks(const two_launches *two, CUstream second, CUevent event,
+                                    int rounds, uint64_t count, wait_fn *wait) {
     const CUdeviceptr other = results.address + 32 * sizeof(float);
     redtune_status status = rdt_graph_begin(gpu.driver, gpu.stream, &err);
     for (int i = 0; !status && i < rounds; i++) {
         CUresult rc = gpu.driver->event_record(event, gpu.stream);
         if (!rc) rc = wait(second, event, 0);
         status = rdt_driver_check(gpu.driver, rc, &err, "fork");
-        if (!status)
-            status = redtune_plan_reduce(plan, input(), count, output(0), gpu.stream, &err);
-        if (!status)
-            status = redtune_plan_reduce(plan, input(), count - 9, output(1), second, &err);
+        if (!status) status = two_launches_reduce(two, input(), count, output(0), gpu.stream, &err);
+        if (!status) status = two_launches_reduce(two, input(), count - 9, output(1), second, &err);
         if (!rc) rc = gpu.driver->event_record(event, second);
         if (!rc) rc = wait(gpu.stream, event, 0);
         if (!rc) rc = gpu.driver->memset_d8_async(other, 0, 4, gpu.stream);
@@ -267,7 +272,7 @@ static void calls_that_follow_one_another_share_scratch(void) {
     NEED_GPU();
     enum { FORKS = 30, BLOCKS_MAX = 10 };
     redtune *rt = NULL;
-    redtune_plan *plan = NULL;
+    two_launches two = {.plan = NULL};
     rdt_graph *graph = NULL;
     CUstream second = NULL;
     CUevent event = NULL;
@@ -276,9 +281,9 @@ static void calls_that_follow_one_another_share_scratch(void) {
     wait_fn *wait = (wait_fn *)driver_function("cuStreamWaitEvent");
     CHECK(wait && !gpu.driver->event_create(&event, CU_EVENT_DISABLE_TIMING));
     CHECK_OK(rdt_stream_create(gpu.driver, &second, &err), err);
-    CHECK_OK(open_two_launches(&rt, &plan), err);
+    CHECK_OK(open_two_launches(&rt, &two), err);
     gpu.driver->mem_get_info(&before, &total);
-    CHECK_OK(capture_forks(plan, second, event, FORKS, count, wait), err);
+    CHECK_OK(capture_forks(&two, second, event, FORKS, count, wait), err);
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
     gpu.driver->mem_get_info(&after, &total);
     CHECK(before <= after + BLOCKS_MAX * redtune_workspace_bytes());
@@ -290,7 +295,7 @@ static void calls_that_follow_one_another_share_scratch(void) {
     rdt_graph_destroy(graph);
     rdt_stream_destroy(gpu.driver, second);
     gpu.driver->event_destroy(event);
-    redtune_plan_destroy(plan);
+    two_launches_close(&two);
     redtune_close(rt);
 }
 

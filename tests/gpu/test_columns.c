@@ -35,12 +35,12 @@ static void blocks_share_columns(void) {
     static const split_test splits[] = {
         {"block=32,width=4,vec=1,unroll=1,finish=poll,per_sm=16",
          {{100, 1, 5, 500, 5}, {9, 2, 4, 36, 4}, {257, 2, 1, 257, 1}}},
-        {"block=64,width=32,vec=2,unroll=2,finish=ticket,per_sm=16",
-         {{99, 1, 66, 6534, 66}, {5, 2, 257, 1285, 257}, {257, 1, 2, 514, 2}}},
+        {"block=64,width=32,vec=2,unroll=2,finish=poll,per_sm=16",
+         {{99, 1, 66, 6534, 66}, {5, 1, 100, 500, 100}, {257, 1, 2, 514, 2}}},
         {"block=128,width=4,vec=2,unroll=2,finish=poll,per_sm=1",
          {{257, 1, 8, 2056, 8}, {65, 1, 3, 195, 3}}},
-        {"block=64,width=1,vec=2,unroll=1,finish=ticket,per_sm=2",
-         {{257, 1, 2, 514, 2}, {200, 1, 4, 800, 4}, {65, 1, 5, 325, 5}}},
+        {"block=64,width=1,vec=2,unroll=1,finish=poll,per_sm=2",
+         {{257, 1, 2, 514, 2}, {200, 1, 4, 800, 4}, {65, 1, 3, 195, 3}}},
         {"block=32,width=16,vec=1,unroll=1,finish=poll,per_sm=16", {{257, 1, 16, 4112, 16}}},
         {NULL, {{0}}},
     };

@@ -47,7 +47,6 @@ static rdt_verdict verify_kernel(const kernel *each, rdt_extents extents) {
     redtune_status status = bench_open(&self, &problem, 1);
     self.candidate.launch.tile = 64;
     self.candidate.launch.threads = 32;
-    self.candidate.launch.final_threads = 0;
     if (status || bench_verify(&self))
         rdt_text_copy(self.verdict.cause, sizeof self.verdict.cause, err.message);
     bench_close(&self);

@@ -33,12 +33,12 @@ static void blocks_share_rows(void) {
     static const split_test splits[] = {
         {"block=32,lanes=32,vec=1,unroll=1,finish=poll,per_sm=16",
          {{1027, 1, 1, 1027, 1}, {100, 2, 1, 107, 1}, {33, 1, 1, 33, 1}}},
-        {"block=32,lanes=32,vec=2,unroll=2,finish=ticket,per_sm=16",
-         {{1000, 5, 1, 1001, 1}, {257, 3, 1, 257, 1}, {1027, 1, 1, 1027, 1}}},
+        {"block=32,lanes=32,vec=2,unroll=2,finish=poll,per_sm=16",
+         {{1000, 2, 1, 1001, 1}, {257, 2, 1, 257, 1}, {1027, 1, 1, 1027, 1}}},
         {"block=128,lanes=128,vec=2,unroll=1,finish=poll,per_sm=1",
          {{1027, 2, 1, 1030, 1}, {700, 1, 1, 700, 1}}},
-        {"block=64,lanes=64,vec=1,unroll=4,finish=ticket,per_sm=8",
-         {{1027, 7, 1, 1027, 1}, {513, 2, 1, 513, 1}}},
+        {"block=64,lanes=64,vec=1,unroll=4,finish=poll,per_sm=8",
+         {{1027, 2, 1, 1027, 1}, {513, 2, 1, 513, 1}}},
         {"block=32,lanes=32,vec=1,unroll=1,finish=poll,per_sm=16", {{1027, 2, 1, 1027, 1}}},
         {NULL, {{0}}},
     };

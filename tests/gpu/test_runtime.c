@@ -75,11 +75,11 @@ static void config_of_a_plan_can_be_asked_for_again(void) {
     redtune_info info;
     char text[320];
     redtune_problem problem = sum_of(COUNT);
-    problem.config = "block=128,finish=ticket";
+    problem.config = "block=128,tail=shared";
     CHECK_OK(open_and_plan(&rt, &problem, &plan), err);
     snprintf(text, sizeof text, "%s", redtune_plan_config(plan));
     CHECK_CONTAINS(text, "block:block=128,");
-    CHECK_CONTAINS(text, "finish=ticket");
+    CHECK_CONTAINS(text, "tail=shared");
     redtune_plan_info(plan, &info);
     CHECK_INT(info.match, REDTUNE_MATCH_PINNED);
     CHECK(!info.problem.config);
@@ -99,8 +99,12 @@ static void config_that_does_not_apply_is_refused(void) {
         const char *config, *told;
         redtune_status status;
     } wrong[] = {
-        {"block=77", "block=77", REDTUNE_INVALID},        {"nothing=1", "nothing", REDTUNE_INVALID},
-        {"nowhere:block=64", "nowhere", REDTUNE_INVALID}, {"block", "name=value", REDTUNE_INVALID},
+        /* Values that went. */
+        {"finish=ticket", "it may be single, poll, cluster", REDTUNE_INVALID},
+        {"block=77", "block=77", REDTUNE_INVALID},
+        {"nothing=1", "nothing", REDTUNE_INVALID},
+        {"nowhere:block=64", "nowhere", REDTUNE_INVALID},
+        {"block", "name=value", REDTUNE_INVALID},
         {"vec=16", "16 at most", REDTUNE_UNSUPPORTED}, /* elements of 4 bytes */
     };
     redtune *rt = NULL;
@@ -125,12 +129,12 @@ static void variable_pins_every_plan(void) {
     redtune_plan *plan = NULL;
     redtune_problem problem = sum_of(COUNT);
     problem.config = "block=512";
-    setenv("REDTUNE_CONFIG", "block=64,finish=two_pass", 1);
+    setenv("REDTUNE_CONFIG", "block=64,tail=shared", 1);
     redtune_status status = open_and_plan(&rt, &problem, &plan);
     unsetenv("REDTUNE_CONFIG");
     CHECK_OK(status, err);
     CHECK_CONTAINS(redtune_plan_config(plan), "block=64,");
-    CHECK_CONTAINS(redtune_plan_config(plan), "two_pass");
+    CHECK_CONTAINS(redtune_plan_config(plan), "tail=shared");
     redtune_plan_destroy(plan);
     redtune_close(rt);
     setenv("REDTUNE_CONFIG", "vec=16", 1);

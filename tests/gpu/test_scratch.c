@@ -7,6 +7,7 @@
 #include "gpu/graph.h"
 #include "ones.h"
 #include "simulator.h"
+#include "two_launches.h"
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
@@ -67,21 +68,20 @@ static void new_stream_with_an_old_handle_has_scratch_of_its_own(void) {
     NEED_GPU();
     enum { STREAMS = 8, ROUNDS = 20 };
     redtune *rt = NULL;
-    redtune_plan *plan = NULL;
+    two_launches two = {.plan = NULL};
     simulator sim;
     bool simulated = simulator_find(&sim);
     const uint64_t count = simulated ? 2500 : COUNT;
     size_t reused = 0;
-    redtune_problem problem = sum_of(COUNT);
-    problem.config = "block=64,vec=1,unroll=1,per_sm=2,finish=two_pass";
-    CHECK_OK(open_and_plan(&rt, &problem, &plan), err);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(two_launches_open(&gpu, rt, COUNT, &two, &err), err);
     for (int round = 0; round < ROUNDS; round++) {
         CUstream before = NULL;
         if (simulated) sim.set("REDTUNE_SIM_LATE", "1");
         for (size_t i = 0; i < STREAMS; i++) {
             CUstream stream = NULL;
             CHECK_OK(rdt_stream_create(gpu.driver, &stream, &err), err);
-            CHECK_OK(redtune_plan_reduce(plan, input(), count - 9 * i, output(i), stream, &err),
+            CHECK_OK(two_launches_reduce(&two, input(), count - 9 * i, output(i), stream, &err),
                      err);
             rdt_stream_destroy(gpu.driver, stream);
             reused += stream == before;
@@ -92,7 +92,7 @@ static void new_stream_with_an_old_handle_has_scratch_of_its_own(void) {
         for (size_t i = 0; i < STREAMS; i++) CHECK(result(i) == (float)(count - 9 * i));
     }
     CHECK(!simulated || reused == ROUNDS * (STREAMS - 1));
-    redtune_plan_destroy(plan);
+    two_launches_close(&two);
     redtune_close(rt);
 }
 

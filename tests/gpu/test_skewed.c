@@ -34,44 +34,15 @@ static void blocks_share_columns(void) {
     static const split_test splits[] = {
         {"block=128,width=8,vec=2,unroll=1,finish=poll,per_sm=16",
          {{257, 1, 14, 3598, 14}, {100, 1, 15, 1500, 15}, {67, 1, 27, 2010, 30}}},
-        {"block=128,width=16,vec=2,unroll=2,finish=ticket,per_sm=16",
-         {{99, 1, 31, 3069, 31}, {257, 2, 33, 8481, 33}, {50, 1, 5, 350, 7}}},
+        {"block=128,width=16,vec=2,unroll=2,finish=poll,per_sm=16",
+         {{99, 1, 31, 3069, 31}, {257, 1, 33, 8481, 33}, {50, 1, 5, 350, 7}}},
         {"block=128,width=32,vec=2,unroll=2,finish=poll,per_sm=1",
          {{257, 1, 62, 16191, 63}, {65, 1, 7, 455, 7}}},
-        {"block=256,width=8,vec=2,unroll=1,finish=ticket,per_sm=2",
+        {"block=256,width=8,vec=2,unroll=1,finish=poll,per_sm=2",
          {{257, 1, 14, 3855, 15}, {200, 1, 13, 2600, 13}, {65, 1, 5, 325, 5}}},
         {NULL, {{0}}},
     };
     check_splits(&test, splits);
-}
-
-/* Columns that one tile holds: whatever the row, an index is that of an element. */
-static void indices_of_several_strips_are_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    static const char *const configs[] = {
-        "block=128,width=16,vec=2,unroll=4,strips=4,finish=single,per_sm=1",
-        "block=256,width=8,vec=4,unroll=2,strips=2,finish=single,per_sm=1",
-    };
-    static const rdt_extents extents[] = {
-        {32, 1, 121, 3872, 121}, {31, 2, 57, 1767, 57}, {9, 1, 33, 297, 33}};
-    redtune_problem problem = redtune_problem_columns(REDTUNE_ARGMAX, REDTUNE_F32, 32, test.inner);
-    rdt_test_data *data = NULL;
-    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    CHECK_OK(rdt_test_data_create(&problem, test.count_max, &data, &err), err);
-    const rdt_case at = {&problem, &gpu.context->facts};
-    for (int c = 0; c < 2 && !check_state.failed; c++) {
-        rdt_point point;
-        subject self;
-        CHECK_OK(rdt_rules_find(shop.codegen, at, test.family, configs[c], &point, &err), err);
-        CHECK_OK(subject_open(&shop, &problem, &point, &self, &err), err);
-        for (int i = 0; i < 12 && !check_state.failed; i++) {
-            const shape drawn = {
-                .extents = extents[i % 3], .offset = draw(COLUMNS_OFFSET_MAX + 1), .turns = 1};
-            check_shape(&self, data, &drawn);
-        }
-        subject_close(&self);
-    }
-    rdt_test_data_destroy(data);
 }
 
 static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(&test); }
@@ -81,7 +52,6 @@ static void steps_have_64_bits(void) { check_columns_backwards(&test, 40, 51, 33
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(steps_have_64_bits), /* the quick one first, for mutants */
-        FACT(indices_of_several_strips_are_right),
         FACT(blocks_share_columns),
         FACT(few_shapes_of_the_covering_set_are_right),
         FACT(every_op_of_every_dtype_is_right),

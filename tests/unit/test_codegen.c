@@ -125,8 +125,8 @@ static void source_does_not_depend_on_launch_parameters(void) {
     rdt_codegen *codegen = NULL;
     char *few = NULL, *many = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
-    CHECK_OK(render(codegen, REDTUNE_F32, "finish=ticket,per_sm=1", false, &few), err);
-    CHECK_OK(render(codegen, REDTUNE_F32, "finish=ticket,per_sm=8", false, &many), err);
+    CHECK_OK(render(codegen, REDTUNE_F32, "finish=poll,per_sm=1", false, &few), err);
+    CHECK_OK(render(codegen, REDTUNE_F32, "finish=poll,per_sm=8", false, &many), err);
     CHECK_TEXT(many, few);
     free(few);
     free(many);
@@ -294,7 +294,7 @@ static void default_is_allowed_and_among_the_points(void) {
 
 /* The parameters of the template block, in its order. */
 enum { BLOCK, VEC, UNROLL, LOAD, TAIL, FINISH, PER_SM, PARAMS };
-enum { SHUFFLE = 0, SINGLE = 0, CLUSTER = 4, LABELS = 5 }; /* places of labels */
+enum { SHUFFLE = 0, SINGLE = 0, CLUSTER = 2, LABELS = 3 }; /* places of labels */
 enum { CLUSTER_BLOCKS = 8 };
 
 /* Takes a point to the simplest that does the same work: the same loads by the same threads,

@@ -100,6 +100,23 @@ static void point_read_needs_every_parameter(void) {
     CHECK(rdt_point_same(&parsed, &before));
 }
 
+/* What is stored of a parameter that went holds where all kernels are of its value. */
+static void parameters_that_went_are_passed_over(void) {
+    static const rdt_space skewed = {
+        .family = "skewed",
+        .param_count = 1,
+        .param = {{.name = "unroll", .value_count = 2, .value = {1, 2}}},
+    };
+    const rdt_spaces known = {&skewed, 1};
+    rdt_point point;
+    CHECK_OK(rdt_point_read(&known, "skewed", "unroll=2,strips=1", &point, &err), err);
+    CHECK_INT(point.value[0], 2);
+    CHECK_FAILS(rdt_point_read(&known, "skewed", "unroll=2,strips=2", &point, &err),
+                REDTUNE_INVALID, err, "strips");
+    CHECK_FAILS(rdt_point_read(&known, "skewed", "strips=1", &point, &err), REDTUNE_INVALID, err,
+                "names 0 of the");
+}
+
 static void config_parse_takes_any_order(void) {
     rdt_point point = {0, {64, 0, 8}};
     CHECK_OK(rdt_point_parse(&spaces, "grid=-1,block=256", &point, &err), err);
@@ -171,6 +188,7 @@ int main(int argc, char **argv) {
         FACT(config_reads_back_what_it_writes),
         FACT(config_parse_keeps_what_is_not_named),
         FACT(point_read_needs_every_parameter),
+        FACT(parameters_that_went_are_passed_over),
         FACT(config_parse_takes_any_order),
         FACT(config_parse_refuses_unknown_name),
         FACT(config_parse_refuses_unknown_value),

@@ -31,16 +31,16 @@ static void make_folder(void) {
     snprintf(path, sizeof path, "%s/ladder", folder);
     mkdir(path, 0700);
     write_template("registry.lua", "return { 'mine' }");
-    write_template("mine/family.lua",
-                   "local f = { name = 'mine', template = 'mine/kernel.cu' }\n"
-                   "f.params = { { name = 'block', values = { 32, 64 } } }\n"
-                   "function f.allowed() return true end\n"
-                   "function f.distinct() return true end\n"
-                   "function f.useful() return true end\n"
-                   "function f.default() return { block = 64 } end\n"
-                   "function f.launch(c) return { threads = c.block, tile = 1, blocks_max = 1,\n"
-                   "                              final_threads = 0 } end\n"
-                   "return f\n");
+    write_template(
+        "mine/family.lua",
+        "local f = { name = 'mine', template = 'mine/kernel.cu' }\n"
+        "f.params = { { name = 'block', values = { 32, 64 } } }\n"
+        "function f.allowed() return true end\n"
+        "function f.distinct() return true end\n"
+        "function f.useful() return true end\n"
+        "function f.default() return { block = 64 } end\n"
+        "function f.launch(c) return { threads = c.block, tile = 1, blocks_max = 1 } end\n"
+        "return f\n");
     setenv("REDTUNE_TEMPLATES", folder, 1);
 }
 

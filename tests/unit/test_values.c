@@ -5,9 +5,9 @@
 #include "tune.h"
 #include "redtune/tune.h"
 
-static const char *const names[] = {"load=no_allocate", "load=plain",    "load=streaming",
-                                    "tail=shuffle",     "tail=shared",   "finish=single",
-                                    "finish=poll",      "finish=ticket", "finish=two_pass"};
+static const char *const names[] = {"load=no_allocate", "load=plain",  "load=streaming",
+                                    "tail=shuffle",     "tail=shared", "finish=single",
+                                    "finish=poll"};
 enum { NAMES = sizeof names / sizeof *names };
 static const redtune_effort searches[] = {REDTUNE_EFFORT_STANDARD, REDTUNE_EFFORT_QUICK};
 
@@ -72,9 +72,7 @@ static void what_lost_everywhere_is_not_asked_for_again(void) {
         tune self;
         size_t known = 0;
         run_between(&self, oracle_model(tune_codegen, &oracle_h200), searches[i], &known);
-        CHECK(count_tried(&self, "finish=ticket", 0) > 0);
-        CHECK_INT(count_tried(&self, "finish=ticket", known), 0);
-        CHECK_INT(count_tried(&self, "finish=two_pass", known), 0);
+        CHECK(count_tried(&self, "tail=shared", 0) > 0);
         CHECK_INT(count_tried(&self, "tail=shared", known), 0);
         CHECK(count_tried(&self, "tail=shuffle", known) > 0);
         tune_end(&self);
@@ -84,9 +82,9 @@ static void what_lost_everywhere_is_not_asked_for_again(void) {
 static void what_fails_is_not_asked_for_again(void) {
     tune self;
     size_t known = 0;
-    run_between(&self, model_with("ticket", 0), REDTUNE_EFFORT_STANDARD, &known);
-    CHECK(count_tried(&self, "finish=ticket", 0) > 0);
-    CHECK_INT(count_tried(&self, "finish=ticket", known), 0);
+    run_between(&self, model_with("shared", 0), REDTUNE_EFFORT_STANDARD, &known);
+    CHECK(count_tried(&self, "tail=shared", 0) > 0);
+    CHECK_INT(count_tried(&self, "tail=shared", known), 0);
     tune_end(&self);
 }
 
@@ -132,8 +130,8 @@ static void a_losing_name_costs_little(void) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 10, 28);
     CHECK_OK(tune_run(&self), self.err);
-    const size_t tried = count_tried(&self, "finish=ticket", 0);
-    printf("  ticket: %zu trials of 19 sizes\n", tried);
+    const size_t tried = count_tried(&self, "tail=shared", 0);
+    printf("  shared: %zu trials of 19 sizes\n", tried);
     CHECK(tried >= 5 && tried <= 14);
     tune_end(&self);
 }
@@ -162,7 +160,7 @@ static void another_name_that_wins_everywhere_is_found(void) {
     rdt_facts gpu = oracle_h200;
     gpu.major = 8;
     static const oracle_name best[] = {
-        {"ticket", 0.7}, {"two_pass", 0.9}, {"shared", 0.9}, {"plain", 0.9}, {"streaming", 0.9}};
+        {"shared", 0.7}, {"shared", 0.9}, {"plain", 0.9}, {"streaming", 0.9}};
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         for (size_t k = 0; k < sizeof best / sizeof *best; k++) {
             oracle oracle = model_with(best[k].label, best[k].factor);

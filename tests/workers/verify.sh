@@ -6,7 +6,7 @@ suites_kernels=yes
 small=(--dtype f64 --size 512)
 export REDTUNE_SIM_LIMIT=1T
 # It takes two to three times as long as the default.
-plain=block=32,vec=1,unroll=1,load=plain,tail=shared,finish=two_pass,per_sm=1
+plain=block=32,vec=1,unroll=1,load=plain,tail=shared,finish=poll,per_sm=1
 
 verify() { "$redtune" verify --device 0 --db "$@"; }
 sql() { "$query" "$1" "$2" >/dev/null || fail "SQL: $2"; }

@@ -195,8 +195,7 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
     const rdt_call call = {
         .stream = stream,
         .traffic = traffic,
-        .two_launches = executable->launch.final_threads ||
-                        (rdt_launch_has_prefix(&executable->launch) && operands->segments.end),
+        .two_launches = rdt_launch_has_prefix(&executable->launch) && operands->segments.end,
     };
     rdt_turn turn;
     redtune_status status = rdt_workspace_begin(workspace, &call, &turn, err);

@@ -201,7 +201,7 @@ static redtune_status climb_tuned(ladder *self, const rdt_step *before, redtune_
     rdt_text_copy(step.family, sizeof step.family, info.family);
     rdt_text_copy(step.config, sizeof step.config, info.config);
     step.blocks = rdt_launch_blocks(how, rdt_problem_count(&self->problem));
-    step.launches = how->final_threads && step.blocks > 1 ? 2 : 1;
+    step.launches = 1;
     return climb_step(self, false, &step, err);
 }
 

@@ -1,5 +1,5 @@
 // redtune: the sum of f32 into f32, by the template "block" with
-// block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=ticket
+// block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll
 //
 // output[0] = x[0] + ... + x[n-1]
 // for any n = count and any element-aligned input. Start it with 256 threads per block.
@@ -454,19 +454,72 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     return whole[0];
 }
 
-// The partial results of the blocks, in the order of their indices.
-__device__ __forceinline__ accumulator *partials(void *scratch)
+// A block hands over its value in words of 32 bits of it and, above them, a flag. A word is one
+// store, so that whoever sees the flag has the bits: no fence, no atomic operation. Words are zero
+// before and after. Every access is relaxed, the clearing too: a plain store would race.
+constexpr u32 WORDS = 12;
+
+__device__ __forceinline__ u64 *words_of(void *scratch, u32 block)
 {
-    return (accumulator *)((char *)scratch + 524544);
+    return (u64 *)((char *)scratch + 256) + block * WORDS;
 }
 
-// Thread 0 returns the combination of the partial results of all blocks.
-__device__ __forceinline__ accumulator reduce_partials(void *scratch, u32 blocks)
+__device__ __forceinline__ void store_word(u64 *to, u64 word)
 {
-    accumulator a = no_sum();
-    for (u32 i = threadIdx.x; i < blocks; i += BLOCK)
-        a = combine(a, reloaded(partials(scratch) + i));
-    return reduce_block(a);
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(to), "l"(word) : "memory");
+}
+
+__device__ __forceinline__ u64 load_word(const u64 *from)
+{
+    u64 word;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+    return word;
+}
+
+__device__ __forceinline__ void publish(u64 *to, accumulator a)
+{
+    store_word(to + 0, 1ull << 32 | a.word[0]);
+    store_word(to + 1, 1ull << 32 | a.word[1]);
+    store_word(to + 2, 1ull << 32 | a.word[2]);
+    store_word(to + 3, 1ull << 32 | a.word[3]);
+    store_word(to + 4, 1ull << 32 | a.word[4]);
+    store_word(to + 5, 1ull << 32 | a.word[5]);
+    store_word(to + 6, 1ull << 32 | a.word[6]);
+    store_word(to + 7, 1ull << 32 | a.word[7]);
+    store_word(to + 8, 1ull << 32 | a.word[8]);
+    store_word(to + 9, 1ull << 32 | a.word[9]);
+    store_word(to + 10, 1ull << 32 | a.word[10]);
+    store_word(to + 11, 1ull << 32 | a.strange);
+}
+
+// Waits for the value of another block. All words are asked for before one is looked at: a second
+// round trip to L2 would be a tenth of a small reduction.
+__device__ __forceinline__ accumulator collect(u64 *from)
+{
+    u64 word[WORDS];
+    u64 flags;
+    do {
+#pragma unroll
+        for (u32 i = 0; i < WORDS; i++) word[i] = load_word(from + i);
+        flags = word[0];
+#pragma unroll
+        for (u32 i = 1; i < WORDS; i++) flags &= word[i];
+    } while (flags >> 32 == 0);
+#pragma unroll
+    for (u32 i = 0; i < WORDS; i++) store_word(from + i, 0);
+    const u32 half0 = (u32)word[0];
+    const u32 half1 = (u32)word[1];
+    const u32 half2 = (u32)word[2];
+    const u32 half3 = (u32)word[3];
+    const u32 half4 = (u32)word[4];
+    const u32 half5 = (u32)word[5];
+    const u32 half6 = (u32)word[6];
+    const u32 half7 = (u32)word[7];
+    const u32 half8 = (u32)word[8];
+    const u32 half9 = (u32)word[9];
+    const u32 half10 = (u32)word[10];
+    const u32 half11 = (u32)word[11];
+    return record{{half0, half1, half2, half3, half4, half5, half6, half7, half8, half9, half10}, half11};
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -477,17 +530,15 @@ redtune_reduce(const element *input, u64 count, float *output, void *scratch, u3
         if (threadIdx.x == 0) *output = __uint_as_float((u32)rounded(a, 24, 0, 0x7f800000ull, 31));
         return;
     }
-    // The block that draws the last ticket finds all partial results written. atomicInc wraps, so
-    // the counter is left at zero.
-    __shared__ bool last;
-    if (threadIdx.x == 0) {
-        partials(scratch)[blockIdx.x] = a;
-        __threadfence();
-        last = atomicInc((u32 *)scratch, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
+    if (blockIdx.x > 0) {
+        if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
+        return;
     }
+    // Block 0 waits for all others, which wait for nobody.
+    if (threadIdx.x > 0) a = no_sum();
+    for (u32 i = threadIdx.x; i < gridDim.x; i += BLOCK)
+        if (i > 0) a = combine(a, collect(words_of(scratch, i)));
     __syncthreads();
-    if (!last) return;
-    a = reduce_partials(scratch, gridDim.x);
+    a = reduce_block(a);
     if (threadIdx.x == 0) *output = __uint_as_float((u32)rounded(a, 24, 0, 0x7f800000ull, 31));
 }
