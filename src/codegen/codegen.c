@@ -62,11 +62,10 @@ static void load_family(lua_State *state, rdt_codegen *codegen, const char *name
     rdt_lua_require(state, lua_tostring(state, -1));
     int table = lua_gettop(state);
     if (!lua_istable(state, table)) luaL_error(state, "%s/family.lua must return a table", name);
-    lua_getfield(state, table, "name");
+    lua_pushstring(state, name);
     copy_name(state, "a family's name", space->family);
     family->order = rdt_marshal_family_order(state, table);
-    if (lua_getfield(state, table, "template") != LUA_TSTRING)
-        luaL_error(state, "family %s names no template", name);
+    lua_pushfstring(state, "%s/kernel.cu", name);
     rdt_text_copy(family->template, sizeof family->template, lua_tostring(state, -1));
     rdt_lua_push_file(state, family->template); /* it must be there */
     if (lua_getfield(state, table, "params") != LUA_TTABLE)

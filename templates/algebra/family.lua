@@ -1,8 +1,6 @@
 -- The algebra of an op of the user's: whether its identity changes nothing, and whether the order of
 -- combining does. It is not tuned, and no plan runs it.
 local family = {
-    name = "algebra",
-    template = "algebra/kernel.cu",
     params = { { name = "block", values = { 32 } } }, -- threads per block
 }
 

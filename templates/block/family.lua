@@ -1,16 +1,15 @@
 -- The family "block": every block combines its share of the input, and the blocks' partial results
 -- are combined in one of several ways.
 --
--- In the functions below, c is a config (parameters with labels hold their label), p a problem
--- (op, dtype, count, bytes) and d a device (sm_count, threads_per_block, threads_per_sm, ...).
+-- In the functions of this and all other families, c is a config (parameters with labels hold their
+-- label), p a problem (op, dtype, count, bytes) and d a device (sm_count, threads_per_block,
+-- threads_per_sm, ...). There are p.outer rows of p.count elements each; p.outer times p.inner columns
+-- of p.count elements each, p.step apart; p.outer segments of p.count elements each on average.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "block",
-    template = "block/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.block,
@@ -58,12 +57,9 @@ function family.distinct(c, p, d)
     local first = c.finish == "cluster" and limits.cluster_blocks or 1
     if c.unroll > 1 and first * tile(c) >= 2 * p.count then return false end -- no further load
     if c.block > 32 and first * c.block * c.vec >= 2 * p.count then return false end -- nor warp
-    if c.finish == "single" then return true end
     local wanted = tiles(c, p)
-    if wanted < 2 then return false end -- one block: single
-    if c.finish == "cluster" then return c.tail == "shuffle" end -- warps hand over their values
-    -- A grid is as wide as there are tiles at most, and as there is scratch.
-    return c.per_sm == 1 or math.min(wanted, blocks_max(c, p, d)) > c.per_sm // 2 * d.sm_count
+    if c.finish == "cluster" then return wanted > 1 and c.tail == "shuffle" end -- warps hand over their values
+    return shapes.has_grid(c, d, c.finish == "poll" and math.min(wanted, blocks_max(c, p, d)) or wanted)
 end
 
 -- Whether a distinct config may be the fastest, by arithmetic that holds on any GPU. What is left
@@ -72,17 +68,12 @@ function family.useful(c, p, d)
     -- A warp's load that fills no line of 128 bytes, or of narrow elements not two: too many loads.
     local bytes = c.vec * p.dtype.bytes
     if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end
-    -- One multiprocessor of all takes what is far more than it holds.
-    if c.finish == "single" then return d.sm_count < 2 or shapes.fits_one_block(p) end
-    -- So do few; and what is less, one takes as soon.
+    -- Few multiprocessors hold no more; and what is less, one takes as soon.
     if c.finish == "cluster" then
         return input_bytes(p) > 16 * 1024 and input_bytes(p) <= 256 * 1024
             and tiles(c, p) <= 2 * limits.cluster_blocks and limits.is_short(p, d)
     end
-    -- Loops of few loads, gone through again and again.
-    if tiles(c, p) > 64 * d.sm_count and c.block * c.unroll < 256 then return false end
-    -- Blocks that come and go more than sixteen times over.
-    return c.per_sm * c.block <= 16 * d.threads_per_sm
+    return shapes.is_useful_grid(c, p, d, tiles(c, p), 256)
 end
 
 -- The default's grids for inputs of up to so many bytes, after what won on an H200.

@@ -3,11 +3,7 @@
 //@ local once = (finish == "single" or finish == "poll") and not indexed and not op.part
 //@ local few = not together and tail == "shuffle" and block > 32 and not op.lanes and not op.part and block // 32 * acc.bytes <= 128
 //@ local cluster_blocks = require("lib/limits").cluster_blocks
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "block" with
-// @{config}
-//
-// output[0] = @{op.formula}
-// for any n = count and any element-aligned input. Start it with @{block} threads per block.
+//@ include("lib/title.cu", { by = "block", of = "whole" })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "VEC, UNROLL", unroll = unroll })

@@ -2,9 +2,6 @@
 -- strip of neighbouring columns: `width` threads side by side, and block / width along the reduced
 -- axis, each with vec columns in registers. Where there are few strips, several blocks share one,
 -- each of a split of the axis.
---
--- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
--- of p.count elements each, p.step apart.
 local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 local params = require "lib/params"
@@ -18,10 +15,7 @@ local MANY, MANY_BYTES = 32, 1 << 24
 -- make whole strips, and such that share them; by loads that pass L1.
 local KEPT_BYTES, SHARED_BYTES, SMALL_BYTES = 1 << 23, 1 << 22, 1 << 19
 
-local family = {
-    name = "columns",
-    template = "columns/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.block,

@@ -5,16 +5,7 @@
 //@ -- fewer than 1024 threads are resident: blocks that share columns would wait for others to end.
 //@ local in_flight = math.max(unroll > 16 and 4 or 1, vec * dtype.bytes) * unroll * given.inputs
 //@ local few = acc.bytes == 4 and vec <= 8 and in_flight <= 128 and (shared or in_flight > 64)
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "columns" with
-// @{config}
-//
-// output[o * inner + i] = @{op.formula}
-// for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
-// for n = count elements e, wherever that is. Start it with @{block} threads per block, on any
-// number of blocks@{shared and ":" or "."}
-//@ if shared then
-// strips of @{width * vec} columns are shared by as many as there are for each.
-//@ end
+//@ include("lib/title.cu", { by = "columns", of = "columns", many = true, shares = shared and "strips of " .. width * vec .. " columns" })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "WIDTH, DEPTH, VEC, STRIP, UNROLL, LANES = VEC, LOAD_BYTES", width = width, unroll = unroll })

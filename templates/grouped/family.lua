@@ -1,18 +1,12 @@
 -- The family "grouped": one result per segment of a buffer or array of a list. A group of threads, one at
 -- least, takes a segment or a few at once, whatever the others' lengths, and a block those that are too
 -- long for a group.
---
--- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
--- elements each on average.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 local ragged = require "ragged/family"
 
-local family = {
-    name = "grouped",
-    template = "grouped/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.middle_block,

@@ -1,10 +1,5 @@
 //@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of(_ENV, vec)
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "grouped" with
-// @{config}
-//
-// output[i] = @{op.formula}
-// for each segment i, n = its elements, wherever they are. Start it with @{block} threads per block, on
-// a block for every @{block // lanes * segments} segments and some more, which share giants; any number is right.
+//@ include("lib/title.cu", { by = "grouped", of = "segments", own = block // lanes * segments })
 //
 //@ local group = lanes == 1 and "one thread" or lanes .. " threads"
 // A group of @{group} takes @{segments == 1 and "a segment" or segments .. " segments at once"}.

@@ -2,10 +2,7 @@
 -- It is there to be read and run, not to be tuned: the registry does not name it.
 local steps = require "ladder/steps"
 
-local family = {
-    name = "ladder",
-    template = "ladder/kernel.cu",
-}
+local family = {}
 
 local names, index_of = {}, {}
 for i, step in ipairs(steps) do

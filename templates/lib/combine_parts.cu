@@ -14,13 +14,7 @@
 #pragma unroll
     for (u32 j = 0; j < LANES; j++) whole[j] = @{given.widen("part[j]")};
 //@ end
-//@ local width = parts
-//@ while width > 1 do
-//@     width = width // 2
-//@     for j = 0, width - 1 do
-    @{name}[@{j}] = combine(@{name}[@{j}], @{name}[@{j + width}]@{given.argument});
-//@     end
-//@ end
+//@ include("lib/fold_halves.cu", { array = name, many = parts })
 //@ if op.part then
     return whole[0];
 //@ else

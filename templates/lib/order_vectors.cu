@@ -46,13 +46,7 @@ __device__ __forceinline__ vector bring_vector(u64 from@{given.parameter})
 // The elements of a vector, the upper half combined into the lower until one is left.
 __device__ __forceinline__ accumulator fold(accumulator (&a)[VEC]@{given.parameter})
 {
-//@ local half = vec // 2
-//@ while half > 0 do
-//@     for j = 0, half - 1 do
-    a[@{j}] = combine(a[@{j}], a[@{j + half}]@{given.argument});
-//@     end
-//@     half = half // 2
-//@ end
+//@ include("lib/fold_halves.cu", { array = "a", many = vec })
     return a[0];
 }
 

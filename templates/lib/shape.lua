@@ -242,6 +242,19 @@ function shape.fits_one_block(p)
     return shape.input_bytes(p) <= 256 * 1024
 end
 
+-- Whole arrays: whether a grid for so many tiles is a config's own: as wide as there are tiles at most, and wider than
+-- with half of the blocks per multiprocessor.
+function shape.has_grid(c, d, tiles)
+    return c.finish == "single" or tiles > 1 and (c.per_sm == 1 or tiles > c.per_sm // 2 * d.sm_count)
+end
+
+-- Whether it may be the fastest: one multiprocessor of all takes no more than it holds, blocks go through no loops of
+-- fewer loads than `least`, again and again, and come and go no more than sixteen times over.
+function shape.is_useful_grid(c, p, d, tiles, least)
+    if c.finish == "single" then return d.sm_count < 2 or shape.fits_one_block(p) end
+    return (tiles <= 64 * d.sm_count or c.block * c.unroll >= least) and c.per_sm * c.block <= 16 * d.threads_per_sm
+end
+
 -- Whether a load has no more elements than a result, on average.
 function shape.has_narrow_loads(c, p)
     return c.vec <= math.max(1, p.count)

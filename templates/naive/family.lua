@@ -2,8 +2,6 @@
 -- What other families give is held against it. In the fixed order it follows docs/order.md step by
 -- step. It is not tuned, and no plan runs it.
 local family = {
-    name = "naive",
-    template = "naive/kernel.cu",
     order = "any",
     params = { { name = "block", values = { 32 } } }, -- threads per block
 }

@@ -3,18 +3,11 @@
 -- take. Where blocks share a result, each node's value goes to a place of its own, and one block
 -- combines these by the tree above the nodes. So block, chunks, loads and grid decide how many nodes
 -- there are, and no bit of the result.
---
--- The functions below are those of block/family.lua. A problem of rows has p.outer of them, of
--- p.count elements each.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "ordered",
-    template = "ordered/kernel.cu",
-    order = "fixed",
-}
+local family = { order = "fixed" }
 
 family.params = {
     params.block,
@@ -91,10 +84,7 @@ function family.distinct(c, p, d)
         if c.finish == "single" then return c.chunks == 1 and (c.rows == 1 or c.rows < 2 * p.outer) end
         return shape.distinct(c, p, d)
     end
-    if c.finish == "single" then return true end
-    local wanted = nodes(c, p)
-    if wanted < 2 then return false end -- one block: single
-    return c.per_sm == 1 or wanted > c.per_sm // 2 * d.sm_count
+    return shapes.has_grid(c, d, nodes(c, p))
 end
 
 -- Threads of a multiprocessor that have registers for their loads in flight, and for what is
@@ -127,10 +117,7 @@ function family.useful(c, p, d)
         return false
     end
     if p.layout == "rows" then return is_useful_for_rows(c, p, d) end
-    if c.finish == "single" then return d.sm_count < 2 or shapes.fits_one_block(p) end
-    -- One multiprocessor of all has few loads in flight, or blocks come and go.
-    if nodes(c, p) > 64 * d.sm_count and c.block * c.unroll < 1024 then return false end
-    return c.per_sm * c.block <= 16 * d.threads_per_sm
+    return shapes.is_useful_grid(c, p, d, nodes(c, p), 1024)
 end
 
 -- The default's grids for inputs of up to so many bytes, after what won on an H200.

@@ -6,20 +6,7 @@
 //@ local span, node_levels = log2(groups * chunks), log2(16 // math.max(1, 8 // acc.halves))
 //@ local is_split = not shared and "false" or by_rows and "p.mine.splits > 1" or "true" -- results, by blocks
 //@ local count, extents = by_rows and "e.count" or "count", by_rows and "extents e" or "u64 count"
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ordered" with
-// @{config}
-// compile with --fmad=false
-//
-//@ if by_rows then
-// output[r] = @{op.formula}
-// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
-// combined in the order of docs/order.md. Start it with @{block} threads per block, on any number
-// of blocks.
-//@ else
-// output[0] = @{op.formula}
-// for any n = count and any element-aligned input, combined in the order of docs/order.md. Start it
-// with @{block} threads per block.
-//@ end
+//@ include("lib/title.cu", { by = "ordered", of = by_rows and "rows" or "whole" })
 
 //@ include "lib/head.cu"
 constexpr u32 LANES = @{lanes};  // threads that share a chunk: a group

@@ -2,18 +2,11 @@
 -- the fixed order of docs/order.md. As in "columns" a block takes a strip, `width` threads side by
 -- side and block / width along the reduced axis. These share each chunk of 256 vectors; blocks that
 -- share a strip have a node of its columns' trees each.
---
--- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
--- of p.count elements each, p.step apart.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "ordered_columns",
-    template = "ordered_columns/kernel.cu",
-    order = "fixed",
-}
+local family = { order = "fixed" }
 
 family.params = {
     params.block,

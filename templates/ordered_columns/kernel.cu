@@ -7,17 +7,7 @@
 //@ -- With 64 registers 1024 threads are resident. Compilers take 120 where that many do, of which
 //@ -- elements of 2 bytes need all.
 //@ local few = dtype.bytes == 4 and acc.bytes == 4 and vec * unroll * given.inputs <= 32
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ordered_columns" with
-// @{config}
-// compile with --fmad=false
-//
-// output[o * inner + i] = @{op.formula}
-// for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
-// for n = count elements e, combined in the order of docs/order.md. Start it with @{block} threads
-// per block, on any number of blocks@{shared and ":" or "."}
-//@ if shared then
-// strips of @{width * vec} columns are shared by as many as there are for each.
-//@ end
+//@ include("lib/title.cu", { by = "ordered_columns", of = "columns", many = true, shares = shared and "strips of " .. width * vec .. " columns" })
 //
 // A column's elements are rows apart. Those of a vector are VECTOR rows, which one thread takes; a
 // chunk's vectors are dealt to the DEPTH threads along the axis, or to those of several blocks.

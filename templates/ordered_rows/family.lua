@@ -1,18 +1,11 @@
 -- The family "ordered_rows": rows of elements that lie side by side, each in the fixed order of
 -- docs/order.md. A group of threads takes a row: some lanes of a warp, or several warps, each of
 -- which takes a run of the row's chunks. No bit depends on how many do.
---
--- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
--- elements each.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "ordered_rows",
-    template = "ordered_rows/kernel.cu",
-    order = "fixed",
-}
+local family = { order = "fixed" }
 
 family.params = {
     params.block,

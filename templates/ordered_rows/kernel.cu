@@ -2,14 +2,7 @@
 //@ local members, warps = math.min(lanes, 32), math.max(1, lanes // 32)
 //@ local bits = math.floor(math.log(256 // members, 2) + 0.5)
 //@ local step_bits = math.floor(math.log(unroll, 2) + 0.5)
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ordered_rows" with
-// @{config}
-// compile with --fmad=false
-//
-// output[r] = @{op.formula}
-// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
-// combined in the order of docs/order.md. Start it with @{block} threads per block, on any number
-// of blocks.
+//@ include("lib/title.cu", { by = "ordered_rows", of = "rows", many = true })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "GROUP, GROUPS", lanes = lanes })

@@ -1,18 +1,11 @@
 -- The family "ordered_segments": one result per segment, whatever their lengths, each in the fixed order
 -- of docs/order.md. The work of all is dealt to warps in equal stretches, as in "ragged"; of a long
 -- segment warps take nodes, which are runs of chunks, so that no bit depends on how many do.
---
--- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
--- elements each on average.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "ordered_segments",
-    template = "ordered_segments/kernel.cu",
-    order = "fixed",
-}
+local family = { order = "fixed" }
 
 family.params = {
     params.middle_block,

@@ -3,13 +3,7 @@
 //@ local nodes_log = 12 -- of all long segments
 //@ while (2 * acc.bytes << nodes_log) + 33024 > scratch.all_slots_bytes do nodes_log = nodes_log - 1 end
 //@ local node_levels = math.max(0, nodes_log - 5 - math.floor(math.log(at_once, 2) + 0.5))
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ordered_segments" with
-// @{config}
-// compile with --fmad=false
-//
-// output[i] = @{op.formula}
-// for each segment i, n = its elements, wherever they are, combined in the order of docs/order.md.
-// Start it with @{block} threads per block, on any number of blocks.
+//@ include("lib/title.cu", { by = "ordered_segments", of = "segments", many = true })
 //
 // The work of all segments is dealt to the warps in equal stretches (lib/segments/search.cu). A node is an
 // aligned run of 2^k chunks of a segment, the same k for all. A warp takes the nodes that begin in its

@@ -1,17 +1,11 @@
 -- The family "ragged": one result per segment of a buffer or array of a list, whatever their lengths,
 -- or one result of all. It shares out equal work: each warp takes a stretch of the work of all, finds
 -- its first segment by search, and goes on from there.
---
--- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
--- elements each on average.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "ragged",
-    template = "ragged/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.middle_block,

@@ -8,18 +8,7 @@
 //@ local offsets = ahead and "i64 (&next)[EACH + 1], " or "" -- a parameter
 //@ local first_offsets = ahead and "how.next, " or ""
 //@ local run = tiled and "run" or "how.run" -- what a warp goes over
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "ragged" with
-// @{config}
-//
-//@ if whole then
-// *output = @{op.formula}
-// for the elements of all segments, one segment after the other, wherever they are. Start it with
-// @{block} threads per block, on any number of blocks.
-//@ else
-// output[i] = @{op.formula}
-// for each segment i, n = its elements, wherever they are. Start it with @{block} threads per block, on
-// any number of blocks.
-//@ end
+//@ include("lib/title.cu", { by = "ragged", of = whole and "list" or "segments", many = true })
 //
 // A segment's work is that of its elements, and COST elements more. The work of all segments is
 // dealt in equal stretches, one to a warp. A warp finds the segment that its stretch begins in, and

@@ -1,18 +1,12 @@
 -- The family "rows": one result per row of elements that lie side by side. A group of threads
 -- takes a row, or several at once; a block has several groups. Where there are few rows, a group
 -- is a block, and several blocks share a row, each of a split of it.
---
--- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
--- elements each.
 local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "rows",
-    template = "rows/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.block,

@@ -2,15 +2,7 @@
 //@ local parts = indexed and 1 or given.parts(layout, vec)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local over = unroll > 1 and rows == 1 and not shared and unroll // 2 or 0
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "rows" with
-// @{config}
-//
-// output[r] = @{op.formula}
-// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
-// wherever that is. Start it with @{block} threads per block, on any number of blocks@{shared and ":" or "."}
-//@ if shared then
-// rows are shared by as many as there are for each.
-//@ end
+//@ include("lib/title.cu", { by = "rows", of = "rows", many = true, shares = shared and "rows" })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "GROUP, GROUPS, ROWS, VEC, UNROLL", lanes = lanes, rows = rows, unroll = unroll })

@@ -1,17 +1,11 @@
 -- The family "short": one result per row of a few elements, where rows follow each other without
 -- gaps and a load brings one row or several. There is nothing to share between threads: a thread
 -- has loads of several rows in flight, and writes the results of a load together.
---
--- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
--- elements each.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "short",
-    template = "short/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.middle_block,

@@ -3,12 +3,7 @@
 //@ local two, each = given.inputs > 1, vec // row
 //@ local widest = math.max(result.bytes, second and second.bytes or 0)
 //@ local store = math.max(1, math.min(each, 16 // widest))
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "short" with
-// @{config}
-//
-// output[r] = @{op.formula}
-// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
-// wherever that is. Start it with @{block} threads per block, on any number of blocks.
+//@ include("lib/title.cu", { by = "short", of = "rows", many = true })
 
 //@ include "lib/head.cu"
 constexpr u32 ROW = @{row};  // elements of a row that is loaded as a whole

@@ -4,18 +4,12 @@
 -- multiple of a load's bytes (its skew). The skew comes back every `vec` rows, and a thread's rows
 -- are a multiple of that apart: so it has the same columns in all of them. A strip has `vec`
 -- columns less than loads bring, so that these reach over it whatever the skew.
---
--- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
--- of p.count elements each, p.step apart.
 local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "skewed",
-    template = "skewed/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.with(params.block, { values = { 128, 256, 512, 1024 } }),

@@ -3,16 +3,7 @@
 //@ local single = loads.layout(dtype, 1)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local skew_type = ", const skews &skew"
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "skewed" with
-// @{config}
-//
-// output[o * inner + i] = @{op.formula}
-// for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
-// for n = count elements e, wherever that is. Start it with @{block} threads per block, on any
-// number of blocks@{shared and ":" or "."}
-//@ if shared then
-// strips of @{(width - 1) * vec} columns are shared by as many as there are for each.
-//@ end
+//@ include("lib/title.cu", { by = "skewed", of = "columns", many = true, shares = shared and "strips of " .. (width - 1) * vec .. " columns" })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "WIDTH, DEPTH, VEC, STRIP", width = width })

@@ -2,18 +2,12 @@
 -- gaps, as those of 3 floats. Such rows are not aligned, and a thread's loads would lie apart. A
 -- block brings its rows, which are one stretch of memory, into shared memory by aligned loads, and
 -- then a thread takes a row.
---
--- The functions below are those of block/family.lua. A problem's rows are p.outer, of p.count
--- elements each.
 local estimate = require "lib/estimate"
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "staged",
-    template = "staged/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.middle_block,

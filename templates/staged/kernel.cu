@@ -2,12 +2,7 @@
 //@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
 //@ local two = given.inputs > 1
 //@ given.paired = false
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "staged" with
-// @{config}
-//
-// output[r] = @{op.formula}
-// for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
-// wherever that is. Start it with @{block} threads per block, on any number of blocks.
+//@ include("lib/title.cu", { by = "staged", of = "rows", many = true })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "ROWS, SET = BLOCK * ROWS", rows = rows })

@@ -2,17 +2,11 @@
 -- nothing to share between threads, and a thread that has loads of one strip only has few in
 -- flight: so it takes columns of several neighbouring strips at once. Rows need not be aligned
 -- alike: loads of one element each are as fast here as wider ones that had to be shifted.
---
--- The functions below are those of block/family.lua. A problem has p.outer times p.inner columns,
--- of p.count elements each, p.step apart.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
-local family = {
-    name = "thin",
-    template = "thin/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.with(params.block, { values = { 128, 256, 512 } }),

@@ -5,13 +5,7 @@
 //@ local full = (arch == 80 or arch >= 90 and arch < 120) and acc.bytes * vec * strips <= 32
 //@     and words <= 8
 //@ local store = math.max(1, math.min(vec, 16 // math.max(result.bytes, second and second.bytes or 0)))
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "thin" with
-// @{config}
-//
-// output[o * inner + i] = @{op.formula}
-// for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
-// for n = count elements e, wherever that is. Start it with @{block} threads per block, on any
-// number of blocks.
+//@ include("lib/title.cu", { by = "thin", of = "columns", many = true })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "VEC, STRIPS, UNROLL, STRIP = BLOCK * VEC, SET, LANES = VEC, LOAD_BYTES", strips = strips, unroll = unroll })

@@ -1,18 +1,12 @@
 -- The family "tiled": one result per segment of a buffer. A warp takes 128 segments, a tile of their elements at a time,
 -- so that it takes as long whatever the lengths. What is long for a warp is shared among blocks.
---
--- The functions below are those of block/family.lua. A problem's segments are p.outer, of p.count
--- elements each on average.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 local grouped = require "grouped/family"
 local ragged = require "ragged/family"
 
-local family = {
-    name = "tiled",
-    template = "tiled/kernel.cu",
-}
+local family = {}
 
 family.params = {
     params.with(params.block, { values = { 64, 128, 256 } }),

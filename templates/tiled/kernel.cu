@@ -1,10 +1,5 @@
 //@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of(_ENV, vec)
-// redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "tiled" with
-// @{config}
-//
-// output[i] = @{op.formula}
-// for each segment i, n = its elements, wherever they are. Start it with @{block} threads per block, on
-// a block for every @{block // 32 * 128} segments and some more, which share giants; any number is right.
+//@ include("lib/title.cu", { by = "tiled", of = "segments", own = block // 32 * 128 })
 //
 // A warp takes 128 segments, a tile of their elements at a time, whatever the lengths. Warps come and go with their
 // blocks, so that nothing is dealt. Segments of more than OWN elements are taken one after the other; giants among these

@@ -33,7 +33,7 @@ static void make_folder(void) {
     write_template("registry.lua", "return { 'mine' }");
     write_template(
         "mine/family.lua",
-        "local f = { name = 'mine', template = 'mine/kernel.cu' }\n"
+        "local f = {}\n"
         "f.params = { { name = 'block', values = { 32, 64 } } }\n"
         "function f.allowed() return true end\n"
         "function f.distinct() return true end\n"

@@ -2,7 +2,8 @@
 // block=256,vec=8,unroll=2,load=no_allocate,tail=shared,finish=poll
 //
 // output[0] = the first index of the greatest of x[0] ... x[n-1]
-// for any n = count and any element-aligned input. Start it with 256 threads per block.
+// for any n = count and any element-aligned input.
+// Start it with 256 threads per block.
 
 typedef unsigned int u32;
 typedef long long i64;

@@ -3,9 +3,9 @@
 //
 // output[o * inner + i] = x[0] + ... + x[n-1]
 // for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
-// for n = count elements e, wherever that is. Start it with 256 threads per block, on any
-// number of blocks:
-// strips of 16 columns are shared by as many as there are for each.
+// for n = count elements e, wherever that is.
+// Start it with 256 threads per block, on any number of blocks.
+// There are as many blocks for each of the strips of 16 columns as share it.
 
 typedef unsigned int u32;
 typedef long long i64;

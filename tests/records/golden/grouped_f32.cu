@@ -2,8 +2,9 @@
 // block=128,lanes=32,segments=1,vec=4,unroll=8,resident=8,load=no_allocate
 //
 // output[i] = x[0] + ... + x[n-1]
-// for each segment i, n = its elements, wherever they are. Start it with 128 threads per block, on
-// a block for every 4 segments and some more, which share giants; any number is right.
+// for each segment i, n = its elements, wherever they are.
+// Start it with 128 threads per block.
+// There is to be a block for every 4 segments and some more, which share giants; any number is right.
 //
 // A group of 32 threads takes a segment.
 // Groups come and go with their blocks, so that nothing is dealt and nothing is searched: a thread needs

@@ -4,8 +4,9 @@
 //
 // output[r] = x[0]^2 + ... + x[n-1]^2
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
-// combined in the order of docs/order.md. Start it with 256 threads per block, on any number
-// of blocks.
+// wherever that is.
+// They are combined in the order of docs/order.md.
+// Start it with 256 threads per block, on any number of blocks.
 
 typedef unsigned int u32;
 typedef long long i64;

@@ -3,7 +3,8 @@
 //
 // output[r] = x[0] + ... + x[n-1]
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
-// wherever that is. Start it with 128 threads per block, on any number of blocks.
+// wherever that is.
+// Start it with 128 threads per block, on any number of blocks.
 
 typedef unsigned int u32;
 typedef long long i64;

@@ -2,7 +2,8 @@
 // block=256,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll
 //
 // output[0] = x[0] + ... + x[n-1]
-// for any n = count and any element-aligned input. Start it with 256 threads per block.
+// for any n = count and any element-aligned input.
+// Start it with 256 threads per block.
 
 typedef unsigned int u32;
 typedef long long i64;
