@@ -1,6 +1,6 @@
 -- The family "ordered_rows": rows of elements that lie side by side, each in the fixed order of
--- docs/order.md. A group of threads takes a row: some lanes of a warp, or several warps, each of
--- which takes a run of the row's chunks. No bit depends on how many do.
+-- docs/order.md. A group of threads takes a row: some lanes of a warp. No bit depends on how many do.
+-- Rows of a few KiB and more are faster by the family "ordered", by several warps each.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
@@ -9,7 +9,7 @@ local family = { order = "fixed" }
 
 family.params = {
     params.block,
-    params.row_lanes,
+    params.with(params.row_lanes, { values = { 1, 2, 4, 8, 16, 32 } }),
     params.unroll,
     { name = "rows", values = { 1, 2, 4, 8 },
       doc = "rows that a group takes at once, if its loads in flight bring a row" },
@@ -26,24 +26,23 @@ local rows = shape.results
 
 -- Whether the loads in flight of a row's threads, lanes of a warp, bring all of it.
 local function is_one_step(c, p)
-    return c.lanes <= 32 and c.lanes * c.unroll * LOAD_BYTES >= shapes.result_bytes(p)
+    return c.lanes * c.unroll * LOAD_BYTES >= shapes.result_bytes(p)
 end
 
 function family.serves(p)
     return p.layout == "rows" and not p.op.indexed
 end
 
-family.allowed = limits.all(limits.has_threads, limits.has_lanes("row"))
+family.allowed = limits.has_threads
 
 function family.distinct(c, p)
-    -- Threads with loads of their own: a warp more for each chunk at most.
-    if c.lanes > 1 and c.lanes <= 32 and c.lanes * LOAD_BYTES >= 2 * shapes.result_bytes(p) then return false end
-    if c.lanes > 32 and (c.lanes // 32) * CHUNK_BYTES >= 2 * shapes.result_bytes(p) then return false end
+    -- Threads with loads of their own.
+    if c.lanes > 1 and c.lanes * LOAD_BYTES >= 2 * shapes.result_bytes(p) then return false end
     -- No further row.
     if c.rows > 1 and not (is_one_step(c, p) and shape.fills_set(c, p)) then return false end
     -- Loads that a thread has at a time.
     local own = c.lanes < 32 and shapes.result_bytes(p) or math.min(shapes.result_bytes(p), CHUNK_BYTES)
-    return c.unroll == 1 or c.unroll * math.min(c.lanes, 32) * LOAD_BYTES < 2 * own
+    return c.unroll == 1 or c.unroll * c.lanes * LOAD_BYTES < 2 * own
 end
 
 function family.useful(c, p, d)
@@ -70,12 +69,10 @@ local function default_of_short(p, d)
 end
 
 function family.default(p, d)
-    local bytes, lanes = shapes.result_bytes(p), 32
-    if 2 * bytes <= CHUNK_BYTES then return default_of_short(p, d) end
-    while lanes < 512 and 2 * lanes // 32 * CHUNK_BYTES <= bytes do lanes = 2 * lanes end
-    local block = math.max(lanes, 128)
-    while block > lanes and block // lanes * d.sm_count > p.outer do block = block // 2 end
-    return { block = block, lanes = lanes, unroll = 8, rows = 1, load = "no_allocate" }
+    if 2 * shapes.result_bytes(p) <= CHUNK_BYTES then return default_of_short(p, d) end
+    local block = 128
+    while block > 32 and block // 32 * d.sm_count > p.outer do block = block // 2 end
+    return { block = block, lanes = 32, unroll = 8, rows = 1, load = "no_allocate" }
 end
 
 family.launch = shape.launch

@@ -1,13 +1,10 @@
 //@ local op, given, acc, layout, vec = require("lib/kernel").of_order(_ENV)
-//@ local members, warps = math.min(lanes, 32), math.max(1, lanes // 32)
-//@ local bits = math.floor(math.log(256 // members, 2) + 0.5)
+//@ local bits = math.floor(math.log(256 // lanes, 2) + 0.5)
 //@ local step_bits = math.floor(math.log(unroll, 2) + 0.5)
 //@ include("lib/title.cu", { by = "ordered_rows", of = "rows", many = true })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "GROUP, GROUPS", lanes = lanes })
-constexpr u32 WARPS = @{warps};  // of a group: each takes chunks of its own
-constexpr u32 LANES = @{members};  // that share a chunk
 //@ include("lib/constants.cu", { names = "VEC, UNROLL, ROWS", unroll = unroll, rows = rows })
 //@ include("lib/constants.cu", { names = "BITS = " .. bits .. ", LEVELS, LOAD_BYTES = 16, CHUNK_BYTES = 256 * LOAD_BYTES" })
 
@@ -17,13 +14,13 @@ constexpr u32 LANES = @{members};  // that share a chunk
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/order_vectors.cu"
-// A thread's share of the chunk at that address: 2^bits loads, every LANES-th, which are taken with
+// A thread's share of the chunk at that address: 2^bits loads, every GROUP-th, which are taken with
 // the bits of their numbers reversed, so that neighbours are those that halving combines. `edge` is
 // the value of the vector that the row has a part of.
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, accumulator edge@{given.parameter})
 {
-    const u64 first = chunk + threadIdx.x % LANES * LOAD_BYTES;
+    const u64 first = chunk + threadIdx.x % GROUP * LOAD_BYTES;
     accumulator level[BITS + 1];
 #pragma unroll
     for (u32 k = 0; k <= BITS; k++) level[k] = @{op.identity};
@@ -35,7 +32,7 @@ __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, 
         for (u32 i = 0; i < UNROLL; i++) {
             const u32 number = step * UNROLL + i;
             const u32 load = bits == 0 ? 0 : __brev(number) >> (32 - bits);
-            at[i] = number < 1u << bits ? first + load * LANES * LOAD_BYTES : end;
+            at[i] = number < 1u << bits ? first + load * GROUP * LOAD_BYTES : end;
             if (at[i] + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at[i]@{given.argument});
         }
         accumulator part[UNROLL];
@@ -58,21 +55,20 @@ __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, 
     return a;
 }
 
-// The group's first lane, of each warp, returns the combination of the lanes' values.
+// The group's first lane returns the combination of the lanes' values.
 __device__ __forceinline__ accumulator reduce_members(accumulator a@{given.parameter})
 {
-//@ include("lib/fold_lanes.cu", { lanes = members })
+//@ include("lib/fold_lanes.cu", { lanes = lanes })
     return a;
 }
 
-//@ if warps == 1 then
 // Rows of which a step of the group's loads brings all: ROWS of them at once.
 template <bool ALIGNED>
 __device__ __forceinline__ void take_short(const element *input, const extents &e, @{given.output})
 {
     const u32 bytes = e.count * sizeof(element), behind = bytes % LOAD_BYTES;
-    const u32 lane = threadIdx.x % LANES * LOAD_BYTES;
-    constexpr u32 APART = LANES * LOAD_BYTES;
+    const u32 lane = threadIdx.x % GROUP * LOAD_BYTES;
+    constexpr u32 APART = GROUP * LOAD_BYTES;
     u64 first = (u64)blockIdx.x * (GROUPS * ROWS);
     for (; first < e.outer; first += (u64)gridDim.x * (GROUPS * ROWS)) {
         vector v[ROWS][UNROLL];
@@ -113,9 +109,7 @@ __device__ __forceinline__ void take_short(const element *input, const extents &
     }
 }
 
-//@ end
-// The first lane of a warp of the group, or of the group, returns the value of n chunks from `from`
-// on.
+// The first lane of the group returns the value of n chunks from `from` on.
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 bits@{given.parameter})
 {
@@ -138,61 +132,29 @@ __device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 
     return all;
 }
 
-//@ if warps > 1 then
-// Member 0 of the group returns the combination of its warps' values, neighbours first. All threads
-// of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values again has passed the
-// barrier of the other, before which this one was read.
-__device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn@{given.parameter})
-{
-    __shared__ accumulator warp_value[2][BLOCK / 32];
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (lane == 0) warp_value[turn][warp] = a;
-    __syncthreads();
-    if (warp % WARPS == 0) {
-        a = lane < WARPS ? warp_value[turn][warp + lane] : @{op.identity};
-//@     include("lib/fold_lanes.cu", { lanes = warps, neighbours = true })
-    }
-    return a;
-}
-
-//@ end
 //@ include("lib/entry.cu", { extents = "extents e" })
 {
 //@ include("lib/begin.cu", { count = "e.count" })
     const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
-//@ if warps == 1 then
-    if (e.count * sizeof(element) <= LANES * UNROLL * LOAD_BYTES) {
+    if (e.count * sizeof(element) <= GROUP * UNROLL * LOAD_BYTES) {
         if (aligned)
             take_short<true>(input, e, output@{given.argument});
         else
             take_short<false>(input, e, output@{given.argument});
         return;
     }
-//@ end
     const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
-    u64 run = 1;
-    while (run * WARPS < chunks) run *= 2;
+    // A row of less than a chunk has fewer loads.
     u32 bits = BITS;
-    while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
-    const u64 skipped = threadIdx.x % GROUP / 32 * run;
-//@ if warps > 1 then
-    u32 turn = 0;
-//@ end
+    while (bits > 0 && (GROUP * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
     // A block's threads go on together, those too that have no row left.
     for (u64 first = (u64)blockIdx.x * GROUPS; first < e.outer; first += (u64)gridDim.x * GROUPS) {
         const u64 row = first + threadIdx.x / GROUP;
         const bool is_there = row < e.outer;
         const u64 begin = (u64)(input + (is_there ? row * e.outer_step : 0));
         const u64 end = begin + (is_there ? e.count * sizeof(element) : 0);
-        const u64 n = skipped < chunks ? (chunks - skipped < run ? chunks - skipped : run) : 0;
-        const u64 from = begin + skipped * CHUNK_BYTES;
-        accumulator a = aligned ? reduce_run<true>(from, n, end, bits@{given.argument})
-                                : reduce_run<false>(from, n, end, bits@{given.argument});
-//@ if warps > 1 then
-        a = reduce_group(a, turn@{given.argument});
-        turn ^= 1;
-//@ end
+        accumulator a = aligned ? reduce_run<true>(begin, chunks, end, bits@{given.argument})
+                                : reduce_run<false>(begin, chunks, end, bits@{given.argument});
         a = combine(@{op.identity}, a@{given.argument});
         if (is_there && threadIdx.x % GROUP == 0) @{given.write("output[row]", "a", "e.count")}
     }

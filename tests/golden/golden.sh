@@ -37,7 +37,7 @@ compare golden/columns_f32_poll.cu "$redtune" emit --op sum --dtype f32 --shape 
 compare golden/grouped_f32.cu "$redtune" emit --op sum --dtype f32 --segments 16384x4096 \
     --config grouped:block=128,lanes=32,vec=4,unroll=8,resident=8
 compare golden/ordered_rows_f32.cu "$redtune" emit --order fixed --op sumsq --dtype f32 --shape 512x65536 \
-    --axis 1 --config ordered_rows:block=256,lanes=128,unroll=8
+    --axis 1 --config ordered_rows:block=128,lanes=32,unroll=8
 compare golden/ladder_one_launch_f32.cu "$redtune" ladder --show one_launch --dtype f32
 compare kernels.txt "$hashes"
 exit $failed

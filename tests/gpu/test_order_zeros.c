@@ -27,7 +27,7 @@ static const struct {
      "per_sm=1",
      {2 * 1024, 1, 1}},
     /* By the warps of a group, by one warp, by lanes that take several loads. */
-    {"ordered_rows", "block=128,lanes=128,unroll=8,rows=1,load=no_allocate", {4 * 1024, 3, 1}},
+    {"ordered_rows", "block=128,lanes=32,unroll=8,rows=1,load=no_allocate", {4 * 1024, 3, 1}},
     {"ordered_rows", "block=64,lanes=32,unroll=2,rows=1,load=no_allocate", {2 * 1024, 3, 1}},
     {"ordered_rows", "block=64,lanes=8,unroll=2,rows=2,load=no_allocate", {64, 9, 1}},
     /* By one block, by as many as its threads ask for at once. */

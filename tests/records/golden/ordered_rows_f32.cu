@@ -1,12 +1,12 @@
 // redtune: the sumsq of f32 into f32, by the template "ordered_rows" with
-// block=256,lanes=128,unroll=8,rows=1,load=no_allocate
+// block=128,lanes=32,unroll=8,rows=1,load=no_allocate
 // compile with --fmad=false
 //
 // output[r] = x[0]^2 + ... + x[n-1]^2
 // for each of `outer` rows r: n = count elements side by side from input[r * outer_step] on,
 // wherever that is.
 // They are combined in the order of docs/order.md.
-// Start it with 256 threads per block, on any number of blocks.
+// Start it with 128 threads per block, on any number of blocks.
 
 typedef unsigned int u32;
 typedef long long i64;
@@ -15,11 +15,9 @@ typedef float element;  // in memory
 typedef float value;  // in registers
 typedef float accumulator;
 
-constexpr u32 BLOCK = 256;  // threads per block
-constexpr u32 GROUP = 128;  // threads of a group, which take a result
+constexpr u32 BLOCK = 128;  // threads per block
+constexpr u32 GROUP = 32;  // threads of a group, which take a result
 constexpr u32 GROUPS = BLOCK / GROUP;
-constexpr u32 WARPS = 4;  // of a group: each takes chunks of its own
-constexpr u32 LANES = 32;  // that share a chunk
 constexpr u32 VEC = 4;  // elements per load
 constexpr u32 UNROLL = 8;  // independent loads in flight per thread
 constexpr u32 ROWS = 1;  // results that a thread, a group or a block takes at once or one after the other
@@ -129,13 +127,13 @@ __device__ __forceinline__ accumulator take_edge(u64 from, u64 end)
     return fold(a);
 }
 
-// A thread's share of the chunk at that address: 2^bits loads, every LANES-th, which are taken with
+// A thread's share of the chunk at that address: 2^bits loads, every GROUP-th, which are taken with
 // the bits of their numbers reversed, so that neighbours are those that halving combines. `edge` is
 // the value of the vector that the row has a part of.
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, accumulator edge)
 {
-    const u64 first = chunk + threadIdx.x % LANES * LOAD_BYTES;
+    const u64 first = chunk + threadIdx.x % GROUP * LOAD_BYTES;
     accumulator level[BITS + 1];
 #pragma unroll
     for (u32 k = 0; k <= BITS; k++) level[k] = 0.0f;
@@ -147,7 +145,7 @@ __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, 
         for (u32 i = 0; i < UNROLL; i++) {
             const u32 number = step * UNROLL + i;
             const u32 load = bits == 0 ? 0 : __brev(number) >> (32 - bits);
-            at[i] = number < 1u << bits ? first + load * LANES * LOAD_BYTES : end;
+            at[i] = number < 1u << bits ? first + load * GROUP * LOAD_BYTES : end;
             if (at[i] + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at[i]);
         }
         accumulator part[UNROLL];
@@ -176,7 +174,7 @@ __device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, 
     return a;
 }
 
-// The group's first lane, of each warp, returns the combination of the lanes' values.
+// The group's first lane returns the combination of the lanes' values.
 __device__ __forceinline__ accumulator reduce_members(accumulator a)
 {
     a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
@@ -187,8 +185,60 @@ __device__ __forceinline__ accumulator reduce_members(accumulator a)
     return a;
 }
 
-// The first lane of a warp of the group, or of the group, returns the value of n chunks from `from`
-// on.
+// Rows of which a step of the group's loads brings all: ROWS of them at once.
+template <bool ALIGNED>
+__device__ __forceinline__ void take_short(const element *input, const extents &e, float *output)
+{
+    const u32 bytes = e.count * sizeof(element), behind = bytes % LOAD_BYTES;
+    const u32 lane = threadIdx.x % GROUP * LOAD_BYTES;
+    constexpr u32 APART = GROUP * LOAD_BYTES;
+    u64 first = (u64)blockIdx.x * (GROUPS * ROWS);
+    for (; first < e.outer; first += (u64)gridDim.x * (GROUPS * ROWS)) {
+        vector v[ROWS][UNROLL];
+        accumulator edge[ROWS];
+        u64 begin[ROWS];
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            const u64 row = first + r * GROUPS + threadIdx.x / GROUP;
+            // In place of a row that is not there the last one is loaded.
+            begin[r] = (u64)(input + (row < e.outer ? row : e.outer - 1) * e.outer_step);
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) {
+                const u32 at = lane + (__brev(i) >> 29) * APART;
+                if (at + LOAD_BYTES <= bytes) v[r][i] = bring_vector<ALIGNED>(begin[r] + at);
+            }
+        }
+        if (behind > 0)
+#pragma unroll
+            for (u32 r = 0; r < ROWS; r++)
+                edge[r] = take_edge(begin[r] + bytes - behind, begin[r] + bytes);
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) {
+            accumulator part[UNROLL];
+#pragma unroll
+            for (u32 i = 0; i < UNROLL; i++) {
+                const u32 at = lane + (__brev(i) >> 29) * APART;
+                part[i] = fold_vector(v[r][i]);
+                if (at + LOAD_BYTES > bytes) {
+                    part[i] = 0.0f;
+                    if (at < bytes) part[i] = edge[r];
+                }
+            }
+    part[0] = combine(part[0], part[1]);
+    part[2] = combine(part[2], part[3]);
+    part[4] = combine(part[4], part[5]);
+    part[6] = combine(part[6], part[7]);
+    part[0] = combine(part[0], part[2]);
+    part[4] = combine(part[4], part[6]);
+    part[0] = combine(part[0], part[4]);
+            const accumulator a = combine(0.0f, reduce_members(part[0]));
+            const u64 row = first + r * GROUPS + threadIdx.x / GROUP;
+            if (row < e.outer && lane == 0) output[row] = a;
+        }
+    }
+}
+
+// The first lane of the group returns the value of n chunks from `from` on.
 template <bool ALIGNED>
 __device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 bits)
 {
@@ -211,47 +261,29 @@ __device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 
     return all;
 }
 
-// Member 0 of the group returns the combination of its warps' values, neighbours first. All threads
-// of the block call it, with turn = 0, 1, 0, 1, ...: who writes a set of values again has passed the
-// barrier of the other, before which this one was read.
-__device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn)
-{
-    __shared__ accumulator warp_value[2][BLOCK / 32];
-    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (lane == 0) warp_value[turn][warp] = a;
-    __syncthreads();
-    if (warp % WARPS == 0) {
-        a = lane < WARPS ? warp_value[turn][warp + lane] : 0.0f;
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
-    }
-    return a;
-}
-
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(128)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
     const bool aligned = ((u64)input | (e.outer > 1 ? e.outer_step : 0) * sizeof(element)) % LOAD_BYTES == 0;
+    if (e.count * sizeof(element) <= GROUP * UNROLL * LOAD_BYTES) {
+        if (aligned)
+            take_short<true>(input, e, output);
+        else
+            take_short<false>(input, e, output);
+        return;
+    }
     const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
-    // A warp of a group has 2^k chunks, whatever k; a row of less than a chunk fewer loads.
-    u64 run = 1;
-    while (run * WARPS < chunks) run *= 2;
+    // A row of less than a chunk has fewer loads.
     u32 bits = BITS;
-    while (bits > 0 && (LANES * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
-    const u64 skipped = threadIdx.x % GROUP / 32 * run;
-    u32 turn = 0;
+    while (bits > 0 && (GROUP * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
     // A block's threads go on together, those too that have no row left.
     for (u64 first = (u64)blockIdx.x * GROUPS; first < e.outer; first += (u64)gridDim.x * GROUPS) {
         const u64 row = first + threadIdx.x / GROUP;
         const bool is_there = row < e.outer;
         const u64 begin = (u64)(input + (is_there ? row * e.outer_step : 0));
         const u64 end = begin + (is_there ? e.count * sizeof(element) : 0);
-        const u64 n = skipped < chunks ? (chunks - skipped < run ? chunks - skipped : run) : 0;
-        const u64 from = begin + skipped * CHUNK_BYTES;
-        accumulator a = aligned ? reduce_run<true>(from, n, end, bits)
-                                : reduce_run<false>(from, n, end, bits);
-        a = reduce_group(a, turn);
-        turn ^= 1;
+        accumulator a = aligned ? reduce_run<true>(begin, chunks, end, bits)
+                                : reduce_run<false>(begin, chunks, end, bits);
         a = combine(0.0f, a);
         if (is_there && threadIdx.x % GROUP == 0) output[row] = a;
     }
