@@ -58,7 +58,7 @@ static void an_accuracy_is_kept_where_it_shows(void) {
         {REDTUNE_MEAN, REDTUNE_U8, 0, ""},
         {REDTUNE_MAX, REDTUNE_F32, 0, ""},
         {REDTUNE_ARGMAX, REDTUNE_F64, 0, ""},
-        {REDTUNE_PROD, REDTUNE_F32, 0, "that is for sum, sumsq, norm2, sumabs, mean, dot;"},
+        {REDTUNE_PROD, REDTUNE_F32, 0, "that is for sum, sumsq, norm2, sumabs, mean, dot, nansum;"},
         {REDTUNE_VAR, REDTUNE_I8, 0, "cannot have the var compensated"},
         {REDTUNE_SUM, REDTUNE_I32, REDTUNE_F64, "of i32 compensated: its elements are rounded"},
         {REDTUNE_MEAN, REDTUNE_I64, 0, "of i64 compensated"},

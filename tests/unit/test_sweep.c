@@ -415,7 +415,7 @@ static void neighbours_go_a_step_or_two(void) {
              (redtune_error){0});
     rdt_neighbours_each(spaces, &point, 0, count_move, &near);
     rdt_neighbours_each(spaces, &point, 1, count_move, &far);
-    CHECK_INT(near, 4 * 2 + 2 + 1 + 4); /* four numbers both ways; the other names of three kinds */
+    CHECK_INT(near, 4 * 2 + 2 + 1 + 2); /* four numbers both ways; the other names of three kinds */
     CHECK_INT(far, 4 * 3);              /* one number up, another down */
 }
 

@@ -106,7 +106,7 @@ static redtune_status find_table(oven *self, const rdt_need *need, class_table *
     return REDTUNE_OK;
 }
 
-static bool has_entry(const class_table *table, const rdt_facts *gpu, const rdt_need *need,
+static bool is_listed(const class_table *table, const rdt_facts *gpu, const rdt_need *need,
                       bool usual) {
     for (size_t i = 0; i < table->count; i++) {
         const rdt_baked *entry = &table->entry[i];
@@ -119,7 +119,7 @@ static bool has_entry(const class_table *table, const rdt_facts *gpu, const rdt_
 }
 
 /* Fills what is fixed by the choice, except the kernel. */
-static redtune_status fill_entry(oven *self, rdt_case at, const rdt_choice *choice, rdt_yield yield,
+static redtune_status describe_kernel(oven *self, rdt_case at, const rdt_choice *choice, rdt_yield yield,
                                  rdt_baked *out, redtune_error *err) {
     rdt_executable chosen = {.kernel = NULL};
     rdt_codegen *codegen = NULL;
@@ -153,7 +153,7 @@ static redtune_status tell_baked(const oven *self, const rdt_baked *entry, size_
     return rdt_fail(err, REDTUNE_INTERRUPTED, 0, "cannot bake: it was stopped");
 }
 
-static redtune_status add_entry(oven *self, const rdt_need *need, const rdt_facts *gpu,
+static redtune_status put_kernel(oven *self, const rdt_need *need, const rdt_facts *gpu,
                                 const rdt_choice *choice, bool usual, redtune_error *err) {
     const rdt_case at = {need->problem, gpu};
     class_table *table = NULL;
@@ -161,7 +161,7 @@ static redtune_status add_entry(oven *self, const rdt_need *need, const rdt_fact
     rdt_baked entry;
     memset(&entry, 0, sizeof entry); /* its padding is stored, too */
     redtune_status status = find_table(self, need, &table, err);
-    if (!status) status = fill_entry(self, at, choice, need->yield, &entry, err);
+    if (!status) status = describe_kernel(self, at, choice, need->yield, &entry, err);
     if (!status)
         status = rdt_builder_bake(self->builder, at, &choice->point, need->yield,
                                   self->wanted->ptx != 0, entry.kernel, &image, err);
@@ -188,12 +188,12 @@ static redtune_status add_default(oven *self, const rdt_need *need, const rdt_fa
     rdt_codegen *codegen = NULL;
     class_table *table = NULL;
     redtune_status status = find_table(self, need, &table, err);
-    if (status || has_entry(table, gpu, need, usual)) return status;
+    if (status || is_listed(table, gpu, need, usual)) return status;
     status = rdt_builder_borrow(self->builder, &codegen, err);
     if (status) return status;
     status = choose(codegen, (rdt_case){need->problem, gpu}, &choice.point, err);
     rdt_builder_give_back(self->builder);
-    return status ? status : add_entry(self, need, gpu, &choice, usual, err);
+    return status ? status : put_kernel(self, need, gpu, &choice, usual, err);
 }
 
 /* A problem of the class, of middling extents: its default stands for the class. */
@@ -236,20 +236,20 @@ static redtune_status add_usual(oven *self, const redtune_problem *problem, cons
 }
 
 /* What a program would run there for the very problem. */
-static redtune_status add_winner(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
+static redtune_status add_tuned(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
                                  rdt_winners *winners, redtune_error *err) {
     const rdt_need need = {problem, RDT_YIELD_RESULT, .scattered = false};
     rdt_choice choice;
     rdt_codegen *codegen = NULL;
     class_table *table = NULL;
     redtune_status status = find_table(self, &need, &table, err);
-    if (status || has_entry(table, gpu, &need, false)) return status;
+    if (status || is_listed(table, gpu, &need, false)) return status;
     status = rdt_builder_borrow(self->builder, &codegen, err);
     if (status) return status;
     const rdt_winners_source source = {.layers = &self->layers, .codegen = codegen};
     status = rdt_select_from(winners, &source, (rdt_case){problem, gpu}, &choice, err);
     rdt_builder_give_back(self->builder);
-    return status ? status : add_entry(self, &need, gpu, &choice, false, err);
+    return status ? status : put_kernel(self, &need, gpu, &choice, false, err);
 }
 
 static redtune_status bake_problem(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
@@ -263,7 +263,7 @@ static redtune_status bake_problem(oven *self, const redtune_problem *problem, c
     bool usual = false;
     redtune_status status = add_usual(self, problem, gpu, &usual, err);
     if (status || (usual && !gpu->name[0])) return status;
-    return gpu->name[0] ? add_winner(self, problem, gpu, winners, err)
+    return gpu->name[0] ? add_tuned(self, problem, gpu, winners, err)
                         : add_default(self, &need, gpu, rdt_rules_default, false, err);
 }
 
@@ -299,7 +299,7 @@ static redtune_status bake_shipped(oven *self, const rdt_facts *gpu, const rdt_r
         if (gpu->name[0] && !rdt_facts_same_model(&row->gpu, gpu)) continue;
         bool usual;
         status = add_usual(self, problem, gpu, &usual, err);
-        if (!status && gpu->name[0]) status = add_winner(self, problem, gpu, winners, err);
+        if (!status && gpu->name[0]) status = add_tuned(self, problem, gpu, winners, err);
     }
     return status;
 }
