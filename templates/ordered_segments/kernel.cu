@@ -50,7 +50,20 @@ __device__ @{op.costly and "__noinline__" or "__forceinline__"} accumulator redu
 //@ include "lib/segments/listed.cu"
 //@ include "ordered_segments/short.cu"
 //@ include "ordered_segments/nodes.cu"
-//@ include("lib/segments/slowly.cu", { value = "reduce_run((u64)(input + one.offset), one.count * sizeof(element)" })
+// Makes results of every step-th of the segments from i on, by a warp: offsets decrease, and what was
+// dealt does not hold.
+__device__ __forceinline__ void reduce_slowly(const element *input, const segments &s, u64 i, u64 step,
+                                              @{given.output})
+{
+#pragma unroll 1
+    for (; i < s.count; i += step) {
+        const segment one = segment_of(s, i);
+        const u64 begin = (u64)(input + one.offset);
+        const accumulator a = reduce_run(begin, one.count * sizeof(element)@{given.argument});
+        if (threadIdx.x % 32 == 0) finish(output, i, a, one.count@{given.argument});
+    }
+}
+
 // Makes what begins in a warp's stretch. Whether the offsets are seen to decrease.
 __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segments &s, const deal &d,
                                                u64 span, unsigned char *order, const element *input,
@@ -94,7 +107,9 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
                                            void *scratch@{given.parameter})
 {
     if (s.count == 0) return;
-//@ include "lib/segments/begin_deal.cu"
+    const deal d = deal_of(s, scratch);
+    const u64 blocks = (d.total + d.stretch * WARPS - 1) / (d.stretch * WARPS);
+    if (blockIdx.x >= blocks) return;
     __shared__ unsigned char order[WARPS][32];
     const u32 warp = threadIdx.x / 32;
     stretch mine;

@@ -33,7 +33,11 @@ template <u32 WIDE>
 __device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, unsigned char *order, u64 base,
                                              @{given.output})
 {
-//@ include "lib/segments/each_listed.cu"
+    if (mask == 0) return;
+    const u32 lane = threadIdx.x % 32, n = list_lanes(mask, order);
+    for (u32 next = lane / WIDE; __any_sync(ALL, next < n); next += 32 / WIDE) {
+        const bool is_there = next < n;
+        const u32 whose = order[is_there ? next : 0];
         const u64 from = __shfl_sync(ALL, begin, whose);
         const u32 its = __shfl_sync(ALL, (u32)bytes, whose), rank = lane % WIDE;
         accumulator a;

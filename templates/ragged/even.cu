@@ -1,6 +1,7 @@
 //@ -- Segments of about one length, one after the other: eight lanes, or warps, take them by their
 //@ -- numbers, without a search and without parts that must meet.
-//@ takes op, acc, given, indexed, result, scratch, resident, warps
+//@ takes op, acc, given, indexed, result, scratch, ahead, first_offsets, offsets, resident
+//@ takes warps
 //@ include "lib/poll.cu"
 constexpr u32 TEAM_LOADS = UNROLL < 8 ? 8 : UNROLL;  // in flight of a thread
 //@ local teams, wide = 1, 1
@@ -14,7 +15,12 @@ struct sharing {
     u32 team;  // warps that take one together
     u32 split;  // blocks that do, of very long ones
     bool by_eights;  // eight lanes take a shorter one
+    bool in_runs;  // each warp takes short ones that lie side by side
     segment one;  // the first one of this thread's team or block
+    course run;  // this warp's, of short ones
+//@ if ahead then
+    i64 next[EACH + 1];  // and the offsets of its first batch
+//@ end
 };
 
 // Whether so many equal parts for each warp share out: an eighth of the warps at most has nothing to do
@@ -60,6 +66,21 @@ __device__ __forceinline__ u32 number_of(u32 team)
     return blockIdx.x * (BLOCK / (32 * team)) + threadIdx.x / (32 * team);
 }
 
+// This warp's run of segments: a few have one more than others.
+__device__ __forceinline__ void begin_run(course &run, @{offsets}const segments &s)
+{
+    const u32 number = blockIdx.x * WARPS + threadIdx.x / 32, warps = gridDim.x * WARPS;
+    const u64 each = s.count >> 32 ? s.count / warps : (u32)s.count / warps, rest = s.count - each * warps;
+    run.first = number * each + (number < rest ? number : rest);
+    run.end = run.there = run.first + each + (number < rest);
+    run.crossing = 0;
+//@ if ahead then
+    load_offsets(s, run.first, run.end - run.first, next);
+//@ else
+    prefetch_offsets(s, run.first, run.end - run.first);
+//@ end
+}
+
 // Whether all segments seem to have about the same length, to all threads of the block, and of all blocks:
 // each thread knows one place of the table. An offset may be one length from where equal segments would
 // begin; where warps take a segment each, as far as lengths lead to that differ by a fourth at random. Eight
@@ -80,14 +101,15 @@ __device__ __forceinline__ segment segment_by(const segments &s, u64 i, const ra
     return segment{(u64)begin, i < s.count && end > begin ? (u64)(end - begin) : 0, false};
 }
 
-__device__ __forceinline__ sharing share_out(const segments &s)
+// Sets how, and d where segments are dealt so.
+__device__ __forceinline__ void share_out(sharing &how, deal &d, const segments &s)
 {
     // All that the table is first looked at for is asked for at once.
     const float rounds = (float)s.count / (float)(gridDim.x * WARPS);
     const u32 split = split_of(s.count), team = team_of(rounds);
-    const bool eights_share = shares_out(rounds * (8.0f / 32));
-    sharing how = {0, 0, false, {0, 0, false}};
-    if (!split && !team && !eights_share) return how;
+    const bool in_runs = rounds >= 4 || team == 1;
+    how.team = how.split = how.by_eights = how.in_runs = false;
+    if (!split && !team && !in_runs) return;
     const u64 at = s.count * (threadIdx.x + 1) / BLOCK;
     const u64 own = split ? blockIdx.x / split : number_of(1);
     const raw_offset seen = load_offset(s, s.begin, at), all[2] = {load_offset(s, s.begin, 0), load_offset(s, s.begin, s.count)};
@@ -100,8 +122,10 @@ __device__ __forceinline__ sharing share_out(const segments &s)
     }
     const u64 eight = number_by_eights(), there = eight < s.count ? eight : 0;
     const raw_offset by_eights[2] = {load_offset(s, s.begin, there), load_offset(s, s.begin, there + 1)};
+    if (in_runs) begin_run(how.run, @{first_offsets}s);
     const i64 offset = value_of(s, seen), begin = value_of(s, all[0]), end = value_of(s, all[1]);
     const u64 elements = end > begin ? end - begin : 0;
+    d = deal{s.count * COST + elements, (u64)begin, 0, false};
     how.one = segment_by(s, own, first[0]);
     const float length = (float)elements / (float)s.count;
     if (split && length >= (float)(split * (BLOCK * TEAM_LOADS * VEC / 2))) {
@@ -122,11 +146,12 @@ __device__ __forceinline__ sharing share_out(const segments &s)
         }
     } else if (length < (float)(16 * TEAM_LOADS * VEC)) {
         // Eight lanes have three loads each of one at least.
-        how.by_eights = eights_share && length >= (float)(24 * VEC);
+        how.by_eights = length >= (float)(24 * VEC) && shares_out(rounds * (8.0f / 32));
+        how.in_runs = in_runs && !how.by_eights;
         if (how.by_eights) how.one = segment_by(s, eight, by_eights);
     }
-    if (!are_even(s.count, elements, at, (u64)(offset - begin), how.team > 0)) how = {0, 0, false, {0, 0, false}};
-    return how;
+    if (!are_even(s.count, elements, at, (u64)(offset - begin), how.team > 0))
+        how.team = how.split = how.by_eights = how.in_runs = false;
 }
 
 // By several blocks each: this one has a part of how.one, which meets the others in scratch.

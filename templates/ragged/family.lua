@@ -16,7 +16,7 @@ family.params = {
     params.resident,
     params.load,
     { name = "unit", labels = { "segments", "tiles" },
-      doc = "what a warp takes at a time where one table gives segments: one of like lengths, else a tile of elements; or a tile" },
+      doc = "what a warp takes at a time where one table gives segments: those of like lengths, or a tile of elements" },
     params.dealt_per_sm,
 }
 
@@ -36,16 +36,11 @@ end
 -- Bytes of shared memory of a block, beside those that the warps have (tiles.cu).
 local OTHER_SHARED_BYTES <const> = 3584
 
--- Bytes of shared memory of a block whose warps have tiles (tile.cu), of elements and accumulators of so many bytes.
-function family.tile_bytes(c, element, accumulator)
-    local loads = c.unroll < 4 and c.unroll | 1 or 5
-    return OTHER_SHARED_BYTES + c.block // 32 * (32 * loads * (math.max(4, c.vec * element) + c.vec)
-        + 130 * (8 + accumulator) + 256)
-end
-
--- Whether warps have room for their tiles; if not, why not.
+-- Whether warps have room for their tiles (tile.cu); if not, why not.
 function family.has_room(c, p, d)
-    local bytes = family.tile_bytes(c, p.dtype.bytes, limits.accumulator_bytes(p, d))
+    local loads = c.unroll < 4 and c.unroll | 1 or 5
+    local bytes = OTHER_SHARED_BYTES + c.block // 32 * (32 * loads * (math.max(4, c.vec * p.dtype.bytes) + c.vec)
+        + 130 * (8 + limits.accumulator_bytes(p, d)) + 256)
     if bytes <= d.shared_bytes_per_block then return true end
     return false, "block=%d, vec=%d and unroll=%d take %d bytes of shared memory for tiles, and a block has %d",
         c.block, c.vec, c.unroll, bytes, d.shared_bytes_per_block
@@ -83,8 +78,8 @@ function family.takes_any_lengths(p)
     return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes > 0 and bytes < 1024 and family.is_large(p)
 end
 
--- Whether lengths are said to differ so that it does not pay to look whether they are alike. Tiny ones are not, and
--- long ones of about one length go by number. On an H200 sums of f32 had these limits.
+-- Whether lengths are said to differ so that tiles are faster than kinds of segments. Tiny ones are not,
+-- and long ones of about one length go by number. On an H200 sums of f32 had these limits.
 local function differ(p)
     local bytes = shapes.result_bytes(p)
     if p.greatest == 0 then return bytes >= 24 and family.takes_any_lengths(p) end

@@ -1,10 +1,13 @@
 //@ local whole = layout == "list" -- one result of all segments
 //@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of(_ENV, vec)
 //@ local warps = block // 32
-//@ local family = require "ragged/family"
-//@ local by_number = not whole and unit == "segments"
-//@ -- In 48 KiB of shared memory, which all GPUs have.
-//@ local tiled = not whole and family.tile_bytes(_ENV, dtype.bytes, acc.bytes) <= 48 << 10
+//@ local tiled = not whole and unit == "tiles"
+//@ -- There are registers for the offsets that a warp needs next.
+//@ local ahead = not tiled and block * resident <= 512 and unroll < 8
+//@ local side = ahead and 4 or 2
+//@ local offsets = ahead and "i64 (&next)[EACH + 1], " or "" -- a parameter
+//@ local first_offsets = ahead and "how.next, " or ""
+//@ local run = tiled and "run" or "how.run" -- what a warp goes over
 //@ include("lib/title.cu", { by = "ragged", of = whole and "list" or "segments", many = true })
 //
 // A segment's work is that of its elements, and COST elements more. The work of all segments is
@@ -18,11 +21,10 @@
 // one after the other. What a stretch has of a segment that crosses its ends is an edge. A block
 // combines the edges of its warps; those of several blocks meet in scratch, where the last of them
 // to come combines them in the order of the blocks.
-//@     if by_number then
-// Segments of one length are taken by number.
-//@     end
 //@     if tiled then
 // Where segments lie side by side, a warp takes their elements a tile at a time, whatever their lengths.
+//@     else
+// Segments of one length are taken by number.
 //@     end
 //@ end
 //
@@ -51,20 +53,6 @@ constexpr u64 NONE = ~0ull;  // no segment
 //@ include "ragged/short.cu"
 //@ include "ragged/blocks.cu"
 //@ include "ragged/stretch.cu"
-// Combines a with every step-th of `count` elements, from number `at` on, one by one@{indexed and "; the first has the index `origin`" or ""}.
-__device__ __forceinline__ accumulator take_slowly(accumulator a, const element *from, u64 at, u64 count, u64 step@{indexed and ", u64 origin" or ""}@{given.parameter})
-{
-#pragma unroll 1
-    for (; at < count; at += step) {
-//@ if indexed then
-        a = combine(a, candidate(load_near(from + at), origin + at)@{given.argument});
-//@ else
-        a = combine(a, map(load_near(from + at)@{given.argument})@{given.argument});
-//@ end
-    }
-    return a;
-}
-
 //@ if whole then
 // Makes the result, by one block: offsets decrease, and what was dealt does not hold.
 __device__ __forceinline__ void reduce_slowly(const element *input, const segments &s,
@@ -74,20 +62,47 @@ __device__ __forceinline__ void reduce_slowly(const element *input, const segmen
     u64 before = 0;
     for (u64 i = 0; i < s.count; i++) {
         const segment one = segment_of(s, i);
+        const element *const from = input + one.offset;
         // Each thread has every BLOCK-th of all elements, however short their segments are.
-        const u32 first = (threadIdx.x - (u32)before) % BLOCK;
-        a = take_slowly(a, input + one.offset, first, one.count, BLOCK@{indexed and ", before" or ""}@{given.argument});
+#pragma unroll 1
+        for (u64 at = (threadIdx.x - (u32)before) % BLOCK; at < one.count; at += BLOCK) {
+//@     if indexed then
+            a = combine(a, candidate(load_near(from + at), before + at)@{given.argument});
+//@     else
+            a = combine(a, map(load_near(from + at)@{given.argument})@{given.argument});
+//@     end
+        }
         before += one.count;
     }
     a = reduce_block(a@{given.argument});
     if (threadIdx.x == 0) finish(output, 0, a, before@{given.argument});
+//@ else
+// Makes results of every step-th of the segments [i, end), by a warp: offsets decrease, and what was
+// dealt does not hold.
+__device__ __forceinline__ void reduce_slowly(const element *input, const segments &s, u64 i,
+                                              u64 end, u32 step,
+                                              @{given.output})
+{
+#pragma unroll 1
+    for (; i < end; i += step) {
+        const segment one = segment_of(s, i);
+        const element *const from = input + one.offset;
+        accumulator a = @{op.identity};
+#pragma unroll 1
+        for (u64 at = threadIdx.x % 32; at < one.count; at += 32) {
+//@     if indexed then
+            a = combine(a, candidate(load_near(from + at), at)@{given.argument});
+//@     else
+            a = combine(a, map(load_near(from + at)@{given.argument})@{given.argument});
+//@     end
+        }
+        a = reduce_warp(a@{given.argument});
+        if (threadIdx.x % 32 == 0) finish(output, i, a, one.count@{given.argument});
+    }
+//@ end
 }
 
-//@ else
-//@     local share = "take_slowly(" .. op.identity .. ", input + one.offset, threadIdx.x % 32, one.count, 32" .. (indexed and ", 0" or "")
-//@     include("lib/segments/slowly.cu", { value = "reduce_warp(" .. share .. given.argument .. ")" })
-//@ end
-//@ if by_number then
+//@ if not whole and not tiled then
 //@     include "ragged/even.cu"
 //@ end
 // A block's part of the work.
@@ -100,7 +115,9 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
         if (blockIdx.x == 0 && thread == 0) finish(output, 0, @{op.identity}, 0@{given.argument});
         return;
     }
-//@ include "lib/segments/begin_deal.cu"
+    const deal d = deal_of(s, scratch);
+    const u64 span = d.stretch * WARPS, blocks = (d.total + span - 1) / span;
+    if (blockIdx.x >= blocks) return;
     __shared__ unsigned char order[WARPS][32];
     __shared__ u32 sum;
     stretch mine;
@@ -135,9 +152,12 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
 {
     if (s.count == 0) return;
     if (PACKED) s.end = s.arrays = 0;  // as it is
-//@ if by_number then
+//@ if not tiled then
+    sharing how;
+    deal d;
+    how.in_runs = false;
     if (PACKED) {
-        const sharing how = share_out(s);
+        share_out(how, d, s);
         // First here, so that few instructions have to be fetched before its elements.
         if (__builtin_expect(how.team > 0, 1)) {
             reduce_even(s, how.team, how.one, input, output@{given.argument});
@@ -156,36 +176,52 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
     const u32 thread = threadIdx.x, warp = thread / 32;
     __shared__ edge edges[2 * WARPS];
     __shared__ chain chains[2];
-//@ include "lib/segments/begin_deal.cu"
-    if (thread < 2 * WARPS) edges[thread] = edge{NONE, 0, 0, @{op.identity}};
-    if (thread < 2) chains[thread].complete = false;
-    __syncthreads();
-    stretch mine;
+    stretch mine = {0, ~0ull, 0, 0, 0};  // in a run nothing crosses its ends
+    bool falls = false;
+    u64 span = 0, blocks = 0;
 //@ if tiled then
-    if (PACKED && !d.backwards) fetch_share(d, s, input);
+    deal d;
+    course run;
+    {
+//@ else
+    if (!how.in_runs) {
 //@ end
-    bool falls = begin_stretch(mine, s, d, scratch);
+        d = deal_of(s, scratch);
+        span = d.stretch * WARPS;
+        blocks = (d.total + span - 1) / span;
+        if (blockIdx.x >= blocks) return;
+        if (thread < 2 * WARPS) edges[thread] = edge{NONE, 0, 0, @{op.identity}};
+        if (thread < 2) chains[thread].complete = false;
+        __syncthreads();
 //@ if tiled then
+        if (PACKED && !d.backwards) fetch_share(d, s, input);
+//@ end
+        falls = begin_stretch(mine, s, d, scratch);
+        if (PACKED) begin_course(@{run}, @{first_offsets}mine, s, d);
+    }
     if (PACKED) {
-        course run;
-        begin_course(run, mine, s, d);
         __shared__ packed packs[WARPS];
         packed &mem = packs[warp];
         if (thread % 32 == 0) {
-            mem.run = run;
+            mem.run = @{run};
             mem.mine = mine;
             mem.dealt = d;
             mem.blocks = blocks;
         }
         __syncwarp();
-        if (!falls) falls = reduce_packed(mem, s, edges + 2 * warp, input, output@{given.argument});
+        if (!falls)
+            falls = reduce_packed(mem, @{first_offsets}s, edges + 2 * warp, input, output@{given.argument});
+//@ if not tiled then
+        if (how.in_runs) {
+            if (falls) reduce_slowly(input, s, mem.run.first, mem.run.end, 1, output@{given.argument});
+            return;
+        }
+//@ end
         span = mem.dealt.stretch * WARPS;
         blocks = mem.blocks;
-    } else
-//@ end
-    {
+    } else {
         __shared__ unsigned char order[WARPS][32];
-        if (!falls) falls = reduce_stretch(mine, s, d, edges + 2 * warp, order[warp], input, output@{given.argument});
+        reduce_stretch(mine, s, d, edges + 2 * warp, order[warp], input, output@{given.argument});
     }
     u32 decrease = __syncthreads_or(falls);
     // Where offsets were seen to decrease, edges of one segment need not stand side by side, and two lanes
@@ -198,14 +234,14 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
 //@ include("lib/segments/redo.cu", { thread = "thread" })
     // Segments whose parts did not all come have left counters.
     for (u32 block = thread; block < blocks; block += BLOCK) *counter_of(scratch, block) = 0;
-    reduce_slowly(input, s, warp, WARPS, output@{given.argument});
+    reduce_slowly(input, s, warp, s.count, WARPS, output@{given.argument});
 }
 //@ end
 
 //@ local kernels = { { name = "redtune_reduce", resident = resident, of = whole and "" or "<true>" } }
 //@ if not whole then
 //@     local config = { block = block, unroll = unroll, resident = resident }
-//@     local few = family.scattered_resident(config)
+//@     local few = require("ragged/family").scattered_resident(config)
 //@     kernels[2] = { name = "redtune_scattered", resident = few, of = "<false>" }
 //@ end
 //@ include("lib/segments/entries.cu", { kernels = kernels })

@@ -19,9 +19,13 @@ __device__ __forceinline__ void reduce_short(u32 mask, const element *elements, 
                                              @{given.output})
 //@ end
 {
-//@ include "lib/segments/each_listed.cu"
+    if (mask == 0) return;
+    const u32 lane = threadIdx.x % 32, n = list_lanes(mask, order);
+    for (u32 next = lane / WIDE; __any_sync(ALL, next < n); next += 32 / WIDE) {
+        const bool there = next < n;
+        const u32 whose = order[there ? next : 0];
         const element *const from = (const element *)__shfl_sync(ALL, (u64)elements, whose);
-        const u32 its = __shfl_sync(ALL, (u32)length, whose), count = is_there ? its : 0;
+        const u32 its = __shfl_sync(ALL, (u32)length, whose), count = there ? its : 0;
 //@ local origin = indexed and whole and "origin + " or ""
 //@ if origin ~= "" then
         const u64 origin = __shfl_sync(ALL, index, whose);
@@ -49,7 +53,7 @@ __device__ __forceinline__ void reduce_short(u32 mask, const element *elements, 
 //@ if not whole then
         // Further lanes are given values of the next segment, and theirs are not looked at.
 //@     include("lib/fold_lanes.cu", { lanes = 32, when = "WIDE > %d" })
-        if (is_there && lane % WIDE == 0) finish(output, base + whose, a, count@{given.argument});
+        if (there && lane % WIDE == 0) finish(output, base + whose, a, count@{given.argument});
 //@ end
     }
 }

@@ -1,5 +1,5 @@
 //@ -- A warp's stretch: where it begins, and the segments in it.
-//@ takes op, acc, given, indexed, dtype, layout, vec, tiled, whole
+//@ takes op, acc, given, indexed, dtype, layout, vec, ahead, offsets, side, tiled, whole
 //@ include "lib/segments/begin.cu"
 // How many of `count` elements, behind a segment's cost and the work `before` it, stand before the
 // work `at`.
@@ -21,10 +21,12 @@ __device__ __forceinline__ void deliver(const stretch &mine, u64 segment, accumu
     if (goes_on && !from_before) edges[1].a = @{acc.copy("a")};
 }
 
+//@     local full = false
+//@     include "lib/segments/batch.cu"
 //@     if tiled then
-//@         local full = false
-//@         include "lib/segments/batch.cu"
 //@         include "ragged/tiles.cu"
+//@     else
+//@         include "ragged/packed.cu"
 //@     end
 //@ end
 // Whether the offsets are seen to decrease.
