@@ -71,14 +71,16 @@ typedef struct redtune_segments {
  * near problem.outer segments of problem.count elements on average. REDTUNE_SEGMENTED_EACH makes
  * d_out[i] of segment i; REDTUNE_SEGMENTED_ALL makes *d_out of all, as if their elements stood in
  * one array, in the order of the tables: an index counts through all of them. Else as
- * redtune_plan_run, which refuses such a plan. Ops have one input. */
+ * redtune_plan_run, which refuses such a plan. Ops have one input. Tables of ends that are not the
+ * next beginnings, and arrays, may need a kernel of their own: the first run on such makes it, and
+ * within a capture is REDTUNE_UNPREPARED, unless one was before; the capture goes on. */
 REDTUNE_API redtune_status redtune_plan_run_segments(redtune_plan *plan,
                                                      const redtune_segments *segments,
                                                      struct CUstream_st *stream,
                                                      redtune_error *err);
 
 /* The same through the table of plans inside rt, as redtune_run. problem->outer is how many
- * segments there are, or 0. redtune_prepare makes its plan. */
+ * segments there are, or 0. redtune_prepare makes its plan, for tables of any form. */
 REDTUNE_API redtune_status redtune_run_segments(redtune *rt, const redtune_problem *problem,
                                                 const redtune_segments *segments,
                                                 struct CUstream_st *stream, redtune_error *err);

@@ -182,6 +182,8 @@ static void graphs_captured_apart_run_side_by_side(void) {
     rdt_graph *graphs[THREADS] = {NULL};
     CUstream streams[THREADS] = {NULL};
     begin();
+    const redtune_segments ends = usual(table(0), true, 0);
+    CHECK_OK(redtune_plan_run_segments(plan, &ends, gpu.stream, &err), err); /* makes its kernel */
     for (int g = 0; g < THREADS; g++) {
         CHECK_OK(rdt_stream_create(gpu.driver, &streams[g], &err), err);
         CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
@@ -218,6 +220,30 @@ static void first_run_in_a_capture_is_refused_and_the_capture_goes_on(void) {
     CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
     check_sums(0, 1);
     rdt_graph_destroy(graph);
+    end();
+}
+
+/* Tables of another form have a kernel of their own, which is made when they first come. */
+static void first_tables_of_a_form_in_a_capture_are_refused_and_it_goes_on(void) {
+    NEED_GPU();
+    rdt_graph *graph = NULL;
+    begin();
+    const redtune_segments offsets = usual(table(1), false, 0), ends = usual(table(2), true, 1);
+    for (int round = 0; round < 2; round++) {
+        CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+        if (round)
+            CHECK_OK(redtune_plan_run_segments(plan, &ends, gpu.stream, &err), err);
+        else
+            CHECK_FAILS(redtune_plan_run_segments(plan, &ends, gpu.stream, &err),
+                        REDTUNE_UNPREPARED, err, "run the plan on such tables before the capture");
+        CHECK_OK(redtune_plan_run_segments(plan, &offsets, gpu.stream, &err), err);
+        CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+        check_sums(0, 1);
+        if (!round) CHECK_OK(redtune_plan_run_segments(plan, &ends, gpu.stream, &err), err);
+        check_sums(1, 2);
+        rdt_graph_destroy(graph);
+    }
     end();
 }
 
@@ -412,6 +438,7 @@ int main(int argc, char **argv) {
         FACT(threads_may_call_on_one_stream_and_on_several),
         FACT(graphs_captured_apart_run_side_by_side),
         FACT(first_run_in_a_capture_is_refused_and_the_capture_goes_on),
+        FACT(first_tables_of_a_form_in_a_capture_are_refused_and_it_goes_on),
         FACT(empty_segments_may_have_any_offsets),
         FACT(wrong_tables_are_refused),
         FACT(outputs_within_what_is_read_are_refused),

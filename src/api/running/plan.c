@@ -134,17 +134,43 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
     /* What is pinned or a part of something is nothing to tune. */
     if (rt->recorder && !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED)
         plan->tally = calloc(1, sizeof *plan->tally);
-    if (needs_scattered(plan)) {
-        const rdt_need rest = {&plan->problem, plan->yield, .scattered = true};
-        status = make_plan(rt, &rest, &plan->scattered, err);
-    }
-    if (status) {
-        redtune_plan_destroy(plan);
-        return status;
-    }
     if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;
     return REDTUNE_OK;
+}
+
+static redtune_status make_scattered(redtune_plan *plan, redtune_plan **out, redtune_error *err) {
+    const rdt_need rest = {&plan->problem, plan->yield, .scattered = true};
+    redtune_plan *made = NULL, *found = NULL;
+    redtune_status status = make_plan(plan->rt, &rest, &made, err);
+    if (status) return status;
+    if (!atomic_compare_exchange_strong(&plan->scattered, &found, made)) redtune_plan_destroy(made);
+    *out = found ? found : made;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_plan_prepare_scattered(redtune_plan *plan, redtune_plan **out,
+                                          redtune_error *err) {
+    redtune_plan *found = atomic_load(&plan->scattered);
+    *out = found;
+    return found || !needs_scattered(plan) ? REDTUNE_OK : make_scattered(plan, out, err);
+}
+
+redtune_status rdt_plan_take_scattered(redtune_plan *plan, CUstream stream, redtune_plan **out,
+                                       redtune_error *err) {
+    const rdt_context *context = plan->rt->context;
+    bool entered = false, capturing = false;
+    *out = atomic_load_explicit(&plan->scattered, memory_order_acquire);
+    if (*out) return REDTUNE_OK;
+    redtune_status status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    status = rdt_workspace_is_capturing(plan->rt->workspace, stream, &capturing, err);
+    rdt_context_leave(context, entered);
+    if (status || !capturing) return status ? status : make_scattered(plan, out, err);
+    return rdt_fail(err, REDTUNE_UNPREPARED, 0,
+                    "cannot reduce segments whose tables have ends or arrays for the first time "
+                    "within a capture: run the plan on such tables before the capture, or call "
+                    "redtune_prepare for its problem and redtune_run_segments");
 }
 
 redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yield yield,
@@ -167,7 +193,7 @@ void redtune_plan_destroy(redtune_plan *plan) {
     if (!plan) return;
     if (plan->threaded) pthread_join(plan->thread, NULL);
     redtune_plan_destroy(atomic_load(&plan->parts));
-    redtune_plan_destroy(plan->scattered);
+    redtune_plan_destroy(atomic_load(&plan->scattered));
     const rdt_executable *served = rdt_plan_executable(plan);
     rdt_recorder_add(plan->rt->recorder, plan->tally,
                      &(rdt_served){&plan->problem, &served->measured, served->info.match,

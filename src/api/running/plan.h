@@ -15,8 +15,8 @@ struct redtune_plan {
     bool for_scattered;            /* it is another plan's "scattered" */
     /* The same configuration for teams, whose runs leave messages; owned, NULL: not made yet. */
     _Atomic(redtune_plan *) parts;
-    /* For segments that an executable leaves to it; owned, NULL: no executable leaves any. */
-    redtune_plan *scattered;
+    /* For segments that an executable leaves to it; owned, NULL: none have come yet. */
+    _Atomic(redtune_plan *) scattered;
     pthread_t thread; /* that makes later */
     bool threaded;
 };
@@ -48,6 +48,14 @@ redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem,
 
 /* Whether segments that are not one after the other are left to plan->scattered. */
 bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *executable);
+
+/* plan->scattered, made if there is none: its kernel takes NVRTC longer than all others, and most
+ * programs never have such segments. prepare: *out is NULL where none will be left to it. take, for
+ * a run on the stream: REDTUNE_UNPREPARED within a capture. */
+redtune_status rdt_plan_prepare_scattered(redtune_plan *plan, redtune_plan **out,
+                                          redtune_error *err);
+redtune_status rdt_plan_take_scattered(redtune_plan *plan, CUstream stream, redtune_plan **out,
+                                       redtune_error *err);
 
 /* The executable that it runs now. */
 static inline const rdt_executable *rdt_plan_executable(const redtune_plan *plan) {

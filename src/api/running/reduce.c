@@ -204,7 +204,10 @@ static void *prepare_some(void *user) {
         redtune_error failure;
         if (i >= self->count) return NULL;
         redtune_status status = resolve(&self->problems[i], &resolved, &failure);
+        redtune_plan *scattered;
         if (!status) status = add_plan(self->rt, &self->problems[i], &resolved, &plan, &failure);
+        /* So that a capture may have tables of any form. */
+        if (!status) status = rdt_plan_prepare_scattered(plan, &scattered, &failure);
         if (!status) continue;
         pthread_mutex_lock(&self->lock);
         if (i < self->failed) {

@@ -160,11 +160,15 @@ rdt_extents rdt_segments_shape(const redtune_plan *plan, const redtune_segments 
     return shape;
 }
 
-redtune_plan *rdt_segments_plan(redtune_plan *plan, const rdt_segments *tables) {
+redtune_status rdt_segments_plan(redtune_plan *plan, const rdt_segments *tables, CUstream stream,
+                                 redtune_plan **out, redtune_error *err) {
     const rdt_executable *executable = rdt_plan_executable(plan);
-    if (!plan->scattered || !rdt_plan_leaves_scattered(plan, executable)) return plan;
     const bool are_apart = executable->launch.packed && tables->arrays;
-    return are_apart || !rdt_launch_are_neighbours(tables) ? plan->scattered : plan;
+    *out = plan;
+    if (!tables->count || !rdt_plan_leaves_scattered(plan, executable) ||
+        (!are_apart && rdt_launch_are_neighbours(tables)))
+        return REDTUNE_OK;
+    return rdt_plan_take_scattered(plan, stream, out, err);
 }
 
 redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segments *segments,
@@ -182,7 +186,8 @@ redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segme
     if (plan->rt->check) status = rdt_segments_check_pointers(context, &self, err);
     /* It may read anything, so that no launch before it that writes may still run. */
     self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
-    redtune_plan *its = rdt_segments_plan(plan, &self.operands.segments);
+    redtune_plan *its = NULL;
+    if (!status) status = rdt_segments_plan(plan, &self.operands.segments, stream, &its, err);
     if (!status) status = rdt_plan_start(its, &self.operands, &self.traffic, stream, err);
     rdt_context_leave(context, entered);
     if (plan->tally && !status) {

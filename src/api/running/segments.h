@@ -17,8 +17,9 @@ typedef struct rdt_segments_run {
  */
 redtune_status rdt_segments_take(rdt_segments_run *self, const redtune_plan *plan,
                                  const redtune_segments *given, redtune_error *err);
-/* The plan that runs tables of that form: this one, or plan->scattered. */
-redtune_plan *rdt_segments_plan(redtune_plan *plan, const rdt_segments *tables);
+/* The plan that runs tables of that form on the stream: this one, or plan->scattered. */
+redtune_status rdt_segments_plan(redtune_plan *plan, const rdt_segments *tables, CUstream stream,
+                                 redtune_plan **out, redtune_error *err);
 uint64_t rdt_segments_results(const rdt_segments_run *self, const redtune_plan *plan);
 /* For REDTUNE_CHECK. The context is current. */
 redtune_status rdt_segments_check_pointers(const rdt_context *context, const rdt_segments_run *self,

@@ -59,8 +59,10 @@ redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err) {
     if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot prepare a plan: it is NULL");
     redtune_plan *parts = atomic_load(&plan->parts);
     redtune_status status = check_team_plan(plan, err);
+    redtune_plan *scattered = NULL;
     if (!status && !parts) status = make_parts_plan(plan, &parts, err);
-    return status || !plan->scattered ? status : redtune_team_prepare(plan->scattered, err);
+    if (!status) status = rdt_plan_prepare_scattered(plan, &scattered, err);
+    return status || !scattered ? status : redtune_team_prepare(scattered, err);
 }
 
 /* Nothing is made within a capture: trying would end it. The context is current. */
@@ -129,8 +131,8 @@ static redtune_status take_segments(rank_call *self, const redtune_segments *giv
     if (status) return status;
     self->segments = given;
     self->results = rdt_segments_results(&self->run, self->plan);
-    self->form = rdt_segments_plan(self->plan, &self->run.operands.segments);
-    return REDTUNE_OK;
+    return rdt_segments_plan(self->plan, &self->run.operands.segments, self->call.stream,
+                             &self->form, err);
 }
 
 static redtune_status take_call(const redtune_team_call *given, rank_call *out,
