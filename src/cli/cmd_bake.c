@@ -15,31 +15,29 @@ static const redtune_dtype usual_dtypes[] = {REDTUNE_F32, REDTUNE_F16, REDTUNE_B
 
 /* ---- what is baked --------------------------------------------------------------------------- */
 
-/* Of each layout that is baked where no shape is named, in an order of its own. */
-static const struct {
-    unsigned layout;
-    redtune_problem extents;
-} usual_shapes[] = {
-    {REDTUNE_LAYOUT_WHOLE, {.count = 1 << 24}},
-    {REDTUNE_LAYOUT_ROWS, {.count = 4096, .outer = 4096}},
-    {REDTUNE_LAYOUT_COLUMNS, {.count = 4096, .inner = 4096}},
-    {REDTUNE_LAYOUT_RAGGED, {.count = 4096, .outer = 4096, .segmented = REDTUNE_SEGMENTED_EACH}},
-};
-enum { SHAPES = sizeof usual_shapes / sizeof *usual_shapes };
-
 typedef struct listing {
+    const rdt_options *options;
     redtune_problem *problems;
     size_t count;
 } listing;
 
-static void add_class(listing *self, const rdt_options *options, const redtune_problem *extents,
-                      redtune_op op, redtune_dtype dtype) {
-    redtune_problem problem = *extents;
-    problem.op = op;
-    problem.dtype = dtype;
-    problem.order = options->order;
-    problem.accuracy = options->accuracy;
+static void add_class(listing *self, redtune_problem problem) {
+    problem.order = self->options->order;
+    problem.accuracy = self->options->accuracy;
     self->problems[self->count++] = problem;
+}
+
+/* One of each of these layouts, 0: of all; the library takes the default of each class. */
+enum { LAYOUTS = 4, MANY = 4096 };
+
+static void add_layouts(listing *self, unsigned layouts, redtune_op op, redtune_dtype dtype) {
+    if (!layouts || layouts & REDTUNE_LAYOUT_WHOLE)
+        add_class(self, redtune_problem_whole(op, dtype, (uint64_t)MANY * MANY));
+    if (!layouts || layouts & REDTUNE_LAYOUT_ROWS)
+        add_class(self, redtune_problem_rows(op, dtype, MANY, MANY));
+    if (!layouts || layouts & REDTUNE_LAYOUT_COLUMNS)
+        add_class(self, redtune_problem_columns(op, dtype, MANY, MANY));
+    if (!layouts) add_class(self, redtune_problem_segments(op, dtype, MANY, MANY));
 }
 
 /* Every op and dtype with every size, or, where none is named, with every layout. */
@@ -49,7 +47,8 @@ static redtune_status list_classes(const rdt_options *options, unsigned layouts,
     const size_t op_count = options->op_count ? options->op_count : 1;
     const size_t dtype_count =
         options->dtype_count ? options->dtype_count : sizeof usual_dtypes / sizeof *usual_dtypes;
-    listing self = {calloc(op_count * dtype_count * (sizes + SHAPES), sizeof(redtune_problem)), 0};
+    listing self = {options, NULL, 0};
+    self.problems = calloc(op_count * dtype_count * (sizes + LAYOUTS), sizeof *self.problems);
     if (!self.problems)
         return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot bake: out of host memory");
     for (size_t i = 0; i < op_count * dtype_count; i++) {
@@ -57,11 +56,8 @@ static redtune_status list_classes(const rdt_options *options, unsigned layouts,
         const redtune_dtype dtype =
             (options->dtype_count ? options->dtypes : usual_dtypes)[i % dtype_count];
         for (size_t k = 0; k < sizes; k++)
-            add_class(&self, options, &(redtune_problem){.count = options->sizes.counts[k]}, op,
-                      dtype);
-        for (size_t k = 0; !sizes && k < SHAPES; k++)
-            if (!layouts || layouts & usual_shapes[k].layout)
-                add_class(&self, options, &usual_shapes[k].extents, op, dtype);
+            add_class(&self, redtune_problem_whole(op, dtype, options->sizes.counts[k]));
+        if (!sizes) add_layouts(&self, layouts, op, dtype);
     }
     *out = self;
     return REDTUNE_OK;
@@ -106,7 +102,7 @@ static redtune_status bake(const rdt_options *options, const rdt_wanted *wanted,
     /* --shipped alone is what is shipped alone. */
     const bool classes = !named && (!options->shipped || options->op_count ||
                                     options->dtype_count || options->sizes.count_count);
-    listing list = {NULL, 0};
+    listing list = {options, NULL, 0};
     void *data = NULL;
     size_t bytes = 0;
     redtune_status status =

@@ -34,7 +34,7 @@ static int said(const char *text) {
 
 /* ---- a kernel file --------------------------------------------------------------------------- */
 
-static const redtune_problem sums = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = COUNT};
+static redtune_problem sums;
 
 static void set_compiler(bool there) {
     setenv("REDTUNE_NVRTC", there ? nvrtc : "/nowhere/libnvrtc.so", 1);
@@ -103,10 +103,9 @@ static bool plan_by(const char *files, const redtune_problem *problem, redtune_i
 
 static void a_default_serves_any_extents_without_a_compiler(void) {
     redtune_info info = {.match = REDTUNE_MATCH_EXACT};
-    redtune_problem other = sums;
+    const redtune_problem other = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 11);
     CHECK(sum_by(baked, false, &sums, &info) == COUNT);
     CHECK(info.match == REDTUNE_MATCH_DEFAULT && info.problem.count == COUNT);
-    other.count = 11;
     CHECK(sum_by(baked, false, &other, &info) == 11);
     CHECK(info.problem.count == 11);
 }
@@ -127,15 +126,13 @@ static void what_is_not_baked_is_refused_by_name(void) {
 
 /* What a program on an H200 would run, and for other extents the default. */
 static void the_nearest_winner_is_chosen(void) {
-    const redtune_problem rows = {
-        .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 16, .outer = 100};
+    const redtune_problem rows = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 100, 16);
     const redtune_question question = {.gpu = "H200", .problem = rows};
     const char *winners = in_scratch("winners.db");
     redtune_explanation there;
     redtune_info info;
-    redtune_problem near = rows, far = rows;
-    near.outer = 130;
-    far.count = 20000;
+    const redtune_problem near = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 130, 16),
+                          far = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 130, 20000);
     CHECK_OK(redtune_explain(&question, &there, &err), err);
     CHECK(bake(winners, &rows, "H200", 1));
     CHECK(plan_by(winners, &near, &info));
@@ -242,6 +239,7 @@ int main(int argc, char **argv) {
         FACT(a_file_that_is_not_as_it_must_be_is_left_out),
     };
     const char *named = getenv("REDTUNE_NVRTC");
+    sums = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, COUNT);
     if (!scratch_begin()) return 1;
     snprintf(nvrtc, sizeof nvrtc, "%s", named ? named : "");
     snprintf(baked, sizeof baked, "%s/kernels.db", scratch);

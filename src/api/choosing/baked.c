@@ -76,7 +76,7 @@ static void look_at_table(const rdt_image *table, const rdt_need *need, const rd
     }
 }
 
-static best find_best(redtune *rt, const rdt_need *need, rdt_baked_fit fit) {
+static best nearest_baked(redtune *rt, const rdt_need *need, rdt_baked_fit fit) {
     rdt_kernel_store *store = rdt_builder_store_of(rt->builder);
     best found = {.rank = -1};
     char key[RDT_HASH_TEXT_BYTES];
@@ -105,7 +105,7 @@ static redtune_match baked_match(const rdt_baked *entry, const rdt_need *need,
 static bool load_best(redtune *rt, const rdt_need *need, rdt_baked_fit fit,
                       rdt_executable *executable) {
     const rdt_facts *gpu = &rt->context->facts;
-    const best found = find_best(rt, need, fit);
+    const best found = nearest_baked(rt, need, fit);
     rdt_kernel *kernel = NULL;
     if (found.rank < 0) return false;
     const rdt_baked *entry = &found.entry;

@@ -9,6 +9,7 @@
 #include "api/choosing/baked.h"
 #include "api/records/current.h"
 #include "api/records/target.h"
+#include "api/records/winners.h"
 #include "base/array.h"
 #include "base/reserved.h"
 #include "cache/kernels.h"
@@ -106,8 +107,8 @@ static redtune_status find_table(oven *self, const rdt_need *need, class_table *
     return REDTUNE_OK;
 }
 
-static bool is_listed(const class_table *table, const rdt_facts *gpu, const rdt_need *need,
-                      bool usual) {
+static bool is_baked(const class_table *table, const rdt_facts *gpu, const rdt_need *need,
+                     bool usual) {
     for (size_t i = 0; i < table->count; i++) {
         const rdt_baked *entry = &table->entry[i];
         if (entry->arch != 10 * gpu->major + gpu->minor || (entry->usual != 0) != usual) continue;
@@ -119,8 +120,8 @@ static bool is_listed(const class_table *table, const rdt_facts *gpu, const rdt_
 }
 
 /* Fills what is fixed by the choice, except the kernel. */
-static redtune_status describe_kernel(oven *self, rdt_case at, const rdt_choice *choice, rdt_yield yield,
-                                 rdt_baked *out, redtune_error *err) {
+static redtune_status describe_choice(oven *self, rdt_case at, const rdt_choice *choice,
+                                      rdt_yield yield, rdt_baked *out, redtune_error *err) {
     rdt_executable chosen = {.kernel = NULL};
     rdt_codegen *codegen = NULL;
     redtune_status status = rdt_builder_borrow(self->builder, &codegen, err);
@@ -153,7 +154,7 @@ static redtune_status tell_baked(const oven *self, const rdt_baked *entry, size_
     return rdt_fail(err, REDTUNE_INTERRUPTED, 0, "cannot bake: it was stopped");
 }
 
-static redtune_status put_kernel(oven *self, const rdt_need *need, const rdt_facts *gpu,
+static redtune_status put_baked(oven *self, const rdt_need *need, const rdt_facts *gpu,
                                 const rdt_choice *choice, bool usual, redtune_error *err) {
     const rdt_case at = {need->problem, gpu};
     class_table *table = NULL;
@@ -161,7 +162,7 @@ static redtune_status put_kernel(oven *self, const rdt_need *need, const rdt_fac
     rdt_baked entry;
     memset(&entry, 0, sizeof entry); /* its padding is stored, too */
     redtune_status status = find_table(self, need, &table, err);
-    if (!status) status = describe_kernel(self, at, choice, need->yield, &entry, err);
+    if (!status) status = describe_choice(self, at, choice, need->yield, &entry, err);
     if (!status)
         status = rdt_builder_bake(self->builder, at, &choice->point, need->yield,
                                   self->wanted->ptx != 0, entry.kernel, &image, err);
@@ -188,32 +189,32 @@ static redtune_status add_default(oven *self, const rdt_need *need, const rdt_fa
     rdt_codegen *codegen = NULL;
     class_table *table = NULL;
     redtune_status status = find_table(self, need, &table, err);
-    if (status || is_listed(table, gpu, need, usual)) return status;
+    if (status || is_baked(table, gpu, need, usual)) return status;
     status = rdt_builder_borrow(self->builder, &codegen, err);
     if (status) return status;
     status = choose(codegen, (rdt_case){need->problem, gpu}, &choice.point, err);
     rdt_builder_give_back(self->builder);
-    return status ? status : put_kernel(self, need, gpu, &choice, usual, err);
+    return status ? status : put_baked(self, need, gpu, &choice, usual, err);
 }
 
 /* A problem of the class, of middling extents: its default stands for the class. */
 static redtune_problem typical_of(const redtune_problem *problem) {
     enum { MANY = 4096 };
-    redtune_problem typical = {.op = problem->op,
-                               .dtype = problem->dtype,
-                               .result = problem->result,
-                               .order = problem->order,
-                               .accuracy = problem->accuracy,
-                               .uses = problem->uses,
-                               .segmented = problem->segmented,
-                               .count = MANY};
+    const redtune_op op = problem->op;
+    const redtune_dtype dtype = problem->dtype;
+    redtune_problem typical = redtune_problem_whole(op, dtype, (uint64_t)MANY * MANY);
     switch (rdt_problem_layout(problem)) {
-    case RDT_LAYOUT_WHOLE: typical.count = (uint64_t)MANY * MANY; break;
-    case RDT_LAYOUT_COLUMNS: typical.inner = MANY; break;
-    case RDT_LAYOUT_ROWS:
+    case RDT_LAYOUT_WHOLE: break;
+    case RDT_LAYOUT_ROWS: typical = redtune_problem_rows(op, dtype, MANY, MANY); break;
+    case RDT_LAYOUT_COLUMNS: typical = redtune_problem_columns(op, dtype, MANY, MANY); break;
     case RDT_LAYOUT_RAGGED:
-    case RDT_LAYOUT_LIST: typical.outer = MANY; break;
+    case RDT_LAYOUT_LIST: typical = redtune_problem_segments(op, dtype, MANY, MANY); break;
     }
+    typical.result = problem->result;
+    typical.order = problem->order;
+    typical.accuracy = problem->accuracy;
+    typical.uses = problem->uses;
+    typical.segmented = problem->segmented;
     return typical;
 }
 
@@ -236,20 +237,20 @@ static redtune_status add_usual(oven *self, const redtune_problem *problem, cons
 }
 
 /* What a program would run there for the very problem. */
-static redtune_status add_tuned(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
-                                 rdt_winners *winners, redtune_error *err) {
+static redtune_status bake_winner(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
+                                  rdt_winners *winners, redtune_error *err) {
     const rdt_need need = {problem, RDT_YIELD_RESULT, .scattered = false};
     rdt_choice choice;
     rdt_codegen *codegen = NULL;
     class_table *table = NULL;
     redtune_status status = find_table(self, &need, &table, err);
-    if (status || is_listed(table, gpu, &need, false)) return status;
+    if (status || is_baked(table, gpu, &need, false)) return status;
     status = rdt_builder_borrow(self->builder, &codegen, err);
     if (status) return status;
     const rdt_winners_source source = {.layers = &self->layers, .codegen = codegen};
     status = rdt_select_from(winners, &source, (rdt_case){problem, gpu}, &choice, err);
     rdt_builder_give_back(self->builder);
-    return status ? status : put_kernel(self, &need, gpu, &choice, false, err);
+    return status ? status : put_baked(self, &need, gpu, &choice, false, err);
 }
 
 static redtune_status bake_problem(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
@@ -263,7 +264,7 @@ static redtune_status bake_problem(oven *self, const redtune_problem *problem, c
     bool usual = false;
     redtune_status status = add_usual(self, problem, gpu, &usual, err);
     if (status || (usual && !gpu->name[0])) return status;
-    return gpu->name[0] ? add_tuned(self, problem, gpu, winners, err)
+    return gpu->name[0] ? bake_winner(self, problem, gpu, winners, err)
                         : add_default(self, &need, gpu, rdt_rules_default, false, err);
 }
 
@@ -299,7 +300,7 @@ static redtune_status bake_shipped(oven *self, const rdt_facts *gpu, const rdt_r
         if (gpu->name[0] && !rdt_facts_same_model(&row->gpu, gpu)) continue;
         bool usual;
         status = add_usual(self, problem, gpu, &usual, err);
-        if (!status && gpu->name[0]) status = add_tuned(self, problem, gpu, winners, err);
+        if (!status && gpu->name[0]) status = bake_winner(self, problem, gpu, winners, err);
     }
     return status;
 }
