@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* false: nothing is kept of the class. */
-static bool name_of(const redtune *rt, const redtune_problem *problem, rdt_yield yield,
-                    char out[RDT_HASH_TEXT_BYTES]) {
+static bool name_record(const redtune *rt, const redtune_problem *problem, rdt_yield yield,
+                        char out[RDT_HASH_TEXT_BYTES]) {
     const rdt_facts *gpu = &rt->context->facts;
     char templates[RDT_HASH_TEXT_BYTES];
     if (rdt_op_find(problem->op)->file || rdt_builder_templates(rt->builder, templates, NULL))
@@ -24,7 +24,7 @@ static bool name_of(const redtune *rt, const redtune_problem *problem, rdt_yield
     return true;
 }
 
-static bool is_whole(const rdt_meanwhile *stored, size_t bytes) {
+static bool is_whole_record(const rdt_meanwhile *stored, size_t bytes) {
     if (bytes != sizeof *stored || stored->count < 0 || stored->count > RDT_MEANWHILE_MAX)
         return false;
     for (int i = 0; i < stored->count; i++)
@@ -38,7 +38,7 @@ static void read_kept(redtune *rt, const char *name, rdt_meanwhile *out) {
     redtune_error ignored;
     *out = (rdt_meanwhile){.count = 0};
     if (rdt_builder_find(rt->builder, name, &data, &bytes, &ignored) || !data) return;
-    if (is_whole(data, bytes)) memcpy(out, data, sizeof *out);
+    if (is_whole_record(data, bytes)) memcpy(out, data, sizeof *out);
     free(data);
 }
 
@@ -46,7 +46,7 @@ void rdt_meanwhile_find(redtune *rt, const redtune_problem *problem, rdt_yield y
                         rdt_meanwhile *out) {
     char name[RDT_HASH_TEXT_BYTES];
     *out = (rdt_meanwhile){.count = 0};
-    if (name_of(rt, problem, yield, name)) read_kept(rt, name, out);
+    if (name_record(rt, problem, yield, name)) read_kept(rt, name, out);
 }
 
 /* Two processes that add at a time may lose one of the two, which costs time only. */
@@ -54,7 +54,7 @@ void rdt_meanwhile_add(redtune *rt, const redtune_problem *problem, rdt_yield yi
                        const char *config) {
     char name[RDT_HASH_TEXT_BYTES];
     rdt_meanwhile kept;
-    if (!name_of(rt, problem, yield, name)) return;
+    if (!name_record(rt, problem, yield, name)) return;
     read_kept(rt, name, &kept);
     for (int i = 0; i < kept.count; i++)
         if (!strcmp(kept.config[i], config)) return;
