@@ -34,10 +34,7 @@ constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output, void *scratch@{given.parameter})
 {
     __shared__ help_memory mem;
-    if (blockIdx.x < duties_of(s.count).helpers) {
-        help(mem, input, s, scratch, output@{given.argument});
-        return;
-    }
+//@ include("lib/segments/help_first.cu", { mem = "mem" })
     reduce_own(input, s, output@{given.argument});
 }
 

@@ -1,7 +1,7 @@
 //@ local by_rows = layout == "rows"
 //@ local op, given, acc, layout, vec = require("lib/kernel").of_order(_ENV)
 //@ local warps, groups, own, shared = block // 32, block // lanes, 256 // lanes, finish ~= "single"
-//@ local function log2(n) return math.floor(math.log(n, 2) + 0.5) end
+//@ local log2 = require("lib/kernel").log2
 //@ local room = scratch.all_words_bytes // (8 * acc.halves)
 //@ local span, node_levels = log2(groups * chunks), log2(16 // math.max(1, 8 // acc.halves))
 //@ local is_split = not shared and "false" or by_rows and "p.mine.splits > 1" or "true" -- results, by blocks

@@ -1,5 +1,5 @@
 //@ local op, given, acc, _, layout = require("lib/kernel").of(_ENV, vec)
-//@ local function log2(n) return math.floor(math.log(n, 2) + 0.5) end
+//@ local log2 = require("lib/kernel").log2
 //@ local depth, warps, vector = block // width, block // 32, 16 // dtype.bytes
 //@ local together, rows = unroll // vector, width < 32 and warps or depth
 //@ local bits, least = log2(256 // depth), log2(depth * together)

@@ -34,10 +34,7 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
         tile_memory tiles[WARPS];
         help_memory help;
     } mem;
-    if (blockIdx.x < duties_of(s.count).helpers) {
-        help(mem.help, input, s, scratch, output@{given.argument});
-        return;
-    }
+//@ include("lib/segments/help_first.cu", { mem = "mem.help" })
     u64 base = first_of(s.count) + threadIdx.x / 32 * BATCH;
     if (base >= s.count) return;
     const bool are_done = !s.arrays && are_neighbours(s) && reduce_tiles(mem.tiles[threadIdx.x / 32], input, s, base, output@{given.argument});

@@ -3,9 +3,9 @@
 usage: repeats.py ROOT
 
 Counts the lines of families that stand word for word in another family, too: without blanks around
-them and comments, of 12 letters and more, and no line that is a call of a piece, a barrier or what each
-family's interface demands. What several families have in common is a piece in templates/lib/, which one
-line includes, or a function of lib/shape.lua or lib/limits.lua.
+them and comments, of 12 letters and more, and no line that is a call of a piece or of a module, a
+barrier or what each family's interface demands. What several families have in common is a piece in
+templates/lib/, which one line includes, or a function of lib/shape.lua or lib/limits.lua.
 """
 import collections
 import itertools
@@ -16,7 +16,7 @@ import sys
 # By the ending of a family's files: how many of a hundred lines may be repeated, and which do not count.
 BOUNDS = {
     ".lua": (12, r"local \w+ = require|function family\.|family\.\w+ = |return family$|params\.\w+,$|local shape = "),
-    ".cu": (12, r"//@\s*include\b|//@ takes |#pragma|#include|__sync|__threadfence|const u32 lane = "),
+    ".cu": (11, r"//@\s*(include\b|takes |local .*require\b)|#pragma|#include|__sync|__threadfence|const u32 lane = "),
 }
 LETTERS_MIN = 12
 COMMENTS = {".cu": r"(?<!:)//(?!@).*|//@ *--.*", ".lua": r"--.*"}
