@@ -382,8 +382,9 @@ redtune_status rdt_builder_bake(rdt_builder *builder, rdt_case at, const rdt_poi
     }
     if (!status) status = render(builder, at, point, yield, wanted.name, &source, err);
     wanted.source = source;
+    if (!status) rdt_system_kernels_key(source, arch, ptx, key);
+    if (!status) rdt_system_kernels_strip(source);
     if (!status) status = get_image(builder, &wanted, cached, &image, err);
-    if (!status) rdt_system_kernels_key(source, arch, image.ptx, key);
     if (!status) *out = image;
     free(source);
     return status;

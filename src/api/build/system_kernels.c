@@ -186,3 +186,15 @@ void rdt_system_kernels_key(const char *source, int arch, bool ptx, char out[RDT
     rdt_hash_add(&hash, target, sizeof target);
     rdt_hash_text(&hash, out);
 }
+
+void rdt_system_kernels_strip(char *source) {
+    char *to = source;
+    for (const char *line = source, *end; *line; line = end) {
+        end = strchr(line, '\n');
+        end = end ? end + 1 : line + strlen(line);
+        if (!strncmp(line, "#line", 5)) continue;
+        memmove(to, line, (size_t)(end - line));
+        to += end - line;
+    }
+    *to = '\0';
+}

@@ -46,5 +46,8 @@ void rdt_system_kernels_note_gpu(rdt_system_kernels *self, const rdt_facts *gpu)
  * with *out as it was; data is freed by the caller. */
 redtune_status rdt_system_kernels_find(rdt_system_kernels *self, int file, const char *key,
                                        rdt_image *out, redtune_error *err);
-/* The key of a kernel in such a file. */
+/* Takes the #line directives out of a source: they would put this machine's folders into what is
+ * compiled. */
+void rdt_system_kernels_strip(char *source);
+/* The key of a kernel in such a file, by its source with them. */
 void rdt_system_kernels_key(const char *source, int arch, bool ptx, char out[RDT_HASH_TEXT_BYTES]);

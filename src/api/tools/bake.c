@@ -154,13 +154,23 @@ static redtune_status tell_baked(const oven *self, const rdt_baked *entry, size_
     return rdt_fail(err, REDTUNE_INTERRUPTED, 0, "cannot bake: it was stopped");
 }
 
+/* What lies between members is stored, too, and is anything after an assignment. */
+static void clear_padding(rdt_baked *entry) {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+    __builtin_clear_padding(entry);
+#endif
+#endif
+    (void)entry;
+}
+
 static redtune_status put_baked(oven *self, const rdt_need *need, const rdt_facts *gpu,
                                 const rdt_choice *choice, bool usual, redtune_error *err) {
     const rdt_case at = {need->problem, gpu};
     class_table *table = NULL;
     rdt_image image = {0};
     rdt_baked entry;
-    memset(&entry, 0, sizeof entry); /* its padding is stored, too */
+    memset(&entry, 0, sizeof entry);
     redtune_status status = find_table(self, need, &table, err);
     if (!status) status = describe_choice(self, at, choice, need->yield, &entry, err);
     if (!status)
@@ -169,6 +179,7 @@ static redtune_status put_baked(oven *self, const rdt_need *need, const rdt_fact
     if (status) return status;
     entry.ptx = image.ptx;
     entry.usual = usual;
+    clear_padding(&entry);
     status = rdt_kernels_put(self->file, entry.kernel, image.data, image.bytes, image.ptx, err);
     free(image.data);
     if (!status) status = RDT_ARRAY_RESERVE(table->entry, table->capacity, table->count + 1, err);
