@@ -6,7 +6,8 @@
 # the result and names it.
 #
 # Usage: wheel.sh BUILD CUDA [x86_64|aarch64]     BUILD: a build folder of this machine, which has
-# redtune-write-ops; CUDA: the folder of ./bootstrap's wheels, or "". ./bootstrap wheel calls it.
+# redtune-write-ops, redtune's rows and its kernels; CUDA: the folder of ./bootstrap's wheels, or "".
+# ./bootstrap wheel calls it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 native=$(readlink -f "$1") cuda=$2 machine=${3:-$(uname -m)}
@@ -85,6 +86,7 @@ export CMAKE_TOOLCHAIN_FILE=$work/toolchain.cmake SKBUILD_BUILD_DIR=$work/build
 export SKBUILD_CMAKE_DEFINE="REDTUNE_CUDA_DIR=$cuda;REDTUNE_STATIC_DEPS=ON"
 SKBUILD_CMAKE_DEFINE+=";REDTUNE_WRITE_OPS=$native/generated/redtune-write-ops"
 SKBUILD_CMAKE_DEFINE+=";REDTUNE_SHIPPED_DB=$native/shipped.db"
+SKBUILD_CMAKE_DEFINE+=";REDTUNE_KERNELS_DB=$native/baked/kernels.db"
 export _PYTHON_HOST_PLATFORM=linux-$machine # whose wheel it is
 if [ "$machine" != "$(uname -m)" ]; then
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' || {
