@@ -1,7 +1,6 @@
 -- The family "ordered_rows": rows of elements that lie side by side, each in the fixed order of
--- docs/order.md. A group of threads takes a row: some lanes of a warp, whose loads in flight bring all of
--- it, or a warp one that is longer. No bit depends on how many do. Rows of a few KiB and more are faster
--- by the family "ordered", by several warps each.
+-- docs/order.md. A group of threads takes a row: some lanes of a warp. No bit depends on how many do.
+-- Rows of a few KiB and more are faster by the family "ordered", by several warps each.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
@@ -37,17 +36,18 @@ end
 family.allowed = limits.has_threads
 
 function family.distinct(c, p)
-    -- A longer row is a warp's, whatever the group.
-    if c.lanes < 32 and not is_one_step(c, p) then return false end
     -- Threads with loads of their own.
     if c.lanes > 1 and c.lanes * LOAD_BYTES >= 2 * shapes.result_bytes(p) then return false end
     -- No further row.
     if c.rows > 1 and not (is_one_step(c, p) and shape.fills_set(c, p)) then return false end
     -- Loads that a thread has at a time.
-    return c.unroll == 1 or c.unroll * c.lanes * LOAD_BYTES < 2 * math.min(shapes.result_bytes(p), CHUNK_BYTES)
+    local own = c.lanes < 32 and shapes.result_bytes(p) or math.min(shapes.result_bytes(p), CHUNK_BYTES)
+    return c.unroll == 1 or c.unroll * c.lanes * LOAD_BYTES < 2 * own
 end
 
 function family.useful(c, p, d)
+    -- A row of a thread lies apart from its neighbours', and of many loads it is a long way.
+    if c.lanes < 32 and shapes.result_bytes(p) > 16 * c.lanes * LOAD_BYTES then return false end
     -- More loads than registers.
     if c.rows * c.unroll > 8 then return false end
     -- All multiprocessors have blocks, if there are rows.

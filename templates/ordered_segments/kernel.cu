@@ -2,7 +2,7 @@
 //@ local at_once = math.max(1, 8 // acc.halves)
 //@ local nodes_log = 12 -- of all long segments
 //@ while (2 * acc.bytes << nodes_log) + 33024 > scratch.all_slots_bytes do nodes_log = nodes_log - 1 end
-//@ local node_levels = math.max(0, nodes_log - 5 - require("lib/kernel").log2(at_once))
+//@ local node_levels = math.max(0, nodes_log - 5 - math.floor(math.log(at_once, 2) + 0.5))
 //@ include("lib/title.cu", { by = "ordered_segments", of = "segments", many = true })
 //
 // The work of all segments is dealt to the warps in equal stretches (lib/segments/search.cu). A node is an
@@ -33,7 +33,20 @@ static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
 //@ include "lib/order_vectors.cu"
 //@ include "lib/order_chunks.cu"
 //@ include "lib/segments/finish.cu"
-//@ include "lib/order_run.cu"
+// The first lane returns the value of `bytes` bytes of elements side by side, by a warp. A call of it costs sums a
+// fifth of their time; what takes long to combine would take NVRTC a minute in five places.
+__device__ @{op.costly and "__noinline__" or "__forceinline__"} accumulator reduce_run(u64 begin, u64 bytes@{given.parameter})
+{
+    const run own = {begin, (u32)(bytes / CHUNK_BYTES), (u32)(bytes % CHUNK_BYTES)}, none = {0, 0, 0};
+    vector v[UNROLL];
+    if (begin % LOAD_BYTES == 0) {
+        load_first<true>(v, own@{given.argument});
+        return take_run<true>(v, own, none@{given.argument});
+    }
+    load_first<false>(v, own@{given.argument});
+    return take_run<false>(v, own, none@{given.argument});
+}
+
 //@ include "lib/segments/listed.cu"
 //@ include "ordered_segments/short.cu"
 //@ include "ordered_segments/nodes.cu"

@@ -18,17 +18,16 @@ typedef float accumulator;
 constexpr u32 BLOCK = 128;  // threads per block
 constexpr u32 GROUP = 32;  // threads of a group, which take a result
 constexpr u32 GROUPS = BLOCK / GROUP;
-constexpr u32 WARPS = BLOCK / 32;
 constexpr u32 VEC = 4;  // elements per load
-constexpr u32 LOADS = 8;  // loads of a thread in a chunk
 constexpr u32 UNROLL = 8;  // independent loads in flight per thread
-constexpr u32 STEPS = LOADS / UNROLL;
 constexpr u32 ROWS = 1;  // results that a thread, a group or a block takes at once or one after the other
+constexpr u32 BITS = 3;  // 2^BITS loads or vectors of a chunk are a thread's
+constexpr u32 LEVELS = 48;  // of the tree above chunks
 constexpr u64 LOAD_BYTES = 16;
-constexpr u64 CHUNK_BYTES = 32 * LOADS * LOAD_BYTES;  // of the fixed order
+constexpr u64 CHUNK_BYTES = 256 * LOAD_BYTES;  // of the fixed order
 
 static_assert(sizeof(element) == 4, "");
-static_assert(BLOCK % 32 == 0 && BLOCK % GROUP == 0 && LOADS % UNROLL == 0, "");
+static_assert(BLOCK % 32 == 0 && BLOCK % GROUP == 0 && UNROLL <= 1u << BITS, "");
 
 // As model/launch.h has it. Of rows inner and step are 1.
 struct extents {
@@ -128,164 +127,51 @@ __device__ __forceinline__ accumulator take_edge(u64 from, u64 end)
     return fold(a);
 }
 
-// Where a lane's load i of a step is. A step brings UNROLL loads of a lane's eight, which are taken with
-// the bits of their numbers reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving
-// combines.
-__device__ __forceinline__ u64 place_of(u64 chunk, u32 step, u32 i)
-{
-    const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
-    return chunk + (threadIdx.x % 32 + load * 32) * LOAD_BYTES;
-}
-
-// PART: of the chunk there is a part only, up to `end`. What is missing of it is not loaded.
-template <bool ALIGNED, bool PART>
-__device__ __forceinline__ void load_step(vector (&v)[UNROLL], u64 chunk, u64 end,
-                                          u32 step)
-{
-#pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-        const u64 at = place_of(chunk, step, i);
-        if (!PART || at + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at);
-    }
-}
-
-// A step's loads, neighbours first. `edge` is the value of the vector of which there is a part.
-template <bool PART>
-__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u64 chunk, u64 end,
-                                                u32 step, accumulator edge)
-{
-    accumulator a[UNROLL];
-#pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-        const u64 at = place_of(chunk, step, i);
-        a[i] = fold_vector(v[i]);
-        if (PART && at + LOAD_BYTES > end) a[i] = at < end ? edge : 0.0f;
-    }
-    a[0] = combine(a[0], a[1]);
-    a[2] = combine(a[2], a[3]);
-    a[4] = combine(a[4], a[5]);
-    a[6] = combine(a[6], a[7]);
-    a[0] = combine(a[0], a[2]);
-    a[4] = combine(a[4], a[6]);
-    a[0] = combine(a[0], a[4]);
-    return a[0];
-}
-
-// Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
-__device__ __forceinline__ accumulator reduce_lanes(accumulator a)
-{
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 16));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 8));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 4));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 2));
-    a = combine(a, __shfl_down_sync(0xffffffff, a, 1));
-    return a;
-}
-
-// A run of chunks of a warp from that address on: whole ones, and behind them a part of one, if the row ends
-// there.
-struct run {
-    u64 at;
-    u32 whole, part_bytes;
-};
-
-// At most so many chunks of those between the two addresses.
-__device__ __forceinline__ run run_between(u64 at, u64 end, u32 most)
-{
-    const u64 left = at < end ? end - at : 0;
-    if (left >= most * CHUNK_BYTES) return run{at, most, 0};
-    return run{at, (u32)left / (u32)CHUNK_BYTES, (u32)left % (u32)CHUNK_BYTES};
-}
-
-// Asks for the first step of a run, if it has any.
+// A thread's share of the chunk at that address: 2^bits loads, every GROUP-th, which are taken with
+// the bits of their numbers reversed, so that neighbours are those that halving combines. `edge` is
+// the value of the vector that the row has a part of.
 template <bool ALIGNED>
-__device__ __forceinline__ void load_first(vector (&v)[UNROLL], const run &r)
+__device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, accumulator edge)
 {
-    if (r.whole > 0)
-        load_step<ALIGNED, false>(v, r.at, 0, 0);
-    else if (r.part_bytes > 0)
-        load_step<ALIGNED, true>(v, r.at, r.at + r.part_bytes, 0);
-}
-
-// Lane 0 returns the value of the first chunk of a run, whose first step is on its way. The first step
-// of `next` is asked for before the last one of the chunk is done with.
-template <bool ALIGNED, bool PART>
-__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], const run &own, accumulator edge,
-                                                  const run &next)
-{
-    const u64 end = own.at + own.part_bytes;  // of a part
-    accumulator part[STEPS];
+    const u64 first = chunk + threadIdx.x % GROUP * LOAD_BYTES;
+    accumulator level[BITS + 1];
 #pragma unroll
-    for (u32 i = 0; i < STEPS; i++) {
-        part[i] = fold_step<PART>(v, own.at, end, i, edge);
-        if (i + 1 < STEPS)
-            load_step<ALIGNED, PART>(v, own.at, end, i + 1);
-        else
-            load_first<ALIGNED>(v, next);
-    }
-    return reduce_lanes(part[0]);
-}
-
-// Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
-// combined.
-__device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c)
-{
-    u32 level = 0;
-    if (c & 1) a = __shfl_sync(0xffffffff, a, 0);
-    for (; c >> level & 1; level++) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
-    return threadIdx.x % 32 == level ? a : waiting;
-}
-
-// Lane 0 returns the value of a run of n chunks, which wait: behind them is nothing.
-__device__ __forceinline__ accumulator settle(accumulator waiting, u32 n)
-{
-    if (n <= 1) return waiting; // lane 0 has the only one, or nothing waits
+    for (u32 k = 0; k <= BITS; k++) level[k] = 0.0f;
     accumulator a = 0.0f;
-    for (u32 level = 0; n >> level; level++)
-        if (n >> level & 1) a = combine(__shfl_sync(0xffffffff, waiting, level), a);
+    for (u32 step = 0; step << 3 < 1u << bits; step++) {
+        vector v[UNROLL];
+        u64 at[UNROLL];
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            const u32 number = step * UNROLL + i;
+            const u32 load = bits == 0 ? 0 : __brev(number) >> (32 - bits);
+            at[i] = number < 1u << bits ? first + load * GROUP * LOAD_BYTES : end;
+            if (at[i] + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at[i]);
+        }
+        accumulator part[UNROLL];
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            part[i] = at[i] < end ? edge : 0.0f;
+            if (at[i] + LOAD_BYTES <= end) part[i] = fold_vector(v[i]);
+        }
+    part[0] = combine(part[0], part[1]);
+    part[2] = combine(part[2], part[3]);
+    part[4] = combine(part[4], part[5]);
+    part[6] = combine(part[6], part[7]);
+    part[0] = combine(part[0], part[2]);
+    part[4] = combine(part[4], part[6]);
+    part[0] = combine(part[0], part[4]);
+        a = part[0];
+#pragma unroll
+        for (u32 k = 0; k <= BITS; k++) {
+            if ((step >> k & 1) == 0) {
+                level[k] = a;
+                break;
+            }
+            a = combine(level[k], a);
+        }
+    }
     return a;
-}
-
-// Lane 0 returns the value of a run whose first step is on its way. The first step of the run `next` is
-// asked for before the last one is done with: a warp that has no chunks of a run has none of the next.
-template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], run own, const run &next)
-{
-    // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-    accumulator waiting = 0.0f;
-    u32 taken = 0;
-    const u32 behind = own.part_bytes % (u32)LOAD_BYTES;
-    accumulator edge = 0.0f;
-    if (behind > 0) {
-        // Its loads are asked for while those of the first step are on their way.
-        const u64 end = own.at + own.whole * CHUNK_BYTES + own.part_bytes;
-        edge = take_edge(end - behind, end);
-    }
-    while (own.whole > 0) {
-        const run rest = {own.at + CHUNK_BYTES, own.whole - 1, own.part_bytes};
-        const bool is_last = rest.whole + rest.part_bytes == 0;
-        const run further = {is_last ? next.at : rest.at, is_last ? next.whole : rest.whole,
-                             is_last ? next.part_bytes : rest.part_bytes};
-        waiting = carry(waiting, take_chunk<ALIGNED, false>(v, own, edge, further), taken++);
-        own = rest;
-    }
-    if (own.part_bytes > 0)
-        waiting = carry(waiting, take_chunk<ALIGNED, true>(v, own, edge, next), taken++);
-    return settle(waiting, taken);
-}
-
-// The first lane returns the value of `bytes` bytes of elements side by side, by a warp. A call of it costs sums a
-// fifth of their time; what takes long to combine would take NVRTC a minute in five places.
-__device__ __forceinline__ accumulator reduce_run(u64 begin, u64 bytes)
-{
-    const run own = {begin, (u32)(bytes / CHUNK_BYTES), (u32)(bytes % CHUNK_BYTES)}, none = {0, 0, 0};
-    vector v[UNROLL];
-    if (begin % LOAD_BYTES == 0) {
-        load_first<true>(v, own);
-        return take_run<true>(v, own, none);
-    }
-    load_first<false>(v, own);
-    return take_run<false>(v, own, none);
 }
 
 // The group's first lane returns the combination of the lanes' values.
@@ -352,6 +238,29 @@ __device__ __forceinline__ void take_short(const element *input, const extents &
     }
 }
 
+// The first lane of the group returns the value of n chunks from `from` on.
+template <bool ALIGNED>
+__device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 bits)
+{
+    accumulator edge = 0.0f;
+    const u64 behind = (end - from) % LOAD_BYTES;
+    if (from < end && behind > 0) edge = take_edge(end - behind, end);
+    if (n == 1) return reduce_members(take_chunk<ALIGNED>(from, end, bits, edge));
+    // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
+    accumulator level[LEVELS];
+    for (u64 i = 0; i < n; i++) {
+        accumulator a = take_chunk<ALIGNED>(from + i * CHUNK_BYTES, end, bits, edge);
+        a = reduce_members(a);
+        u32 k = 0;
+        for (; i >> k & 1; k++) a = combine(level[k], a);
+        level[k] = a;
+    }
+    accumulator all = 0.0f;
+    for (u32 k = 0; n >> k; k++)
+        if (n >> k & 1) all = combine(level[k], all);
+    return all;
+}
+
 extern "C" __global__ void __launch_bounds__(128)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
@@ -363,10 +272,19 @@ redtune_reduce(const element *input, extents e, float *output, void *scratch, u3
             take_short<false>(input, e, output);
         return;
     }
-    // Longer rows are a warp's.
-    for (u64 row = (u64)blockIdx.x * WARPS + threadIdx.x / 32; row < e.outer; row += (u64)gridDim.x * WARPS) {
-        accumulator a = reduce_run((u64)(input + row * e.outer_step), e.count * sizeof(element));
+    const u64 chunks = (e.count * sizeof(element) + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    // A row of less than a chunk has fewer loads.
+    u32 bits = BITS;
+    while (bits > 0 && (GROUP * LOAD_BYTES << (bits - 1)) >= e.count * sizeof(element)) bits--;
+    // A block's threads go on together, those too that have no row left.
+    for (u64 first = (u64)blockIdx.x * GROUPS; first < e.outer; first += (u64)gridDim.x * GROUPS) {
+        const u64 row = first + threadIdx.x / GROUP;
+        const bool is_there = row < e.outer;
+        const u64 begin = (u64)(input + (is_there ? row * e.outer_step : 0));
+        const u64 end = begin + (is_there ? e.count * sizeof(element) : 0);
+        accumulator a = aligned ? reduce_run<true>(begin, chunks, end, bits)
+                                : reduce_run<false>(begin, chunks, end, bits);
         a = combine(0.0f, a);
-        if (threadIdx.x % 32 == 0) output[row] = a;
+        if (is_there && threadIdx.x % GROUP == 0) output[row] = a;
     }
 }
