@@ -128,6 +128,19 @@ static bool is_retired(const rdt_space *space, const char *pair, size_t length) 
     return false;
 }
 
+void rdt_point_renew(const rdt_spaces *spaces, const rdt_point *point, char *config) {
+    const rdt_space *space = rdt_point_space(spaces, point);
+    for (char *at = config; *at;) {
+        const size_t pair = strcspn(at, ","), whole = pair + (at[pair] == ',');
+        if (is_retired(space, at, pair))
+            memmove(at, at + whole, strlen(at + whole) + 1);
+        else
+            at += whole;
+    }
+    const size_t length = strlen(config);
+    if (length && config[length - 1] == ',') config[length - 1] = '\0';
+}
+
 /* Reads pairs over *point; *named is how many of the family's parameters these name. */
 static redtune_status parse(const rdt_spaces *spaces, const char *config, rdt_point *point,
                             int *named, redtune_error *err) {

@@ -41,6 +41,9 @@ void rdt_point_write(const rdt_spaces *spaces, const rdt_point *point, char fami
  * REDTUNE_INVALID for a name or value that the family does not have, or a name given twice. */
 redtune_status rdt_point_parse(const rdt_spaces *spaces, const char *config, rdt_point *point,
                                redtune_error *err);
+/* Takes parameters that went out of the config of a point of that family, where their values are
+ * those that all kernels of the family now have. */
+void rdt_point_renew(const rdt_spaces *spaces, const rdt_point *point, char *config);
 /* Reads the two parts that rdt_point_write wrote; *out is only written. REDTUNE_INVALID for an
  * unknown family, and for a config that does not name every parameter. */
 redtune_status rdt_point_read(const rdt_spaces *spaces, const char *family, const char *config,

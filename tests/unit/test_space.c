@@ -115,6 +115,16 @@ static void parameters_that_went_are_passed_over(void) {
                 REDTUNE_INVALID, err, "strips");
     CHECK_FAILS(rdt_point_read(&known, "skewed", "strips=1", &point, &err), REDTUNE_INVALID, err,
                 "names 0 of the");
+    static const char *const written[][2] = {{"unroll=2,strips=1", "unroll=2"},
+                                             {"strips=1,unroll=2", "unroll=2"},
+                                             {"strips=1", ""},
+                                             {"unroll=2,strips=2", "unroll=2,strips=2"}};
+    for (int i = 0; i < 4; i++) {
+        char config[40];
+        strcpy(config, written[i][0]);
+        rdt_point_renew(&known, &point, config);
+        CHECK_TEXT(config, written[i][1]);
+    }
 }
 
 static void config_parse_takes_any_order(void) {

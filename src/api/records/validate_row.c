@@ -58,6 +58,7 @@ static const char *check_config(rdt_row *row, rdt_codegen *codegen, rdt_validate
     redtune_error ignored;
     if (rdt_space_find_family(spaces, trial->family, &point.family, &ignored))
         return tell_value(value, trial->family, "the templates have no such family");
+    rdt_point_renew(spaces, &point, trial->config);
     if (rdt_point_parse(spaces, trial->config, &point, &ignored))
         return tell_value(value, trial->config, "its config is not in the templates' space");
     /* Written out it must be the same: every parameter is there, once, and in order. */
