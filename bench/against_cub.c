@@ -48,7 +48,8 @@ static redtune_status find_result(const redtune_problem *problem, const bench_cu
 static redtune_status open_field(session *all, const redtune_problem *problem,
                                  const bench_cub_call *call, bench_contestant *field,
                                  bench_row *row, redtune_error *err) {
-    redtune_status status = bench_contestant_open_cub(call, problem->count, &field[BENCH_CUB], err);
+    redtune_status status =
+        bench_contestant_open_cub(call, problem->reduced[0].size, &field[BENCH_CUB], err);
     if (!status)
         status = bench_contestant_open_plan(all->tuned, problem, &field[BENCH_TUNED],
                                             &row->times[BENCH_TUNED], err);
@@ -98,12 +99,12 @@ static redtune_status run_field(session *all, bench_contestant *field, answer *r
 static redtune_status run_problem(session *all, const char *op, const bench_dtype *dtype,
                                   const redtune_problem *problem, redtune_error *err) {
     const bench_cub_call *call = bench_cub_find(op, dtype->name, all->options->fixed);
-    bench_row row = {.op = op, .dtype = dtype, .count = problem->count};
+    bench_row row = {.op = op, .dtype = dtype, .count = problem->reduced[0].size};
     bench_contestant field[BENCH_CONTESTANTS] = {0};
     answer right = {0};
-    if (!problem->count) return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: no whole element");
+    if (!row.count) return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: no whole element");
     if (!call) return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: CUB has none");
-    if (problem->count * dtype->bytes > all->gpu.pool_bytes)
+    if (row.count * dtype->bytes > all->gpu.pool_bytes)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "skipped: not enough device memory");
     redtune_status status = find_result(problem, call, &right.dtype, err);
     if (!status) status = open_field(all, problem, call, field, &row, err);
@@ -126,10 +127,11 @@ static redtune_status run_dtype(session *all, const char *op, const bench_dtype 
     }
     status = bench_gpu_fill(&all->gpu, dtype, err);
     for (size_t i = 0; !status && i < options->size_count; i++) {
-        problem.count = bench_size_count(&options->sizes[i], dtype);
+        problem.reduced_axes = 1;
+        problem.reduced[0].size = bench_size_count(&options->sizes[i], dtype);
         status = run_problem(all, op, dtype, &problem, err);
         if (status != REDTUNE_UNSUPPORTED) continue;
-        note(op, dtype, problem.count, err->message);
+        note(op, dtype, problem.reduced[0].size, err->message);
         status = REDTUNE_OK;
     }
     return status;

@@ -64,10 +64,12 @@ int main(int argc, char **argv) {
     redtune_plan *plan, *whole;
     problem.op = REDTUNE_NORM2;
     problem.dtype = REDTUNE_BF16;
-    problem.count = all;
+    problem.reduced_axes = 1;
+    problem.reduced[0].size = all;
     try_redtune(redtune_plan_create(rt, &problem, &whole, &err));
-    problem.outer = sizes.size();
-    problem.count = all / sizes.size();
+    problem.kept_axes = 1;
+    problem.kept[0].size = sizes.size();
+    problem.reduced[0].size = all / sizes.size();
     problem.segmented = REDTUNE_SEGMENTED_ALL;
     problem.config = argc > 1 ? argv[1] : nullptr;
     try_redtune(redtune_plan_create(rt, &problem, &plan, &err));

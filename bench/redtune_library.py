@@ -9,22 +9,20 @@ class Error(ctypes.Structure):
     _fields_ = [("status", ctypes.c_int), ("code", ctypes.c_long), ("message", ctypes.c_char * 768)]
 
 
+class Axis(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint64), ("step", ctypes.c_int64 * 4)]
+
+
 class Problem(ctypes.Structure):
     _fields_ = [
-        ("op", ctypes.c_int),
-        ("dtype", ctypes.c_int),
-        ("result", ctypes.c_int),
-        ("count", ctypes.c_uint64),
+        *((name, ctypes.c_int) for name in ("op", "dtype", "result", "order", "accuracy")),
+        *((name, ctypes.c_uint32) for name in ("segmented", "kept_axes", "reduced_axes", "steps")),
+        *((name, ctypes.c_int) for name in ("mask", "key_dtype", "spread")),
+        *((name, ctypes.c_uint64) for name in ("keys", "uses", "greatest", "median")),
         ("config", ctypes.c_char_p),
-        ("outer", ctypes.c_uint64),
-        ("inner", ctypes.c_uint64),
-        ("outer_step", ctypes.c_uint64),
-        ("step", ctypes.c_uint64),
-        ("order", ctypes.c_int),
-        ("uses", ctypes.c_uint64),
-        ("segmented", ctypes.c_uint64),
-        ("accuracy", ctypes.c_int),
-        ("reserved", ctypes.c_uint32 * 1),
+        ("kept", Axis * 8),
+        ("reduced", Axis * 8),
+        ("reserved", ctypes.c_uint64 * 6),
     ]
 
 
@@ -106,6 +104,10 @@ class Redtune:
     def __init__(self, path, database):
         self.library = ctypes.CDLL(path)
         self.library.redtune_dtype_name.restype = ctypes.c_char_p
+        for make in (self.library.redtune_problem_whole, self.library.redtune_problem_rows,
+                     self.library.redtune_problem_columns):
+            make.restype = Problem
+        self.library.redtune_problem_operands.restype = Operands
         options = Options(database=database.encode() if database else None)
         self.handle = ctypes.c_void_p()
         self.call("redtune_open", ctypes.byref(options), ctypes.byref(self.handle))
@@ -121,16 +123,14 @@ class Redtune:
         return value.value
 
     def problem(self, op, dtype, count):
-        return Problem(op=self.find("op", op), dtype=self.find("dtype", dtype), count=count)
+        return self.library.redtune_problem_whole(self.find("op", op), self.find("dtype", dtype),
+                                                  ctypes.c_uint64(count))
 
     def axis_problem(self, op, dtype, rows, cols, axis):
         """Of each row (axis 1) or each column (axis 0) of a packed matrix."""
-        problem = self.problem(op, dtype, cols if axis == 1 else rows)
-        if axis == 1:
-            problem.outer = rows
-        else:
-            problem.inner = cols
-        return problem
+        make = self.library.redtune_problem_rows if axis == 1 else self.library.redtune_problem_columns
+        return make(self.find("op", op), self.find("dtype", dtype), ctypes.c_uint64(rows),
+                    ctypes.c_uint64(cols))
 
     def result(self, problem):
         """The name of the result's dtype."""
@@ -177,7 +177,7 @@ class Redtune:
         info = self.op_info(problem)
         is_plain = (info.inputs, info.outputs, info.parameters) == (1, 1, 0)
         with self.created(problem) as plan:
-            if is_plain and not problem.outer and not problem.inner:
+            if is_plain and not problem.kept_axes:
                 yield self.whole(plan, problem)
             else:
                 yield self.shaped(plan, problem, parameters)
@@ -186,7 +186,7 @@ class Redtune:
         run, error = self.library.redtune_plan_reduce, Error()
         run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p,
                         ctypes.c_void_p, ctypes.c_void_p]
-        count, error_at = problem.count, ctypes.addressof(error)
+        count, error_at = problem.reduced[0].size, ctypes.addressof(error)
 
         def reduce(d_in, d_out, stream):
             if run(plan, d_in, count, d_out, stream, error_at):
@@ -194,11 +194,9 @@ class Redtune:
 
         return reduce
 
-    @staticmethod
-    def operands(problem, parameters=()):
+    def operands(self, problem, parameters=()):
         """With the problem's extents; no parameters: the usual ones."""
-        operands = Operands(count=problem.count, outer=problem.outer, inner=problem.inner,
-                            outer_step=problem.outer_step, step=problem.step)
+        operands = self.library.redtune_problem_operands(ctypes.byref(problem))
         if parameters:
             values = (ctypes.c_double * len(parameters))(*parameters)
             operands.parameters = ctypes.addressof(values)
@@ -223,13 +221,13 @@ class Redtune:
         """A function without arguments that queues the reduction by the plan and returns its
         status: as little of it as can be is Python's. d_in, d_out: one address each, or two."""
         pointer, error = ctypes.c_void_p, ctypes.byref(Error())
-        if problem.outer or problem.inner or len(d_in) + len(d_out) > 2:
+        if problem.kept_axes or len(d_in) + len(d_out) > 2:
             operands = self.operands(problem)
             operands.d_in[:], operands.d_out[:] = [*d_in, None][:2], [*d_out, None][:2]
             return functools.partial(self.library["redtune_plan_run"], pointer(plan),
                                      ctypes.byref(operands), pointer(stream), error)
         return functools.partial(self.library["redtune_plan_reduce"], pointer(plan),
-                                 pointer(d_in[0]), ctypes.c_uint64(problem.count),
+                                 pointer(d_in[0]), ctypes.c_uint64(problem.reduced[0].size),
                                  pointer(d_out[0]), pointer(stream), error)
 
     def close(self):

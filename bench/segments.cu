@@ -137,11 +137,9 @@ double time_cub(const table &t, const arrays &a) {
 }
 
 double time_read(const table &t, const arrays &a) {
-    redtune_problem problem = {};
+    redtune_problem problem;
     redtune_plan *plan;
-    problem.op = REDTUNE_SUM;
-    problem.dtype = REDTUNE_F32;
-    problem.count = t.elements();
+    problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, t.elements());
     try_redtune(redtune_plan_create(rt, &problem, &plan, &err));
     const double us = time_us([&](int i) {
         try_redtune(
@@ -156,14 +154,11 @@ double time_read(const table &t, const arrays &a) {
 enum form { OFFSETS, SAID, ENDS };
 
 double time_segments(const table &t, const arrays &a, const char *config, form how) {
-    redtune_problem problem = {};
+    redtune_problem problem;
     redtune_segments segments = {};
     redtune_plan *plan;
-    problem.op = REDTUNE_SUM;
-    problem.dtype = REDTUNE_F32;
-    problem.outer = t.segments();
-    problem.count = t.elements() / t.segments();
-    problem.segmented = REDTUNE_SEGMENTED_EACH;
+    problem = redtune_problem_segments(REDTUNE_SUM, REDTUNE_F32, t.segments(),
+                                       t.elements() / t.segments());
     problem.config = config;
     if (how == SAID) {
         std::vector<long long> length;

@@ -3,12 +3,13 @@
  *
  * An entry is X(kind, column, least, most, field, note, before). The field is rdt_row's; least and
  * most bound a number, or the bytes of a text; the note stands behind the column in the schema.
- * before makes of SQL that gives the column that for a database of version 2, which has it (KEPT)
- * or whose rows all have one value of it.
+ * before says where the column is from in older
+ * versions (below).
  *
- * Kinds: OP, DTYPE, LAYOUT, ORDER, CACHE and OUTCOME are names, enumerators in C. TEXT, and
- * LABEL, which may be empty, are texts; CAUSE and KERNEL too, NULL where unknown. INTEGER, FLAG,
- * DATE and COUNT are integers, and EXTENT one whose least value is 0 in C; PLACE, CLOCK and
+ * Kinds: OP, DTYPE, LAYOUT, ORDER, MASK, KEYED, SPREAD_OF, CACHE and OUTCOME are names, enumerators
+ * in C. TEXT, and LABEL, which may be empty, are texts; CAUSE and KERNEL too, NULL where unknown.
+ * INTEGER, FLAG, DATE and COUNT are integers, as EXTENT is; AXES are texts of axes
+ * (rdt_problem_axes_text_write); PLACE, CLOCK and
  * CONDITION are integers, NULL where unknown. TIME, SPREAD and SAMPLES are NULL unless the outcome
  * is good. */
 #pragma once
@@ -37,13 +38,19 @@
     X(DTYPE, result, 1, 31, trial.problem.result, " -- dtype of the result", RDT_KEPT)             \
     X(LAYOUT, layout, 1, 31, layout, " -- where elements and results lie", RDT_WHOLE)              \
     X(ORDER, ordering, 1, 31, trial.problem.order, " -- how elements may be combined", RDT_FREE)   \
-    X(COUNT, count, 0, 1152921504606846976, trial.problem.count, " -- elements", RDT_KEPT)         \
-    X(EXTENT, outer, 1, 1152921504606846976, trial.problem.outer, " -- results are outer * inner", \
-      RDT_ONE)                                                                                     \
-    X(EXTENT, inner, 1, 1152921504606846976, trial.problem.inner, "", RDT_ONE)                     \
-    X(EXTENT, outer_step, 0, 1152921504606846976, trial.problem.outer_step,                        \
-      " -- elements; 0: packed", RDT_PACKED)                                                       \
-    X(EXTENT, step, 0, 1152921504606846976, trial.problem.step, "", RDT_PACKED)                    \
+    X(MASK, mask, 1, 31, trial.problem.mask, " -- which elements count", RDT_NO_NAME)              \
+    X(KEYED, key_dtype, 1, 31, trial.problem.key_dtype, " -- of keys; none: by no key",            \
+      RDT_NO_NAME)                                                                                 \
+    X(SPREAD_OF, spread, 1, 31, trial.problem.spread, " -- how often keys are equal", RDT_UNSAID)  \
+    X(COUNT, count, 0, 1152921504606846976, count, " -- elements", RDT_KEPT)                       \
+    X(AXES, kept, 0, 511, kept, " -- axes of the results, outermost first: size or size@step",     \
+      RDT_KEPT_AXES)                                                                               \
+    X(AXES, reduced, 0, 511, reduced, " -- axes of the elements of a result", RDT_REDUCED_AXES)    \
+    X(EXTENT, greatest, 0, 1152921504606846976, trial.problem.greatest,                            \
+      " -- of segments; 0: not known", RDT_GREATEST)                                               \
+    X(EXTENT, median, 0, 1152921504606846976, trial.problem.median, " -- 0: the average",          \
+      RDT_MEDIAN)                                                                                  \
+    X(EXTENT, keys, 0, 1152921504606846976, trial.problem.keys, " -- keys are below it", RDT_ZERO) \
     X(CACHE, cache_state, 4, 4, trial.cache, " -- L2 at the start", RDT_KEPT)                      \
     X(TEXT, family, 1, 31, trial.family, " -- template", RDT_KEPT)                                 \
     X(LABEL, config, 0, 255, trial.config, " -- its parameters", RDT_KEPT)                         \
@@ -68,14 +75,78 @@
       RDT_KEPT)                                                                                    \
     X(DATE, date, 0, INT64_MAX, date, " -- seconds since 1970, UTC", RDT_KEPT)
 
-#define RDT_KEPT(sql)    sql
-#define RDT_WHOLE(sql)   ", 'whole'"
-#define RDT_FREE(sql)    ", 'free'"
-#define RDT_ONE(sql)     ", 1"
-#define RDT_PACKED(sql)  ", 0"
-#define RDT_UNKNOWN(sql) ", NULL"
+/* What a column is in older versions: `sql`, which is the column, or SQL of other columns, each by
+ * OF(name). */
+#define RDT_IN_3_RDT_KEPT(sql, OF)     sql
+#define RDT_IN_3_RDT_WHOLE(sql, OF)    sql
+#define RDT_IN_3_RDT_FREE(sql, OF)     sql
+#define RDT_IN_3_RDT_UNKNOWN(sql, OF)  sql
+#define RDT_IN_3_RDT_NO_NAME(sql, OF)  ", 'none'"
+#define RDT_IN_3_RDT_UNSAID(sql, OF)   ", 'unknown'"
+#define RDT_IN_3_RDT_ZERO(sql, OF)     ", 0"
+#define RDT_IN_3_RDT_GREATEST(sql, OF) ", iif(" OF(layout) RDT_SEGMENTED "," OF(outer_step) ", 0)"
+#define RDT_IN_3_RDT_MEDIAN(sql, OF)   ", iif(" OF(layout) RDT_SEGMENTED "," OF(step) ", 0)"
+#define RDT_IN_3_RDT_KEPT_AXES(sql, OF)                                                                                                                                                                                                                                                                                                                \
+    ", CASE WHEN " OF(                                                                                                                                                                                                                                                                                                                                 \
+        layout) "IN ('ragged', 'list') OR (" OF(inner) "<= 1 AND " OF(step) "<= 1 AND " OF(outer_step) "IN (0, " OF(count) ")) THEN iif(" OF(outer) "> 1, " OF(outer) "|| '', '') ELSE iif(" OF(outer) "> 1, " OF(outer) "|| '@' || iif(" OF(outer_step) "> 0, " OF(outer_step) "," OF(count) "*" OF(inner) ") || iif(" OF(inner) "> 1, ' ', ''), '')" \
+                                                                                                                                                                                                                                                                                                                                  " || iif(" OF(       \
+                                                                                                                                                                                                                                                                                                                                      inner) "> 1, " OF(inner) "|| '@1', '') END"
+#define RDT_IN_3_RDT_REDUCED_AXES(sql, OF)                                                                     \
+    "," OF(count) "|| CASE WHEN " OF(layout) "IN ('ragged', 'list') OR (" OF(                                  \
+        inner) "<= 1 AND " OF(step) "<= 1 AND " OF(outer_step) "IN (0, " OF(count) ")) THEN ''"                \
+                                                                                   " ELSE '@' || "             \
+                                                                                   "iif(" OF(step) "> 0, " OF( \
+                                                                                       step) "," OF(inner) ") END"
+#define RDT_SEGMENTED "IN ('ragged', 'list')"
 
-/* Of a list: ", op, dtype, ..., date"; the same of version 2; ", ?, ?, ..., ?". */
-#define RDT_COLUMN_NAME(kind, column, least, most, field, note, before)   ", " #column
-#define RDT_COLUMN_BEFORE(kind, column, least, most, field, note, before) before(", " #column)
-#define RDT_COLUMN_VALUE(kind, column, least, most, field, note, before)  ", ?"
+#define RDT_IN_2_RDT_KEPT(sql, OF)         sql
+#define RDT_IN_2_RDT_WHOLE(sql, OF)        ", 'whole'"
+#define RDT_IN_2_RDT_FREE(sql, OF)         ", 'free'"
+#define RDT_IN_2_RDT_UNKNOWN(sql, OF)      ", NULL"
+#define RDT_IN_2_RDT_NO_NAME(sql, OF)      ", 'none'"
+#define RDT_IN_2_RDT_UNSAID(sql, OF)       ", 'unknown'"
+#define RDT_IN_2_RDT_ZERO(sql, OF)         ", 0"
+#define RDT_IN_2_RDT_GREATEST(sql, OF)     ", 0"
+#define RDT_IN_2_RDT_MEDIAN(sql, OF)       ", 0"
+#define RDT_IN_2_RDT_KEPT_AXES(sql, OF)    ", ''"
+#define RDT_IN_2_RDT_REDUCED_AXES(sql, OF) "," OF(count) "|| ''"
+
+/* Whether there is the column in an older version: `sql`, or nothing. In version 3 the extents of a
+ * problem stood where its kept axes do. */
+#define RDT_HAS_3_RDT_KEPT(sql, extents)         sql
+#define RDT_HAS_3_RDT_WHOLE(sql, extents)        sql
+#define RDT_HAS_3_RDT_FREE(sql, extents)         sql
+#define RDT_HAS_3_RDT_UNKNOWN(sql, extents)      sql
+#define RDT_HAS_3_RDT_NO_NAME(sql, extents)      ""
+#define RDT_HAS_3_RDT_UNSAID(sql, extents)       ""
+#define RDT_HAS_3_RDT_ZERO(sql, extents)         ""
+#define RDT_HAS_3_RDT_GREATEST(sql, extents)     ""
+#define RDT_HAS_3_RDT_MEDIAN(sql, extents)       ""
+#define RDT_HAS_3_RDT_KEPT_AXES(sql, extents)    extents
+#define RDT_HAS_3_RDT_REDUCED_AXES(sql, extents) ""
+
+#define RDT_HAS_2_RDT_KEPT(sql)         sql
+#define RDT_HAS_2_RDT_WHOLE(sql)        ""
+#define RDT_HAS_2_RDT_FREE(sql)         ""
+#define RDT_HAS_2_RDT_UNKNOWN(sql)      ""
+#define RDT_HAS_2_RDT_NO_NAME(sql)      ""
+#define RDT_HAS_2_RDT_UNSAID(sql)       ""
+#define RDT_HAS_2_RDT_ZERO(sql)         ""
+#define RDT_HAS_2_RDT_GREATEST(sql)     ""
+#define RDT_HAS_2_RDT_MEDIAN(sql)       ""
+#define RDT_HAS_2_RDT_KEPT_AXES(sql)    ""
+#define RDT_HAS_2_RDT_REDUCED_AXES(sql) ""
+
+/* Of a list: ", op, dtype, ..., date"; the same from a table of version 3 or 2; the columns that
+ * those had; ", ?, ?, ..., ?". */
+#define RDT_COLUMN_NAME(kind, column, least, most, field, note, before) ", " #column
+#define RDT_COLUMN_SELF(column)                                         " " #column " "
+#define RDT_COLUMN_FROM_3(kind, column, least, most, field, note, before)                          \
+    RDT_IN_3_##before(", " #column, RDT_COLUMN_SELF)
+#define RDT_COLUMN_FROM_2(kind, column, least, most, field, note, before)                          \
+    RDT_IN_2_##before(", " #column, RDT_COLUMN_SELF)
+#define RDT_COLUMN_IN_3(kind, column, least, most, field, note, before)                            \
+    RDT_HAS_3_##before(", " #column, ", outer, inner, outer_step, step")
+#define RDT_COLUMN_IN_2(kind, column, least, most, field, note, before)                            \
+    RDT_HAS_2_##before(", " #column)
+#define RDT_COLUMN_VALUE(kind, column, least, most, field, note, before) ", ?"

@@ -22,10 +22,14 @@ static const char mark[] = "\357\273\277"; /* the byte-order mark */
 #define MEMBER(name)                                                                               \
     ", CASE WHEN json_type(?1, '$." name "') IN ('text', 'integer', 'real', 'null')"               \
     " THEN json_extract(?1, '$." name "') ELSE x'' END"
-#define MEMBER_OF(kind, column, least, most, field, note, before)     MEMBER(#column)
-#define MEMBER_BEFORE(kind, column, least, most, field, note, before) before(MEMBER(#column))
-#define ONE_MORE(kind, column, least, most, field, note, before)      +1
-#define BYTES_OF(kind, column, least, most, field, note, before)      +sizeof("\"" #column "\":0")
+#define MEMBER_OF(kind, column, least, most, field, note, before) MEMBER(#column)
+#define VALUE_OF(column)                                          " json_extract(?1, '$." #column "') "
+#define MEMBER_FROM_3(kind, column, least, most, field, note, before)                              \
+    RDT_IN_3_##before(MEMBER(#column), VALUE_OF)
+#define MEMBER_FROM_2(kind, column, least, most, field, note, before)                              \
+    RDT_IN_2_##before(MEMBER(#column), VALUE_OF)
+#define ONE_MORE(kind, column, least, most, field, note, before) +1
+#define BYTES_OF(kind, column, least, most, field, note, before) +sizeof("\"" #column "\":0")
 
 /* The columns of RDT_ROW_COLUMNS, what the line is, and how many members it has: with as many as
  * there are columns and each of them there, there is no other and none twice. */
@@ -49,8 +53,9 @@ typedef struct line_version {
 } line_version;
 
 static const line_version line_versions[] = {
-    {3, LINE(RDT_MEASUREMENT_LIST(MEMBER_OF)), LINE_MEMBERS},
-    {2, LINE(RDT_MEASUREMENT_LIST(MEMBER_BEFORE)), LINE_MEMBERS - 7},
+    {4, LINE(RDT_MEASUREMENT_LIST(MEMBER_OF)), LINE_MEMBERS},
+    {3, LINE(RDT_MEASUREMENT_LIST(MEMBER_FROM_3)), LINE_MEMBERS - 4},
+    {2, LINE(RDT_MEASUREMENT_LIST(MEMBER_FROM_2)), LINE_MEMBERS - 11},
 };
 
 /* The member that a row has too many; the first of them. */
@@ -90,7 +95,7 @@ static redtune_status refuse_kind(const lines *self, redtune_error *err) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* {"redtune_tuning":3} */
+/* {"redtune_tuning":4} */
 static redtune_status read_version(lines *self, const char *text, size_t length,
                                    redtune_error *err) {
     rdt_sqlite *file = &self->tuning.file;

@@ -17,6 +17,9 @@ typedef enum kind {
     KIND_DTYPE,
     KIND_LAYOUT,
     KIND_ORDER,
+    KIND_MASK,
+    KIND_KEYED,
+    KIND_SPREAD_OF,
     KIND_CACHE,
     KIND_OUTCOME,
     KIND_TEXT,
@@ -27,6 +30,7 @@ typedef enum kind {
     KIND_FLAG,
     KIND_DATE,
     KIND_COUNT,
+    KIND_AXES,
     KIND_EXTENT,
     KIND_PLACE,
     KIND_CLOCK,
@@ -60,6 +64,7 @@ static const column measurement_columns[] = {RDT_MEASUREMENT_LIST(COLUMN)};
 
 static int64_t get_integer(const rdt_row *row, const column *column) {
     const char *at = (const char *)row + column->offset;
+    if (column->kind == KIND_COUNT) return (int64_t)rdt_problem_count(&row->trial.problem);
     if (column->bytes == sizeof(bool)) return *(const bool *)at;
     return column->bytes == sizeof(int) ? *(const int *)at : *(const int64_t *)at;
 }
@@ -100,12 +105,36 @@ static const char *const cache_names[] = {
     [RDT_CACHE_WARM] = "warm",
 };
 
+static const char *const mask_names[] = {[REDTUNE_MASK_NONE] = "none",
+                                         [REDTUNE_MASK_BYTES] = "bytes",
+                                         [REDTUNE_MASK_BITS] = "bits",
+                                         NULL};
+static const char *const spread_names[] = {[REDTUNE_SPREAD_UNKNOWN] = "unknown",
+                                           [REDTUNE_SPREAD_UNIFORM] = "uniform",
+                                           [REDTUNE_SPREAD_SKEWED] = "skewed",
+                                           NULL};
+
+static const char *enumerator_name(const char *const *names, int value) {
+    for (int i = 0; names[i]; i++)
+        if (i == value) return names[i];
+    return NULL;
+}
+
+static int enumerator_of(const char *const *names, const char *name) {
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], name)) return i;
+    return -1;
+}
+
 static const char *name_of(kind kind, int value) {
     switch ((int)kind) { /* those of other kinds have no names */
     case KIND_OP: return redtune_op_name((redtune_op)value);
     case KIND_DTYPE: return redtune_dtype_name((redtune_dtype)value);
     case KIND_LAYOUT: return rdt_problem_layout_name(value);
     case KIND_ORDER: return rdt_problem_order_name(value); /* beside the accuracy */
+    case KIND_MASK: return enumerator_name(mask_names, value);
+    case KIND_SPREAD_OF: return enumerator_name(spread_names, value);
+    case KIND_KEYED: return value ? redtune_dtype_name((redtune_dtype)value) : "none";
     case KIND_CACHE:
         return value == RDT_CACHE_COLD || value == RDT_CACHE_WARM ? cache_names[value] : NULL;
     default:
@@ -122,6 +151,10 @@ static int find_name(kind kind, const char *name) {
     case KIND_OP: op = rdt_op_meet(name); return op ? (int)op->op : -1;
     case KIND_DTYPE: return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_LAYOUT: return rdt_problem_find_layout(name);
+    case KIND_MASK: return enumerator_of(mask_names, name);
+    case KIND_SPREAD_OF: return enumerator_of(spread_names, name);
+    case KIND_KEYED:
+        return !strcmp(name, "none") ? 0 : redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_CACHE:
         return !strcmp(name, cache_names[RDT_CACHE_COLD])   ? RDT_CACHE_COLD
                : !strcmp(name, cache_names[RDT_CACHE_WARM]) ? RDT_CACHE_WARM
@@ -148,9 +181,9 @@ static bool text_fits(const rdt_row *row, const column *column) {
 static bool value_fits(const rdt_row *row, const column *column) {
     if (is_text(column)) return text_fits(row, column);
     if (is_of_good(column)) return true; /* times_fit looks at all three */
+    if (column->kind == KIND_AXES) return true;
     int64_t value = get_integer(row, column);
     if (is_name(column)) return name_of(column->kind, (int)value) != NULL;
-    if (column->kind == KIND_EXTENT && !value) return true; /* the usual one */
     if (may_be_unknown(column) && value == missing_value(column)) return true;
     return within(value, column);
 }
@@ -215,8 +248,7 @@ static bool read_name(sqlite3_stmt *statement, int i, const column *column, rdt_
 static bool read_integer(sqlite3_stmt *statement, int i, const column *column, rdt_row *row) {
     int64_t value = sqlite3_column_int64(statement, i);
     if (sqlite3_column_type(statement, i) != SQLITE_INTEGER || !within(value, column)) return false;
-    bool usual = column->kind == KIND_EXTENT && value == column->least;
-    set_integer(row, column, usual ? 0 : value);
+    set_integer(row, column, value);
     return true;
 }
 
@@ -237,7 +269,7 @@ static bool read_value(sqlite3_stmt *statement, int i, const column *column, rdt
         return true;
     }
     if (is_name(column)) return read_name(statement, i, column, row);
-    if (is_text(column))
+    if (is_text(column) || column->kind == KIND_AXES)
         return read_text(statement, i, at, column->bytes) && (*at || column->kind != KIND_KERNEL);
     if (column->kind >= KIND_TIME) return read_time(statement, i, (double *)at);
     return read_integer(statement, i, column, row);
@@ -267,6 +299,24 @@ static void take_build(rdt_row *row) {
     *at = '\0';
 }
 
+/* By the texts of the axes. Else than as they are written here, two rows of one problem would be
+ * taken for rows of two. */
+static const char *read_axes(rdt_row *row) {
+    redtune_problem *problem = &row->trial.problem;
+    char kept[RDT_AXES_TEXT_BYTES], reduced[RDT_AXES_TEXT_BYTES];
+    problem->segmented = (uint32_t)rdt_problem_segments_of(row->layout);
+    if (!rdt_problem_axes_text_read(row->kept, true, problem) ||
+        !rdt_problem_axes_text_read(row->reduced, false, problem) ||
+        rdt_problem_axes_resolve(problem, NULL))
+        return "its axes are not valid";
+    rdt_problem_axes_text_write(problem, true, kept);
+    rdt_problem_axes_text_write(problem, false, reduced);
+    if (strcmp(kept, row->kept) != 0 || strcmp(reduced, row->reduced) != 0)
+        return "its axes are not written as they would be here";
+    return row->count == (int64_t)rdt_problem_count(problem) ? NULL
+                                                             : "its count is not that of its axes";
+}
+
 const char *rdt_row_read_or_why(sqlite3_stmt *statement, rdt_row *row, int64_t *gpu) {
     int import = sqlite3_column_type(statement, 1), at = 2;
     *row = (rdt_row){.import = sqlite3_column_int64(statement, 1)};
@@ -280,7 +330,8 @@ const char *rdt_row_read_or_why(sqlite3_stmt *statement, rdt_row *row, int64_t *
     if (!wrong) wrong = read_columns(statement, gpu_columns, COUNT_OF(gpu_columns), &at, row);
     if (!wrong) wrong = read_columns(statement, origin_columns, COUNT_OF(origin_columns), &at, row);
     if (wrong) return wrong;
-    row->trial.problem.segmented = rdt_problem_segments_of(row->layout);
+    const char *axes = read_axes(row);
+    if (axes) return axes;
     if (row->layout != rdt_problem_layout(&row->trial.problem))
         return "its layout is not that of its extents";
     take_build(row);
@@ -371,9 +422,14 @@ static int bind_value(sqlite3_stmt *statement, int i, const column *column, cons
         at = name_of(column->kind, (int)get_integer(row, column));
     if (is_name(column) || is_text(column))
         return sqlite3_bind_text(statement, i, at, -1, SQLITE_STATIC);
+    if (column->kind == KIND_AXES) {
+        char axes[RDT_AXES_TEXT_BYTES];
+        const bool kept = column->offset == offsetof(rdt_row, kept);
+        rdt_problem_axes_text_write(&row->trial.problem, kept, axes);
+        return sqlite3_bind_text(statement, i, axes, -1, SQLITE_TRANSIENT);
+    }
     int64_t value = get_integer(row, column);
-    bool usual = column->kind == KIND_EXTENT && !value;
-    return sqlite3_bind_int64(statement, i, usual ? column->least : value);
+    return sqlite3_bind_int64(statement, i, value);
 }
 
 /* Binds the columns to the parameters from before + 1 on. */
@@ -424,6 +480,6 @@ int rdt_row_bind_class(sqlite3_stmt *statement, const rdt_trial *trial) {
 
 int rdt_row_bind_subject(sqlite3_stmt *statement, const rdt_trial *trial, int64_t gpu) {
     int rc = rdt_row_bind_class(statement, trial);
-    if (!rc) rc = sqlite3_bind_int64(statement, 7, gpu);
-    return rc ? rc : bind_kinds(statement, 7, KIND_COUNT, KIND_EXTENT, trial);
+    if (!rc) rc = sqlite3_bind_int64(statement, 10, gpu);
+    return rc ? rc : bind_kinds(statement, 10, KIND_COUNT, KIND_EXTENT, trial);
 }

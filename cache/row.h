@@ -44,7 +44,7 @@ int rdt_row_bind_measurement(sqlite3_stmt *statement, const rdt_row *row, int64_
                              int64_t origin);
 /* What measurements of one class in one cache state have in common, and those of one subject beside
  * it and the GPU; each is bound in this order. */
-#define RDT_ROW_CLASS  "op, dtype, result, layout, ordering, cache_state"
-#define RDT_ROW_EXTENT "count, outer, inner, outer_step, step"
+#define RDT_ROW_CLASS  "op, dtype, result, layout, ordering, mask, key_dtype, spread, cache_state"
+#define RDT_ROW_EXTENT "count, kept, reduced, greatest, median, keys"
 int rdt_row_bind_class(sqlite3_stmt *statement, const rdt_trial *trial);
 int rdt_row_bind_subject(sqlite3_stmt *statement, const rdt_trial *trial, int64_t gpu);

@@ -17,9 +17,11 @@ typedef struct rdt_row {
     rdt_trial trial;
     rdt_facts gpu; /* the fingerprint's fields only: name, capability, SMs, L2, bus, memory clock */
     rdt_origin origin;
-    int64_t date;       /* seconds since 1970, UTC */
-    int64_t import;     /* the import that brought it; 0: measured into this file */
-    rdt_layout layout;  /* for who reads it: its problem's, as the file says */
+    int64_t date;      /* seconds since 1970, UTC */
+    int64_t import;    /* the import that brought it; 0: measured into this file */
+    rdt_layout layout; /* for who reads it: its problem's, as the file says */
+    int64_t count;     /* the same of its elements and its axes */
+    char kept[RDT_AXES_TEXT_BYTES], reduced[RDT_AXES_TEXT_BYTES];
     bool current;       /* for who has judged it: its kernel is what the templates give today */
     int64_t line;       /* for who reads JSON: where it begins there; 0: it is of a database */
     int layer;          /* for who reads several databases: which one it is of */

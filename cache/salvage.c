@@ -20,21 +20,16 @@ enum { VALUES_MAX = 40, PAGE_BYTES_USUAL = 4096 };
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-#define ONE(kind, column, least, most, field, note, before)    +1
-#define NAME_2(kind, column, least, most, field, note, before) IN_2_##before(", " #column)
-#define IN_2_RDT_KEPT(sql)                                     sql
-#define IN_2_RDT_WHOLE(sql)                                    ""
-#define IN_2_RDT_FREE(sql)                                     ""
-#define IN_2_RDT_ONE(sql)                                      ""
-#define IN_2_RDT_PACKED(sql)                                   ""
-#define IN_2_RDT_UNKNOWN(sql)                                  ""
-#define VALUES_7                                               "?, ?, ?, ?, ?, ?, ?"
+#define ONE(kind, column, least, most, field, note, before) +1
+#define VALUES_7                                            "?, ?, ?, ?, ?, ?, ?"
 
 enum {
     MEASUREMENT_VALUES = 4 RDT_MEASUREMENT_LIST(ONE),
-    MEASUREMENT_2_VALUES = MEASUREMENT_VALUES - 7,
+    MEASUREMENT_3_VALUES = MEASUREMENT_VALUES - 4,
+    MEASUREMENT_2_VALUES = MEASUREMENT_VALUES - 11,
     /* Of measurement_by_problem, which ends with the id. */
-    INDEX_VALUES = 17,
+    INDEX_VALUES = 21,
+    INDEX_3_VALUES = 17,
     INDEX_2_VALUES = 11,
 };
 
@@ -42,24 +37,30 @@ enum {
 #define GPU_COLUMNS           RDT_GPU_LIST(RDT_COLUMN_NAME)
 #define ORIGIN_COLUMNS        RDT_ORIGIN_LIST(RDT_COLUMN_NAME)
 #define MEASUREMENT_COLUMNS   RDT_MEASUREMENT_LIST(RDT_COLUMN_NAME)
-#define MEASUREMENT_2_COLUMNS RDT_MEASUREMENT_LIST(NAME_2)
-#define COLUMNS_OF_VERSION_2  RDT_MEASUREMENT_LIST(RDT_COLUMN_BEFORE)
+#define MEASUREMENT_3_COLUMNS RDT_MEASUREMENT_LIST(RDT_COLUMN_IN_3)
+#define MEASUREMENT_2_COLUMNS RDT_MEASUREMENT_LIST(RDT_COLUMN_IN_2)
+#define COLUMNS_OF_VERSION_3  RDT_MEASUREMENT_LIST(RDT_COLUMN_FROM_3)
+#define COLUMNS_OF_VERSION_2  RDT_MEASUREMENT_LIST(RDT_COLUMN_FROM_2)
 
 static const char tables_sql[] =
     "CREATE TABLE gpu(id INTEGER PRIMARY KEY" GPU_COLUMNS ");"
     "CREATE TABLE origin(id INTEGER PRIMARY KEY" ORIGIN_COLUMNS ");"
     "CREATE TABLE import(id INTEGER PRIMARY KEY, source, date);"
     "CREATE TABLE measurement(id INTEGER PRIMARY KEY, gpu, origin" MEASUREMENT_COLUMNS ", import);"
+    "CREATE TABLE measurement_3(id INTEGER PRIMARY KEY, gpu, origin" MEASUREMENT_3_COLUMNS
+    ", import);"
     "CREATE TABLE measurement_2(id INTEGER PRIMARY KEY, gpu, origin" MEASUREMENT_2_COLUMNS
     ", import);"
     "CREATE TABLE told(id INTEGER PRIMARY KEY)";
 
 static const char join_versions_sql[] =
     "INSERT OR IGNORE INTO measurement(id, import, gpu, origin" MEASUREMENT_COLUMNS ")"
+    " SELECT id, import, gpu, origin" COLUMNS_OF_VERSION_3 " FROM measurement_3;"
+    "INSERT OR IGNORE INTO measurement(id, import, gpu, origin" MEASUREMENT_COLUMNS ")"
     " SELECT id, import, gpu, origin" COLUMNS_OF_VERSION_2 " FROM measurement_2;"
     "INSERT OR IGNORE INTO told SELECT id FROM measurement";
 
-enum statement { PUT_FIRST, EACH = 7, COUNT, SOURCE };
+enum statement { PUT_FIRST, EACH = 9, COUNT, SOURCE };
 
 /* The records that are taken: those of a table begin with an id, which is NULL in them and their
  * key; then come texts and integers. More values are columns that somebody added. Of several kinds
@@ -73,9 +74,11 @@ static const struct {
     {false, 1 RDT_ORIGIN_LIST(ONE), "0tiit"},
     {false, 1 RDT_GPU_LIST(ONE), "0tiiiiii"},
     {false, MEASUREMENT_2_VALUES, "0iittti"},
-    {false, MEASUREMENT_VALUES, "0iitttt"},
+    {false, MEASUREMENT_3_VALUES, "0iittttti"},
+    {false, MEASUREMENT_VALUES, "0iitttttttt"},
     {true, INDEX_2_VALUES, "tttti"},
-    {true, INDEX_VALUES, "ttttti"},
+    {true, INDEX_3_VALUES, "ttttti"},
+    {true, INDEX_VALUES, "ttttttttt"},
 };
 
 static const rdt_sqlite_kind salvage_kind = {
@@ -89,10 +92,13 @@ static const rdt_sqlite_kind salvage_kind = {
             "INSERT OR REPLACE INTO gpu VALUES(?" RDT_GPU_LIST(RDT_COLUMN_VALUE) ")",
             "INSERT OR REPLACE INTO measurement_2 VALUES(?, ?, ?, ?, ?, ?, " VALUES_7 ", " VALUES_7
             ", ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO measurement_3 VALUES(" VALUES_7 ", " VALUES_7 ", " VALUES_7
+            ", " VALUES_7 ", ?, ?, ?, ?, ?)",
             "INSERT OR REPLACE INTO measurement VALUES(?, ?, ?" RDT_MEASUREMENT_LIST(
                 RDT_COLUMN_VALUE) ", ?)",
             "INSERT OR IGNORE INTO told VALUES(?11)",
             "INSERT OR IGNORE INTO told VALUES(?17)",
+            "INSERT OR IGNORE INTO told VALUES(?21)",
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m CROSS JOIN gpu AS g"
                      " ON g.id = m.gpu CROSS JOIN origin AS o ON o.id = m.origin",
             [COUNT] = "SELECT count(*) FROM told",

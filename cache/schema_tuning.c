@@ -1,4 +1,5 @@
-/* The schema of the tuning database, made from the lists of columns, and the step from version 2.
+/* The schema of the tuning database, made from the lists of columns, and the steps from older
+ * versions.
  */
 #include "cache/schema.h"
 
@@ -7,7 +8,7 @@
 
 /* "rdtT" in ASCII. */
 #define TUNING_ID      0x72647454
-#define TUNING_VERSION 3
+#define TUNING_VERSION 4
 
 /* ---- columns as SQL -------------------------------------------------------------------------- */
 
@@ -19,6 +20,10 @@
 #define SQL_LAYOUT                    SQL_TEXT
 #define SQL_ORDER                     SQL_TEXT
 #define SQL_OUTCOME                   SQL_TEXT
+#define SQL_MASK                      SQL_TEXT
+#define SQL_KEYED                     SQL_TEXT
+#define SQL_SPREAD_OF                 SQL_TEXT
+#define SQL_AXES                      SQL_LABEL
 #define SQL_CACHE(column, ...)        " TEXT NOT NULL CHECK(" #column " IN ('cold', 'warm'))"
 #define SQL_LABEL(column, _, most)    " TEXT NOT NULL CHECK(length(" #column ") <= " #most ")"
 #define SQL_CAUSE(column, low, high)  " TEXT" BETWEEN("length(" #column ")", low, high)
@@ -79,8 +84,9 @@ static const char measurement_sql[] = MEASUREMENT(RDT_MEASUREMENT_LIST(COLUMN));
  * a look at the rows, which of them may have a say in who wins. */
 static const char measurement_by_problem_sql[] =
     "CREATE INDEX measurement_by_problem ON measurement(\n"
-    "  op, dtype, result, layout, ordering, cache_state, gpu, count, outer, inner, outer_step,\n"
-    "  step, origin, outcome, samples, is_default)";
+    "  op, dtype, result, layout, ordering, mask, key_dtype, spread, cache_state, gpu, count, "
+    "kept,\n"
+    "  reduced, greatest, median, keys, origin, outcome, samples, is_default)";
 
 static const rdt_schema_object objects[] = {
     {"table", "gpu", "gpu", gpu_sql},
@@ -91,19 +97,54 @@ static const rdt_schema_object objects[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+/* ---- version 3: extents in place of axes ----------------------------------------------------- */
+
+#define EXTENTS_3                                                                                  \
+    COLUMN(EXTENT, outer, 1, 1152921504606846976, , " -- results are outer * inner", )             \
+    COLUMN(EXTENT, inner, 1, 1152921504606846976, , "", )                                          \
+    COLUMN(EXTENT, outer_step, 0, 1152921504606846976, , " -- elements; 0: packed", )              \
+    COLUMN(EXTENT, step, 0, 1152921504606846976, , "", )
+#define COLUMN_3(kind, column, least, most, field, note, before)                                   \
+    RDT_HAS_3_##before("  " #column SQL_##kind(column, least, most) "," note "\n", EXTENTS_3)
+static const char measurement_3_sql[] = MEASUREMENT(RDT_MEASUREMENT_LIST(COLUMN_3));
+
+static const char measurement_by_problem_3_sql[] =
+    "CREATE INDEX measurement_by_problem ON measurement(\n"
+    "  op, dtype, result, layout, ordering, cache_state, gpu, count, outer, inner, outer_step,\n"
+    "  step, origin, outcome, samples, is_default)";
+
+static const rdt_schema_object objects_3[] = {
+    {"table", "gpu", "gpu", gpu_sql},
+    {"table", "origin", "origin", origin_sql},
+    {"table", "import", "import", import_sql},
+    {"table", "measurement", "measurement", measurement_3_sql},
+    {"index", "measurement_by_problem", "measurement", measurement_by_problem_3_sql},
+    {NULL, NULL, NULL, NULL},
+};
+
+/* A table that is renamed gets another text, so the new one is made under its own name. Rows that
+ * refer to nothing could not be read before either. */
+#define MAKE_AWAY(table)                                                                           \
+    "DROP INDEX measurement_by_problem", "ALTER TABLE measurement RENAME TO " table
+#define FILL(columns, values, table)                                                               \
+    "INSERT INTO measurement(id, import, gpu, origin" columns                                      \
+    ") SELECT id, import, gpu, origin" values " FROM " table " WHERE gpu IN (SELECT id FROM gpu)"  \
+    " AND origin IN (SELECT id FROM origin)",                                                      \
+        "DROP TABLE " table
+
+static const char *const step_3[] = {
+    MAKE_AWAY("measurement_3"),
+    measurement_sql,
+    FILL(RDT_MEASUREMENT_LIST(RDT_COLUMN_NAME), RDT_MEASUREMENT_LIST(RDT_COLUMN_FROM_3),
+         "measurement_3"),
+    measurement_by_problem_sql,
+    NULL,
+};
+
 /* ---- version 2: whole arrays only, and no kernels -------------------------------------------- */
 
-#define NONE(sql) ""
-/* What a column was in version 2; none where it is new. */
-#define OLD_RDT_KEPT(sql) sql
-#define OLD_RDT_WHOLE     NONE
-#define OLD_RDT_FREE      NONE
-#define OLD_RDT_ONE       NONE
-#define OLD_RDT_PACKED    NONE
-#define OLD_RDT_UNKNOWN   NONE
-
 #define COLUMN_2(kind, column, least, most, field, note, before)                                   \
-    OLD_##before("  " #column SQL_##kind(column, least, most) "," note "\n")
+    RDT_HAS_2_##before("  " #column SQL_##kind(column, least, most) "," note "\n")
 
 static const char measurement_2_sql[] = MEASUREMENT(RDT_MEASUREMENT_LIST(COLUMN_2));
 
@@ -120,22 +161,19 @@ static const rdt_schema_object objects_2[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-/* A table that is renamed gets another text, so the new one is made under its own name. Rows that
- * refer to nothing could not be read before either. */
+/* To version 3. */
 static const char *const step_2[] = {
-    "DROP INDEX measurement_by_problem",
-    "ALTER TABLE measurement RENAME TO measurement_2",
-    measurement_sql,
-    "INSERT INTO measurement(id, import, gpu, origin" RDT_MEASUREMENT_LIST(
-        RDT_COLUMN_NAME) ") SELECT id, import, gpu, origin" RDT_MEASUREMENT_LIST(RDT_COLUMN_BEFORE) " FROM measurement_2 WHERE gpu IN (SELECT id FROM gpu)"
-                                                                                                    " AND origin IN (SELECT id FROM origin)",
-    "DROP TABLE measurement_2",
-    measurement_by_problem_sql,
+    MAKE_AWAY("measurement_2"),
+    measurement_3_sql,
+    FILL(RDT_MEASUREMENT_LIST(RDT_COLUMN_IN_2) ", layout, ordering, outer, inner, outer_step, step",
+         RDT_MEASUREMENT_LIST(RDT_COLUMN_IN_2) ", 'whole', 'free', 1, 1, 0, 0", "measurement_2"),
+    measurement_by_problem_3_sql,
     NULL,
 };
 
 static const rdt_schema_version past[] = {
     {2, objects_2, step_2},
+    {3, objects_3, step_3},
     {0, NULL, NULL},
 };
 

@@ -37,7 +37,7 @@ enum statement {
 
 #define CLASS_NAMES "op, dtype, result, layout, ordering"
 #define SUBJECT     RDT_ROW_CLASS ", gpu, " RDT_ROW_EXTENT
-#define OF_CLASS    " AND (op, dtype, result, layout, ordering, cache_state) = (?, ?, ?, ?, ?, ?)"
+#define OF_CLASS    " AND (" RDT_ROW_CLASS ") = (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 #define NEAR " AND gpu IN (SELECT id FROM gpu WHERE name = ?) AND count BETWEEN ? AND ?"
 
@@ -53,9 +53,10 @@ enum statement {
     "  FROM measurement WHERE true" where "  GROUP BY " SUBJECT ", origin)"                        \
     " SELECT " RDT_ROW_COLUMNS " FROM sampled AS s CROSS JOIN measurement AS m"                    \
     "  ON m.op = s.op AND m.dtype = s.dtype AND m.result = s.result AND m.layout = s.layout"       \
-    "  AND m.ordering = s.ordering AND m.cache_state = s.cache_state AND m.gpu = s.gpu"            \
-    "  AND m.count = s.count AND m.outer = s.outer AND m.inner = s.inner"                          \
-    "  AND m.outer_step = s.outer_step AND m.step = s.step"                                        \
+    "  AND m.ordering = s.ordering AND m.mask = s.mask AND m.key_dtype = s.key_dtype"              \
+    "  AND m.spread = s.spread AND m.cache_state = s.cache_state AND m.gpu = s.gpu"                \
+    "  AND m.count = s.count AND m.kept = s.kept AND m.reduced = s.reduced"                        \
+    "  AND m.greatest = s.greatest AND m.median = s.median AND m.keys = s.keys"                    \
     "  AND m.origin = s.origin AND (" which ")" JOIN_ORIGINS
 
 const rdt_sqlite_kind rdt_tuning_kind = {
@@ -75,7 +76,7 @@ const rdt_sqlite_kind rdt_tuning_kind = {
                            " ON CONFLICT(" ORIGIN_KEY ") DO NOTHING",
             [FIND_ORIGIN] = "SELECT id FROM origin WHERE (" ORIGIN_KEY ") = (?,?,?,?)",
             [LATEST] = "SELECT max(date) FROM measurement WHERE (" SUBJECT
-                       ") = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       ") = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [ADD] = "INSERT INTO measurement(" RDT_ROW_MEASUREMENT ") VALUES(" RDT_ROW_VALUES ")",
             [EVERY] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS,
             [EACH] = "SELECT " RDT_ROW_COLUMNS " FROM measurement AS m" JOIN_ORIGINS
@@ -276,7 +277,7 @@ redtune_status rdt_tuning_each_contender(rdt_tuning *tuning, const redtune_probl
 redtune_status rdt_tuning_each_near(rdt_tuning *tuning, const redtune_problem *problem,
                                     rdt_cache_state cache, const rdt_tuning_near *near,
                                     rdt_tuning_each_fn *each, void *user, redtune_error *err) {
-    enum { NAME = 7, LEAST, MOST }; /* behind the class */
+    enum { NAME = 10, LEAST, MOST }; /* behind the class */
     sqlite3_stmt *statement = NULL;
     if (tuning->empty) return REDTUNE_OK;
     redtune_status status = rdt_sqlite_statement(&tuning->file, EACH_NEAR, &statement, err);

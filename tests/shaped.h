@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include "redtune/problem.h"
 
 typedef struct shaped {
@@ -15,13 +16,23 @@ typedef struct shaped {
     const char *config;
 } shaped;
 
-/* Gives the problem these extents; the rest is its own. */
+/* Gives the problem these extents, however odd; the rest is its own. */
 static inline void shape_problem(redtune_problem *problem, const shaped *of) {
-    problem->count = of->count;
-    problem->outer = of->outer;
-    problem->inner = of->inner;
-    problem->outer_step = of->segmented ? of->greatest : of->outer_step;
-    problem->step = of->segmented ? of->median : of->step;
+    const uint64_t inner = of->inner ? of->inner : 1, step = of->step ? of->step : inner;
+    const uint64_t outer_step = of->outer_step ? of->outer_step : of->count * inner;
+    const bool several = problem->segmented ? of->outer > 0 : of->outer > 1;
+    const bool packed =
+        inner == 1 && step == 1 && (!several || problem->segmented || outer_step == of->count);
+    problem->kept_axes = 0;
+    problem->reduced_axes = 1;
+    problem->steps = packed ? 0 : 1u << REDTUNE_ARRAY_X | 1u << REDTUNE_ARRAY_Y;
+    problem->reduced[0] = (redtune_axis){of->count, {(int64_t)step, (int64_t)step}};
+    if (several)
+        problem->kept[problem->kept_axes++] =
+            (redtune_axis){of->outer, {(int64_t)outer_step, (int64_t)outer_step}};
+    if (inner > 1) problem->kept[problem->kept_axes++] = (redtune_axis){inner, {1, 1}};
+    problem->greatest = of->greatest;
+    problem->median = of->median;
 }
 
 static inline redtune_problem shaped_problem(const shaped of) {
@@ -39,17 +50,23 @@ static inline redtune_problem shaped_problem(const shaped of) {
 
 /* The extents of a problem; those that are the usual ones are 0. */
 static inline shaped shaped_of(const redtune_problem *problem) {
-    shaped of = {.count = problem->count,
-                 .outer = problem->outer,
-                 .inner = problem->inner,
-                 .segmented = (redtune_segmented)problem->segmented};
-    if (problem->segmented) {
-        of.greatest = problem->greatest;
-        of.median = problem->median;
-    } else {
-        of.outer_step = problem->outer_step;
-        of.step = problem->step;
+    uint32_t kept = problem->kept_axes;
+    shaped of = {.count = problem->reduced_axes ? problem->reduced[0].size : 0,
+                 .segmented = (redtune_segmented)problem->segmented,
+                 .greatest = problem->greatest,
+                 .median = problem->median};
+    if (!problem->steps) {
+        of.outer = kept ? problem->kept[0].size : 0;
+        return of;
     }
+    if (kept && problem->kept[kept - 1].step[REDTUNE_ARRAY_X] == 1)
+        of.inner = problem->kept[--kept].size;
+    const uint64_t inner = of.inner ? of.inner : 1;
+    const uint64_t step = (uint64_t)problem->reduced[0].step[REDTUNE_ARRAY_X];
+    const uint64_t outer_step = kept ? (uint64_t)problem->kept[0].step[REDTUNE_ARRAY_X] : 0;
+    if (kept) of.outer = problem->kept[0].size;
+    if (step != inner) of.step = step;
+    if (outer_step != of.count * inner) of.outer_step = outer_step;
     return of;
 }
 

@@ -147,42 +147,85 @@ typedef enum redtune_use {
     REDTUNE_USE_DEVICE_COUNT = 2 /* operands.d_count */
 } redtune_use;
 
-/* What is reduced where segments are (redtune/list.h), in place of outer * inner results. */
+/* What is reduced where segments are (redtune/list.h), in place of one result of each kept index.
+ */
 typedef enum redtune_segmented {
     REDTUNE_SEGMENTED_NOT = 0,
-    REDTUNE_SEGMENTED_EACH, /* each of outer segments, which have count elements on average */
+    REDTUNE_SEGMENTED_EACH, /* each of the kept segments, which have the reduced run's elements on
+                               average */
     REDTUNE_SEGMENTED_ALL,  /* all of them together: one result */
 } redtune_segmented;
 
-/* A reduction: the op over count elements of dtype, for each of outer * inner results. Element e of
- * result (o, i) is d_in[o * outer_step + e * step + i], and result (o, i) is d_out[o * inner + i].
- * Zero fields mean the usual: one result, and elements that lie side by side in device memory. */
+/* The arrays that a reduction reads and writes, by which a run has steps. */
+typedef enum redtune_array {
+    REDTUNE_ARRAY_X = 0,
+    REDTUNE_ARRAY_Y, /* the second input, of ops that have two */
+    REDTUNE_ARRAY_MASK,
+    REDTUNE_ARRAY_RESULTS,
+} redtune_array;
+enum { REDTUNE_ARRAYS = 4, REDTUNE_AXES_MAX = 8 };
+
+/* Which elements count. This version has no kernels of another than the first. */
+typedef enum redtune_mask {
+    REDTUNE_MASK_NONE = 0, /* all */
+    REDTUNE_MASK_BYTES,    /* those whose byte is not 0 */
+    REDTUNE_MASK_BITS,     /* those whose bit is 1, from the lowest bit of the first byte on */
+} redtune_mask;
+
+/* How often keys of a reduction by key are equal. */
+typedef enum redtune_spread {
+    REDTUNE_SPREAD_UNKNOWN = 0,
+    REDTUNE_SPREAD_UNIFORM, /* all about as often */
+    REDTUNE_SPREAD_SKEWED,  /* few of them most of the time */
+} redtune_spread;
+
+/* `size` places, each `step` elements behind the one before it in each array: a negative step goes
+ * back, and 0 stays. */
+typedef struct redtune_axis {
+    uint64_t size;
+    int64_t step[REDTUNE_ARRAYS]; /* by redtune_array */
+} redtune_axis;
+
+/* A reduction: the op over elements of dtype. The kept axes say which results there are, one of
+ * each combination of their indices; the reduced ones say which elements a result is made of. Both
+ * are listed from the outermost to the innermost, as the axes of an array are: with indices k and r
+ * element (k, r) is x[sum of k[i] * kept[i].step + sum of r[i] * reduced[i].step]. No kept axis:
+ * one result. Zero fields mean the usual: elements that lie side by side in device memory.
+ * redtune_problem_whole and the functions beside it make problems; redtune_problem_fold makes one
+ * of any axes of an array. */
 typedef struct redtune_problem {
     redtune_op op;
     redtune_dtype dtype;
     redtune_dtype result; /* REDTUNE_DTYPE_NONE: the usual one, such as i64 for sums of i32 */
-    uint64_t count; /* elements of a result; a plan serves any count and is fastest near this one */
+    redtune_order order;
+    redtune_accuracy accuracy;
+    uint32_t segmented; /* redtune_segmented; 0: elements lie as the axes say. Else there is at most
+                           one kept axis, of as many segments; none: any number */
+    /* How many of the axes below count, at most REDTUNE_AXES_MAX. A plan serves any sizes of its
+     * kind and is fastest near these; no reduced axis: nothing is said of the elements. */
+    uint32_t kept_axes, reduced_axes;
+    /* 1 << redtune_array, or-ed: whose steps the axes give. An array without is packed in row-major
+     * order: x, y and the mask over the kept axes and then the reduced ones, the results over the
+     * kept ones. REDTUNE_UNSUPPORTED for what no kernel takes yet: kept axes that are more than two
+     * after neighbours have joined, or one beside one of step 1; reduced ones that are more than
+     * one; steps of x that are 0 or less; those of y and the results where they differ from x's and
+     * from packed ones. */
+    uint32_t steps;
+    redtune_mask mask;       /* REDTUNE_UNSUPPORTED where it is not 0; the next three likewise */
+    redtune_dtype key_dtype; /* of the keys of a reduction by key; 0: it has none */
+    redtune_spread spread;   /* of the keys */
+    uint64_t keys;           /* keys are below it */
+    uint64_t uses;           /* redtune_use; 0: none */
+    /* Of segments: the elements of the greatest, 0: not known; and the elements that half of them
+     * reach, at least 1, 0: those of the average. */
+    uint64_t greatest, median;
     /* NULL: what was measured to be fastest. Else the configuration that a plan must have, as
-     * redtune_plan_config gives it: with the same one, the same GPU model and count give the same
+     * redtune_plan_config gives it: with the same one, the same GPU model and sizes give the same
      * bits. "block:block=256,vec=4" and "block=256,vec=4" name some parameters; the others are the
      * default's. Read during the call only; for plans only. */
     const char *config;
-    uint64_t outer; /* results are outer * inner; 0: 1 */
-    uint64_t inner;
-    union {
-        uint64_t outer_step; /* elements; 0: count * inner */
-        uint64_t greatest;   /* of segments: elements of the greatest; 0: not known */
-    };
-    union {
-        uint64_t step;   /* 0: inner */
-        uint64_t median; /* of segments: elements that half of them reach, at least 1; 0: count */
-    };
-    redtune_order order;
-    uint64_t uses;      /* redtune_use; 0: none */
-    uint64_t segmented; /* redtune_segmented; 0: elements lie as above. Else inner is 0, and
-                           greatest and median say what the lengths are like */
-    redtune_accuracy accuracy;
-    uint32_t reserved[1];
+    redtune_axis kept[REDTUNE_AXES_MAX], reduced[REDTUNE_AXES_MAX];
+    uint64_t reserved[6];
 } redtune_problem;
 
 /* Names as the command line writes them ("sum", "f32"); NULL for an unknown value. */

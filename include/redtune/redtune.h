@@ -169,7 +169,10 @@ typedef struct redtune_operands {
      * overlap in time, whether called or replayed, on any streams, and only one thread at a time
      * may call one. */
     redtune_workspace *workspace;
-    uint64_t outer; /* as in redtune_problem, with the next three */
+    /* Results are outer * inner: element e of result (o, i) is d_in[o * outer_step + e * step + i],
+     * and the result is d_out[o * inner + i]. 0: one of each, packed: inner for step, and
+     * count * inner for outer_step. redtune_problem_operands says those of a problem. */
+    uint64_t outer;
     uint64_t inner; /* above 1, or step above 1: columns; else, outer above 1: rows */
     uint64_t outer_step;
     uint64_t step;
@@ -187,6 +190,10 @@ typedef struct redtune_operands {
     uint64_t accumulate;
     uint64_t reserved[4];
 } redtune_operands;
+
+/* The operands of a run over the problem's elements: its count, outer, inner, outer_step and step.
+ * All else is 0, and the caller's to set. */
+REDTUNE_API redtune_operands redtune_problem_operands(const redtune_problem *problem);
 
 /* Launches the plan's reduction, asynchronously, on a stream of rt's context (NULL: the default
  * stream). operands is read during the call only. Any thread may run a plan, on any stream, at any
@@ -207,8 +214,8 @@ REDTUNE_API redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d
                                                void *d_out, struct CUstream_st *stream,
                                                redtune_error *err);
 
-/* The same, through a table of plans inside rt, one per class, powers of two of problem->count,
- * outer and inner, and alignment of the steps. The first call for one creates its plan, unless
+/* The same, through a table of plans inside rt, one per class, powers of two of the sizes
+ * of its axes, and alignment of the steps. The first call for one creates its plan, unless
  * redtune_prepare has; within a capture that is REDTUNE_UNPREPARED, and the capture goes on.
  * problem->config must be NULL. REDTUNE_INVALID for ops of two inputs or two results. */
 REDTUNE_API redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem,

@@ -126,11 +126,12 @@ redtune_operands operands_of(const reduction &what, const array &x, const array 
 }
 
 void put_extents(const redtune_problem &problem, redtune_operands *operands) {
-    operands->count = problem.count;
-    operands->outer = problem.outer;
-    operands->inner = problem.inner;
-    operands->outer_step = problem.outer_step;
-    operands->step = problem.step;
+    const redtune_operands of = redtune_problem_operands(&problem);
+    operands->count = of.count;
+    operands->outer = of.outer;
+    operands->inner = of.inner;
+    operands->outer_step = of.outer_step;
+    operands->step = of.step;
 }
 
 CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream) {

@@ -27,12 +27,13 @@ redtune_status read_more(void *user, void *buffer, size_t capacity, size_t *byte
 
 // From the first element to the last. The steps of a folded problem may be 0.
 size_t span_bytes(const redtune_problem &problem) {
-    const uint64_t outer = std::max<uint64_t>(problem.outer, 1);
-    const uint64_t inner = std::max<uint64_t>(problem.inner, 1);
-    const uint64_t step = problem.step ? problem.step : inner;
-    const uint64_t outer_step = problem.outer_step ? problem.outer_step : problem.count * inner;
-    if (!problem.count) return 0;
-    const uint64_t elements = (outer - 1) * outer_step + (problem.count - 1) * step + inner;
+    const redtune_operands of = redtune_problem_operands(&problem);
+    const uint64_t outer = std::max<uint64_t>(of.outer, 1);
+    const uint64_t inner = std::max<uint64_t>(of.inner, 1);
+    const uint64_t step = of.step ? of.step : inner;
+    const uint64_t outer_step = of.outer_step ? of.outer_step : of.count * inner;
+    if (!of.count) return 0;
+    const uint64_t elements = (outer - 1) * outer_step + (of.count - 1) * step + inner;
     return elements * redtune_dtype_bytes(problem.dtype);
 }
 

@@ -183,7 +183,7 @@ void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepd
     if (y) match(x, *y);
     is_empty = false;
     if (axis.is_none() && x.is_packed()) {
-        problem.count = x.count();
+        set_size(problem, 0, x.count());
         dimensions = keepdims ? x.dimensions : 0;
         std::fill_n(shape, dimensions, 1);
         return;

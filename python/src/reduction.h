@@ -32,5 +32,15 @@ struct reduction {
     void fold_axes(const array &x, nb::handle axis, bool keepdims);
 };
 
+// Makes the problem one of a whole array, or, where segments is not 0, of segments of about so many
+// elements.
+inline void set_size(redtune_problem &problem, uint64_t segments, uint64_t count) {
+    problem.steps = 0;
+    problem.kept_axes = segments != 0;
+    problem.kept[0].size = segments;
+    problem.reduced_axes = 1;
+    problem.reduced[0].size = count;
+}
+
 // What an op is; lives as long as the process.
 const redtune_op_info *op_get(int op);

@@ -58,14 +58,13 @@ void run(redtune *rt, const reduction &what, const redtune_segments &segments,
 // How many segments there are and what their lengths are like: their average, and what is said of
 // the longest (0: nothing).
 void say_lengths(redtune_problem &problem, uint64_t elements, uint64_t segments, uint64_t longest) {
-    problem.count = segments ? elements / segments : 0;
-    problem.outer = segments;
+    set_size(problem, segments, segments ? elements / segments : 0);
     if (!longest || !segments) return;
     if (longest > elements)
         fail(PyExc_ValueError, "cannot take longest=%llu: x has %llu elements; give fewer",
              static_cast<unsigned long long>(longest), static_cast<unsigned long long>(elements));
     // Elements may belong to no segment.
-    problem.count = std::min((elements + segments - 1) / segments, longest);
+    set_size(problem, segments, std::min((elements + segments - 1) / segments, longest));
     problem.greatest = longest;
 }
 
@@ -181,7 +180,7 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     what.take_parameters(parameters);
     what.dimensions = each;
     what.shape[0] = self.count;
-    what.problem.count = self.elements / static_cast<uint64_t>(self.count);
+    set_size(what.problem, 0, self.elements / static_cast<uint64_t>(self.count));
     what.problem.segmented = each ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_ALL;
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     results.take(what, {{"an array of the list", &self.first}}, like, out); // C knows the others

@@ -116,16 +116,28 @@ nb::tuple info_of(const team &self) {
 
 redtune_problem key_of(const redtune_problem &problem) {
     redtune_problem key = problem;
-    const bool whole = key.outer < 2 && key.inner < 2 && !key.outer_step && !key.step;
-    if (whole && key.count) key.count = uint64_t{1} << (63 - __builtin_clzll(key.count));
+    uint64_t &count = key.reduced[0].size;
+    if (!key.kept_axes && !key.steps && key.reduced_axes && count)
+        count = uint64_t{1} << (63 - __builtin_clzll(count));
     return key;
+}
+
+bool same_axes(const redtune_axis *a, const redtune_axis *b, uint32_t count) {
+    return !memcmp(a, b, count * sizeof *a);
+}
+
+// Beyond their axes problems hold what was there before.
+bool same_key(const redtune_problem &a, const redtune_problem &b) {
+    return !memcmp(&a, &b, offsetof(redtune_problem, kept)) &&
+           same_axes(a.kept, b.kept, a.kept_axes) &&
+           same_axes(a.reduced, b.reduced, a.reduced_axes);
 }
 
 // may_make: no stream of this thread is captured.
 redtune_plan *plan_for(team &self, const redtune_problem &problem, bool may_make) {
     const redtune_problem key = key_of(problem);
     for (const team_plan &each : self.plans)
-        if (!memcmp(&each.key, &key, sizeof key)) return each.plan;
+        if (same_key(each.key, key)) return each.plan;
     if (!may_make)
         fail(PyExc_RuntimeError, "cannot reduce by the team for the first time while a graph is "
                                  "captured: call it once before");
@@ -205,7 +217,7 @@ nb::tuple share(team &self, uint64_t count, int op, int dtype, int order) {
     problem.op = static_cast<redtune_op>(op);
     problem.dtype = static_cast<redtune_dtype>(dtype);
     problem.order = static_cast<redtune_order>(order);
-    problem.count = count;
+    set_size(problem, 0, count);
     uint64_t first = 0, part = 0;
     using_team used(self);
     redtune_error err;

@@ -85,12 +85,10 @@ static void add_result_bits(char line[LINE_BYTES], redtune_dtype dtype,
 }
 
 static redtune_status compute_bits(redtune *rt, int i, char line[LINE_BYTES], redtune_error *err) {
-    const redtune_problem problem = {.op = problems[i].op,
-                                     .dtype = problems[i].dtype,
-                                     .count = problems[i].count,
-                                     .order = REDTUNE_ORDER_FIXED};
-    supply from[2] = {{problem.dtype, 0, 0, problem.count},
-                      {problem.dtype, UINT64_C(1) << 32, 0, problem.count}};
+    const uint64_t count = problems[i].count;
+    redtune_problem problem = redtune_problem_whole(problems[i].op, problems[i].dtype, count);
+    problem.order = REDTUNE_ORDER_FIXED;
+    supply from[2] = {{problem.dtype, 0, 0, count}, {problem.dtype, UINT64_C(1) << 32, 0, count}};
     redtune_op_info info;
     redtune_reading reading;
     redtune_input second = {.read = serve_standard, .user = &from[1]};
@@ -100,7 +98,7 @@ static redtune_status compute_bits(redtune *rt, int i, char line[LINE_BYTES], re
     if (!status) status = redtune_reduce_input(rt, &problem, &first, &reading, err);
     if (status) return status;
     snprintf(line, LINE_BYTES, "%s %s %" PRIu64, redtune_op_name(problem.op),
-             redtune_dtype_name(problem.dtype), problem.count);
+             redtune_dtype_name(problem.dtype), count);
     add_result_bits(line, reading.dtype, &reading.value);
     if (reading.second_dtype) add_result_bits(line, reading.second_dtype, &reading.second);
     return REDTUNE_OK;

@@ -51,10 +51,7 @@ static void add_time(rdt_table *table, const redtune_explanation *found) {
 static void add_origin(rdt_table *table, const redtune_explanation *found) {
     const redtune_info *info = &found->info;
     char date[32] = "", shape[RDT_SHAPE_BYTES], what[64] = "";
-    const redtune_problem measured = {.count = info->tuned_count,
-                                      .outer = info->tuned_outer,
-                                      .inner = info->tuned_inner,
-                                      .segmented = info->problem.segmented};
+    const redtune_problem measured = rdt_shape_measured(info);
     const bool whole = rdt_shape_layout(&measured) == REDTUNE_LAYOUT_WHOLE;
     time_t when = (time_t)info->date;
     struct tm parts;

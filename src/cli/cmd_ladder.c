@@ -53,8 +53,8 @@ static double ratio(uint64_t a, uint64_t b) { return b ? (double)a / (double)b :
 
 static void print_title(const climbing *now, const redtune_step *step) {
     const redtune_problem *problem = &step->problem;
-    printf("sum of %" PRIu64 " %s on %s", problem->count, redtune_dtype_name(problem->dtype),
-           now->gpu);
+    printf("sum of %" PRIu64 " %s on %s", rdt_shape_count(problem),
+           redtune_dtype_name(problem->dtype), now->gpu);
     if (step->counted)
         printf(": what each step does, counted\n\n"
                "step            launches    instr. lanes divergent     loads transact. conflicts "
@@ -164,7 +164,7 @@ static void write_step(rdt_json *out, const redtune_step *step) {
     rdt_json_text(out, "name", step->name);
     rdt_json_text(out, "text", step->text);
     rdt_json_text(out, "dtype", redtune_dtype_name(step->problem.dtype));
-    rdt_json_count(out, "count", step->problem.count);
+    rdt_json_count(out, "count", rdt_shape_count(&step->problem));
     rdt_json_text(out, "family", step->family);
     rdt_json_text(out, "config", step->config);
     rdt_json_count(out, "launches", step->launches);
@@ -243,11 +243,9 @@ static int print_source(redtune_status status, char *source, const redtune_error
 
 /* The config that a program would get for this sum; the built-in default where no GPU is known. */
 static int show_tuned(const rdt_options *options, const redtune_climb *climb) {
-    const redtune_problem problem = {
-        .op = REDTUNE_SUM,
-        .dtype = climb->dtype ? climb->dtype : REDTUNE_F32,
-        .count = climb->count ? climb->count : 1 << 24,
-    };
+    const redtune_problem problem =
+        redtune_problem_whole(REDTUNE_SUM, climb->dtype ? climb->dtype : REDTUNE_F32,
+                              climb->count ? climb->count : 1 << 24);
     const redtune_question question = {
         .database = options->database, .device = options->device, .problem = problem};
     redtune_emission emission = {.problem = problem};

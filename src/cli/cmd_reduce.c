@@ -94,11 +94,7 @@ static void explain(const redtune_problem *problem, const rdt_input_files *files
                     const redtune_reading *reading) {
     const redtune_info *info = &reading->info;
     char tuned[RDT_SHAPE_BYTES], what[RDT_SHAPE_BYTES];
-    const redtune_problem at = {.op = info->tuned_op,
-                                .dtype = info->tuned_dtype,
-                                .count = info->tuned_count,
-                                .outer = info->tuned_outer,
-                                .inner = info->tuned_inner};
+    const redtune_problem at = rdt_shape_measured(info);
     rdt_shape_describe(tuned, &at, false);
     rdt_shape_describe(what, problem, true);
     rdt_message_print("%s in %llu piece%s: %.2f us on the GPU, %.1f GB/s", what,
@@ -143,7 +139,7 @@ static int run_whole(const rdt_options *options, const redtune_problem *problem,
         print_json(files, &reading, &all);
     else
         print_values(&files->info, &all);
-    counted.count = reading.count;
+    rdt_shape_set(&counted, 0, reading.count);
     if (options->verbose) explain(&counted, files, &reading);
     return RDT_EXIT_DONE;
 }
@@ -310,10 +306,10 @@ static int run_reduce(const rdt_options *options) {
     redtune_problem problem = {
         .op = files.op,
         .dtype = files.file[0].dtype,
-        .count = files.file[0].count,
         .order = options->order,
         .accuracy = options->accuracy,
     };
+    rdt_shape_set(&problem, 0, files.file[0].count);
     int code = status  ? rdt_message_fail(&err)
                : along ? run_along(options, &problem, &files)
                        : run_whole(options, &problem, &files);

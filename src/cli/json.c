@@ -81,16 +81,18 @@ void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
     rdt_json_text(json, "op", redtune_op_name(problem->op));
     rdt_json_text(json, "dtype", redtune_dtype_name(problem->dtype));
     rdt_json_text(json, "value_dtype", redtune_dtype_name(problem->result));
-    rdt_json_count(json, "count", problem->count);
-    const redtune_problem complete = rdt_shape_complete(problem);
+    const rdt_shape_extents complete = rdt_shape_complete(problem);
+    rdt_json_count(json, "count", complete.count);
     rdt_json_text(json, "layout", rdt_shape_layout_name(problem));
     if (problem->order == REDTUNE_ORDER_FIXED) rdt_json_text(json, "order", "fixed");
     if (problem->accuracy != REDTUNE_ACCURACY_PLAIN)
         rdt_json_text(json, "accuracy", rdt_shape_accuracy_name(problem));
     rdt_json_count(json, "outer", complete.outer);
     rdt_json_count(json, "inner", complete.inner);
-    rdt_json_count(json, problem->segmented ? "greatest" : "outer_step", complete.outer_step);
-    rdt_json_count(json, problem->segmented ? "median" : "step", complete.step);
+    const bool segments = problem->segmented;
+    rdt_json_count(json, segments ? "greatest" : "outer_step",
+                   segments ? complete.greatest : complete.outer_step);
+    rdt_json_count(json, segments ? "median" : "step", segments ? complete.median : complete.step);
 }
 
 void rdt_json_text(rdt_json *json, const char *name, const char *text) {

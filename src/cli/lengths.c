@@ -11,6 +11,7 @@
 #include "cli/message.h"
 #include "cli/number.h"
 #include "cli/open_file.h"
+#include "cli/shape.h"
 
 /* ---- a file of lengths --------------------------------------------------------------------- */
 
@@ -81,8 +82,7 @@ static redtune_status set_extents(lengths *self, const char *path, redtune_probl
                                             : "they are more than 2^60 elements");
     qsort(self->each, self->count, sizeof *self->each, ascend);
     const uint64_t median = self->each[self->count / 2];
-    problem->outer = self->count;
-    problem->count = (all + self->count - 1) / self->count;
+    rdt_shape_set(problem, self->count, (all + self->count - 1) / self->count);
     problem->median = median ? median : 1;
     problem->greatest = self->each[self->count - 1];
     return REDTUNE_OK;
@@ -132,8 +132,7 @@ static redtune_status read_word(const char *text, size_t length, redtune_problem
         if (at == end) break;
     }
     if (numbers != 2 && numbers != 4) return refuse_word(text, length, err);
-    problem->outer = number[0];
-    problem->count = number[1];
+    rdt_shape_set(problem, number[0], number[1]);
     problem->median = number[2];
     problem->greatest = number[3];
     return REDTUNE_OK;

@@ -92,8 +92,7 @@ static redtune_status describe_results(uint64_t count, redtune_problem *problem,
                                        redtune_error *err) {
     redtune_dtype dtypes[RDT_RESULTS_ARRAYS_MAX];
     problem->segmented = REDTUNE_SEGMENTED_EACH;
-    problem->outer = count;
-    problem->count = 0;
+    rdt_shape_set(problem, count, 0);
     redtune_status status = redtune_problem_results(problem, dtypes, err);
     for (int i = 0; !status && i < RDT_RESULTS_ARRAYS_MAX; i++)
         results[i] = (rdt_results){.dtype = dtypes[i], .shape = {count}, .rank = 1, .count = count};

@@ -199,7 +199,7 @@ static redtune_status read_extents(const rdt_options *options, uint64_t count,
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --axis without --shape: name the array that it is of, "
                                "such as --shape 4096x4096");
-    problem->count = options->count ? options->count : count;
+    rdt_shape_set(problem, 0, options->count ? options->count : count);
     redtune_status status = rdt_shape_read_next(&list, &shape, &more, err);
     if (status || !more) return status;
     const redtune_dtype dtype = problem->dtype;
@@ -254,12 +254,12 @@ redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_
     if (options->dtype_count) query->dtype = options->dtypes;
     if (axis_alone) {
         query->layouts = layouts;
-    } else if (problem.count) {
-        problem = rdt_shape_complete(&problem);
+    } else if (rdt_shape_count(&problem)) {
+        const rdt_shape_extents extents = rdt_shape_complete(&problem);
         query->layouts = rdt_shape_layout(&problem);
-        query->count = problem.count;
-        query->outer = problem.outer;
-        query->inner = problem.inner;
+        query->count = extents.count;
+        query->outer = extents.outer;
+        query->inner = extents.inner;
     }
     return REDTUNE_OK;
 }

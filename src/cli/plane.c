@@ -30,16 +30,18 @@ static bool is_rows(const redtune_problem *problem) {
 }
 
 static uint64_t rows_of(const redtune_problem *problem) {
-    return is_rows(problem) ? problem->outer : problem->count;
+    const rdt_shape_extents of = rdt_shape_complete(problem);
+    return is_rows(problem) ? of.outer : of.count;
 }
 
 static uint64_t cols_of(const redtune_problem *problem) {
-    return is_rows(problem) ? problem->count : problem->inner;
+    const rdt_shape_extents of = rdt_shape_complete(problem);
+    return is_rows(problem) ? of.count : of.inner;
 }
 
 bool rdt_plane_takes(const redtune_tuned *result) {
-    const redtune_problem at = rdt_shape_complete(&result->problem);
-    const redtune_layouts layout = rdt_shape_layout(&at);
+    const rdt_shape_extents at = rdt_shape_complete(&result->problem);
+    const redtune_layouts layout = rdt_shape_layout(&result->problem);
     if (layout != REDTUNE_LAYOUT_ROWS && layout != REDTUNE_LAYOUT_COLUMNS) return false;
     if (at.step != at.inner) return false;
     return at.outer == 1 || (layout == REDTUNE_LAYOUT_ROWS && at.outer_step == at.count);
@@ -75,10 +77,10 @@ static sides find_sides(const redtune_tuned *results, size_t count) {
     sides found = {.taken = 0};
     for (size_t i = 0; i < count; i++) {
         if (!rdt_plane_takes(&results[i])) continue;
-        const redtune_problem at = rdt_shape_complete(&results[i].problem);
+        const redtune_problem *at = &results[i].problem;
         found.taken++;
-        if (!insert_size(found.row, &found.row_count, rows_of(&at)) ||
-            !insert_size(found.col, &found.col_count, cols_of(&at)))
+        if (!insert_size(found.row, &found.row_count, rows_of(at)) ||
+            !insert_size(found.col, &found.col_count, cols_of(at)))
             found.failed = true;
     }
     return found;
@@ -95,8 +97,8 @@ bool rdt_plane_is_worth(const redtune_tuned *results, size_t count) {
 static const redtune_tuned *find_result(const redtune_tuned *results, size_t count, uint64_t row,
                                         uint64_t col) {
     for (size_t i = 0; i < count; i++) {
-        const redtune_problem at = rdt_shape_complete(&results[i].problem);
-        if (rdt_plane_takes(&results[i]) && rows_of(&at) == row && cols_of(&at) == col)
+        const redtune_problem *at = &results[i].problem;
+        if (rdt_plane_takes(&results[i]) && rows_of(at) == row && cols_of(at) == col)
             return &results[i];
     }
     return NULL;

@@ -77,27 +77,58 @@ redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_axes *axes
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-redtune_problem rdt_shape_complete(const redtune_problem *problem) {
-    redtune_problem complete = *problem;
-    if (!complete.outer) complete.outer = 1;
-    if (!complete.inner) complete.inner = 1;
-    if (complete.segmented) {
-        if (!complete.median) complete.median = complete.count;
-        if (!complete.greatest) complete.greatest = complete.count;
-        return complete;
+uint64_t rdt_shape_count(const redtune_problem *problem) {
+    return problem->reduced_axes ? problem->reduced[0].size : 0;
+}
+
+void rdt_shape_set(redtune_problem *problem, uint64_t segments, uint64_t count) {
+    problem->steps = 0;
+    problem->kept_axes = segments != 0;
+    problem->kept[0] = (redtune_axis){.size = segments};
+    problem->reduced_axes = 1;
+    problem->reduced[0] = (redtune_axis){.size = count};
+}
+
+redtune_problem rdt_shape_measured(const redtune_info *info) {
+    const uint64_t outer = info->tuned_outer, inner = info->tuned_inner;
+    const rdt_shape_array shape = {{(int64_t)outer, (int64_t)info->tuned_count, (int64_t)inner},
+                                   .dimensions = 3};
+    const rdt_axes axes = {{1}, 1};
+    redtune_problem problem = {
+        .op = info->tuned_op, .dtype = info->tuned_dtype, .segmented = info->problem.segmented};
+    if (problem.segmented || (outer < 2 && inner < 2) ||
+        rdt_shape_fold(&shape, &axes, &problem, NULL))
+        rdt_shape_set(&problem, problem.segmented ? outer : 0, info->tuned_count);
+    return problem;
+}
+
+rdt_shape_extents rdt_shape_complete(const redtune_problem *problem) {
+    const redtune_operands of = redtune_problem_operands(problem);
+    rdt_shape_extents out = {.count = rdt_shape_count(problem), .outer = 1, .inner = 1};
+    out.median = problem->median ? problem->median : out.count;
+    out.greatest = problem->greatest ? problem->greatest : out.count;
+    if (problem->segmented) {
+        if (problem->kept_axes && problem->kept[0].size) out.outer = problem->kept[0].size;
+        return out;
     }
-    if (!complete.step) complete.step = complete.inner;
-    if (!complete.outer_step) complete.outer_step = complete.count * complete.inner;
-    return complete;
+    if (of.outer) out.outer = of.outer;
+    if (of.inner) out.inner = of.inner;
+    out.step = of.step ? of.step : out.inner;
+    out.outer_step = of.outer_step ? of.outer_step : out.count * out.inner;
+    return out;
+}
+
+static redtune_layouts layout_of(const rdt_shape_extents *of) {
+    if (of->inner > 1 || of->step > 1) return REDTUNE_LAYOUT_COLUMNS;
+    return of->outer > 1 ? REDTUNE_LAYOUT_ROWS : REDTUNE_LAYOUT_WHOLE;
 }
 
 redtune_layouts rdt_shape_layout(const redtune_problem *problem) {
-    const redtune_problem complete = rdt_shape_complete(problem);
+    const rdt_shape_extents complete = rdt_shape_complete(problem);
     if (problem->segmented)
         return problem->segmented == REDTUNE_SEGMENTED_ALL ? REDTUNE_LAYOUT_LIST
                                                            : REDTUNE_LAYOUT_RAGGED;
-    if (complete.inner > 1 || complete.step > 1) return REDTUNE_LAYOUT_COLUMNS;
-    return complete.outer > 1 ? REDTUNE_LAYOUT_ROWS : REDTUNE_LAYOUT_WHOLE;
+    return layout_of(&complete);
 }
 
 const char *rdt_shape_layout_name(const redtune_problem *problem) {
@@ -129,7 +160,7 @@ static void print_number(char out[RDT_NUMBER_BYTES], uint64_t number, bool in_fu
 
 /* The steps of the axes before the last one, as far as a packed array has others: of the reduced
  * axis, and of the outer one. */
-static void print_pitches(char out[PITCH_BYTES], const redtune_problem *of, bool in_full) {
+static void print_pitches(char out[PITCH_BYTES], const rdt_shape_extents *of, bool in_full) {
     char step[RDT_NUMBER_BYTES], outer_step[RDT_NUMBER_BYTES];
     print_number(step, of->step, in_full);
     print_number(outer_step, of->outer_step, in_full);
@@ -142,9 +173,9 @@ static void print_pitches(char out[PITCH_BYTES], const redtune_problem *of, bool
 }
 
 /* The array, and the axis that is reduced; -1: it is whole. */
-static int print_array(char out[RDT_SHAPE_BYTES], const redtune_problem *of, bool in_full) {
+static int print_array(char out[RDT_SHAPE_BYTES], const rdt_shape_extents *of, bool in_full) {
     char outer[RDT_NUMBER_BYTES], count[RDT_NUMBER_BYTES], inner[RDT_NUMBER_BYTES];
-    const redtune_layouts layout = rdt_shape_layout(of);
+    const redtune_layouts layout = layout_of(of);
     const bool several = of->outer > 1, columns = layout == REDTUNE_LAYOUT_COLUMNS;
     print_number(outer, of->outer, in_full);
     print_number(count, of->count, in_full);
@@ -155,7 +186,7 @@ static int print_array(char out[RDT_SHAPE_BYTES], const redtune_problem *of, boo
 }
 
 /* "4Kx1000", "4Kx1000:20:300K", as rdt_lengths_read_next takes it. */
-static void print_segments(char out[RDT_SHAPE_BYTES], const redtune_problem *of, bool in_full) {
+static void print_segments(char out[RDT_SHAPE_BYTES], const rdt_shape_extents *of, bool in_full) {
     char outer[RDT_NUMBER_BYTES], count[RDT_NUMBER_BYTES], median[RDT_NUMBER_BYTES];
     char greatest[RDT_NUMBER_BYTES];
     const bool equal = of->median == of->count && of->greatest == of->count;
@@ -172,7 +203,7 @@ static const char *name_segments(const redtune_problem *of) {
 }
 
 void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) {
-    const redtune_problem complete = rdt_shape_complete(problem);
+    const rdt_shape_extents complete = rdt_shape_complete(problem);
     char pitches[PITCH_BYTES];
     if (problem->segmented) {
         char segments[RDT_SHAPE_BYTES];
@@ -187,7 +218,7 @@ void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) 
 }
 
 void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *problem, bool in_full) {
-    const redtune_problem complete = rdt_shape_complete(problem);
+    const rdt_shape_extents complete = rdt_shape_complete(problem);
     char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES] = "", along[32] = "";
     int axis = -1;
     if (problem->segmented) {

@@ -37,8 +37,20 @@ redtune_status rdt_shape_read_axes(const char *list, rdt_axes *out, redtune_erro
 redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_axes *axes,
                               redtune_problem *problem, redtune_error *err);
 
-/* The extents with what their zeros stand for in their place. */
-redtune_problem rdt_shape_complete(const redtune_problem *problem);
+/* Element e of result (o, i) is x[o * outer_step + e * step + i]. Of segments there are outer, of
+ * count elements on average. */
+typedef struct rdt_shape_extents {
+    uint64_t count, outer, inner, outer_step, step, median, greatest;
+} rdt_shape_extents;
+
+rdt_shape_extents rdt_shape_complete(const redtune_problem *problem);
+/* Elements of a result. */
+uint64_t rdt_shape_count(const redtune_problem *problem);
+/* Makes the problem one of a whole array of count elements or, where segments is not 0, of so many
+ * segments of about count. */
+void rdt_shape_set(redtune_problem *problem, uint64_t segments, uint64_t count);
+/* The problem that was measured for the plan. */
+redtune_problem rdt_shape_measured(const redtune_info *info);
 redtune_layouts rdt_shape_layout(const redtune_problem *problem);
 /* "whole", "rows", "columns", "ragged" or "list". */
 const char *rdt_shape_layout_name(const redtune_problem *problem);

@@ -47,7 +47,8 @@ static redtune_status read_part(void *user, void *buffer, size_t capacity, size_
 /* Whole chunks, in fixed order a power of two of them, as docs/teams.md has it. */
 static uint64_t part_elements(const redtune_problem *problem, size_t gpus) {
     const uint64_t chunk = CHUNK_BYTES / redtune_dtype_bytes(problem->dtype);
-    const uint64_t chunks = problem->count / chunk + (problem->count % chunk != 0);
+    const uint64_t count = rdt_shape_count(problem);
+    const uint64_t chunks = count / chunk + (count % chunk != 0);
     const uint64_t share = chunks / gpus + (chunks % gpus != 0);
     uint64_t node = 1;
     if (problem->order != REDTUNE_ORDER_FIXED) return share * chunk;
@@ -74,7 +75,7 @@ static redtune_status open_parts(const rdt_options *options, const redtune_probl
     redtune_status status = REDTUNE_OK;
     uint64_t first = 0;
     for (size_t i = 0; !status && i < devices->count; i++) {
-        const uint64_t left = problem->count - first, part = left < each ? left : each;
+        const uint64_t left = rdt_shape_count(problem) - first, part = left < each ? left : each;
         status = open_part(options, devices->name[i], &gpus[i], first, part, err);
         first += part;
     }
@@ -99,7 +100,7 @@ static redtune_status reduce_parts(const rdt_options *options, const redtune_pro
     redtune *rts[RDT_DEVICES_MAX];
     const size_t count = devices->count;
     redtune_problem part = *problem;
-    part.count = part_elements(problem, count);
+    rdt_shape_set(&part, 0, part_elements(problem, count));
     redtune_status status = open_parts(options, problem, devices, gpus, err);
     for (size_t i = 0; !status && i < count; i++) {
         rts[i] = gpus[i].rt;

@@ -195,11 +195,12 @@ static redtune_status list_recorded(const rdt_options *options, rdt_wanted *out,
 }
 
 static bool is_same(const redtune_problem *x, const redtune_problem *y) {
-    const redtune_problem a = rdt_shape_complete(x), b = rdt_shape_complete(y);
-    return a.op == b.op && a.dtype == b.dtype && a.result == b.result && a.order == b.order &&
-           a.accuracy == b.accuracy && a.segmented == b.segmented && a.count == b.count &&
-           a.outer == b.outer && a.inner == b.inner && a.step == b.step &&
-           (a.outer == 1 || a.outer_step == b.outer_step);
+    const rdt_shape_extents a = rdt_shape_complete(x), b = rdt_shape_complete(y);
+    return x->op == y->op && x->dtype == y->dtype && x->result == y->result &&
+           x->order == y->order && x->accuracy == y->accuracy && x->segmented == y->segmented &&
+           a.count == b.count && a.outer == b.outer && a.inner == b.inner && a.step == b.step &&
+           (a.outer == 1 || a.outer_step == b.outer_step) && a.median == b.median &&
+           a.greatest == b.greatest;
 }
 
 /* The time of one call before; that of the built-in default the tune has just measured. 0: unknown.

@@ -7,11 +7,9 @@
 #include "base/reserved.h"
 
 #define BYTES(field) +sizeof(((redtune_problem *)0)->field)
-enum { FILLING = 8 }; /* behind result and order */
-_Static_assert(RDT_PROBLEM_KIND_LIST(BYTES) RDT_PROBLEM_EXTENT_LIST(BYTES) BYTES(config)
-                           BYTES(reserved) +
-                       FILLING ==
-                   sizeof(redtune_problem),
+_Static_assert(RDT_PROBLEM_KIND_LIST(BYTES) RDT_PROBLEM_EXTENT_LIST(BYTES)
+                       RDT_PROBLEM_LATER_LIST(BYTES) BYTES(config)
+                           BYTES(reserved) == sizeof(redtune_problem),
                "a new field of redtune_problem belongs into one of its lists");
 #undef BYTES
 
@@ -41,22 +39,15 @@ const char *rdt_problem_order_name(int order) { return name_at(order_names, orde
 
 int rdt_problem_find_order(const char *name) { return index_of(order_names, name); }
 
-rdt_extents rdt_problem_extents(const redtune_problem *problem) {
-    if (problem->segmented)
-        return rdt_launch_complete((rdt_extents){.count = problem->count, .outer = problem->outer});
-    return rdt_launch_complete((rdt_extents){problem->count, problem->outer, problem->inner,
-                                             problem->outer_step, problem->step});
-}
-
 /* Of which the results of any op take no more than 2^62 bytes. */
 static const uint64_t results_max = UINT64_C(1) << 58;
 
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements) {
     const uint64_t count = extents->count, outer = extents->outer, inner = extents->inner;
     uint64_t along, across, all, results, packed;
-    /* A usual outer_step is `packed`, and must be in range, too. */
+    /* A usual outer_step is `packed`, and must be in range, too, where there are several. */
     if (__builtin_mul_overflow(outer, inner, &results) || results > most || results > results_max ||
-        __builtin_mul_overflow(count, inner, &packed) || packed > most ||
+        ((__builtin_mul_overflow(count, inner, &packed) || packed > most) && outer > 1) ||
         __builtin_mul_overflow(count ? count - 1 : 0, extents->step, &along) ||
         __builtin_mul_overflow(outer - 1, extents->outer_step, &across) ||
         __builtin_add_overflow(along, across, &all) || all > most || inner > most - all)
@@ -130,21 +121,25 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     redtune_dtype result = REDTUNE_DTYPE_NONE;
     redtune_status status = rdt_problem_result_resolve(problem, op, input, &result, err);
     if (status) return status;
-    if (problem->count > rdt_problem_count_max(problem->dtype))
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce %" PRIu64 " elements of %s: at most %" PRIu64,
-                        problem->count, input->name, rdt_problem_count_max(problem->dtype));
-    status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
-    if (!status) status = rdt_problem_check_extents(problem, err);
-    if (!status) status = check_uses(problem, op, err);
-    if (!status) status = rdt_problem_segments_check(problem, err);
-    redtune_problem resolved = *problem;
+    redtune_problem resolved;
+    rdt_problem_copy(&resolved, problem);
     resolved.result = result;
+    status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
+    if (!status) status = rdt_problem_axes_resolve(&resolved, err);
+    if (status) return status;
+    const uint64_t count = rdt_problem_count(&resolved), most = rdt_problem_count_max(input->dtype);
+    if (count > most)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " elements of %s: at most %" PRIu64, count,
+                        input->name, most);
+    status = rdt_problem_check_extents(&resolved, err);
+    if (!status) status = check_uses(&resolved, op, err);
+    if (!status) status = rdt_problem_segments_check(&resolved, err);
     if (!status) status = rdt_problem_ordering_resolve(&resolved, err);
     if (status) return status;
-    *out = resolved;
-    rdt_problem_axes_set(out, rdt_problem_extents(out));
-    if (out->segmented && out->median == rdt_problem_count(out)) out->median = 0;
+    if (resolved.median == count) resolved.median = 0;
+    if (!resolved.segmented) resolved.greatest = resolved.median = 0;
+    rdt_problem_copy(out, &resolved);
     return REDTUNE_OK;
 }
 
@@ -215,7 +210,20 @@ rdt_layout rdt_problem_layout(const redtune_problem *problem) {
     return rdt_problem_layout_of(&extents);
 }
 
-uint64_t rdt_problem_count(const redtune_problem *problem) { return problem->count; }
+void rdt_problem_copy(redtune_problem *to, const redtune_problem *from) {
+    const size_t most = REDTUNE_AXES_MAX;
+    const size_t kept = from->kept_axes < most ? from->kept_axes : most;
+    const size_t reduced = from->reduced_axes < most ? from->reduced_axes : most;
+    if (to == from) return;
+    memcpy(to, from, offsetof(redtune_problem, kept));
+    memcpy(to->kept, from->kept, kept * sizeof *to->kept);
+    memcpy(to->reduced, from->reduced, reduced * sizeof *to->reduced);
+    memcpy(to->reserved, from->reserved, sizeof to->reserved);
+}
+
+uint64_t rdt_problem_count(const redtune_problem *problem) {
+    return rdt_problem_extents(problem).count;
+}
 
 uint64_t rdt_problem_results(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
@@ -226,7 +234,7 @@ uint64_t rdt_problem_results(const redtune_problem *problem) {
 uint64_t rdt_problem_elements(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     uint64_t elements = 0;
-    return __builtin_mul_overflow(problem->count, extents.outer * extents.inner, &elements)
+    return __builtin_mul_overflow(extents.count, extents.outer * extents.inner, &elements)
                ? UINT64_MAX
                : elements;
 }
@@ -334,11 +342,14 @@ int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b
 }
 
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b) {
-    int diff = compare(a->count, b->count);
-    if (!diff) diff = compare(a->outer, b->outer);
-    if (!diff) diff = compare(a->inner, b->inner);
-    if (!diff) diff = compare(a->outer_step, b->outer_step);
-    return diff ? diff : compare(a->step, b->step);
+    const rdt_extents x = rdt_problem_axes_written(a), y = rdt_problem_axes_written(b);
+    int diff = compare(x.count, y.count);
+    if (!diff) diff = compare(x.outer, y.outer);
+    if (!diff) diff = compare(x.inner, y.inner);
+    if (!diff) diff = compare(x.outer_step, y.outer_step);
+    if (!diff) diff = compare(x.step, y.step);
+    if (!diff) diff = compare(a->greatest, b->greatest);
+    return diff ? diff : compare(a->median, b->median);
 }
 
 bool rdt_problem_same_extents(const redtune_problem *a, const redtune_problem *b) {
@@ -357,23 +368,24 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
     const rdt_op_traits *op = rdt_op_find(problem->op);
     bool is_usual =
         problem->result == rdt_problem_result_usual(op, 0, rdt_dtype_find(problem->dtype));
-    const bool several = problem->outer > 1, columns = problem->inner > 1;
+    const rdt_extents extents = rdt_problem_axes_written(problem);
+    const bool several = extents.outer > 1, columns = extents.inner > 1;
     const bool plain = problem->accuracy == REDTUNE_ACCURACY_PLAIN;
     char before[64] = "", inner[40] = "", behind[64] = "";
     if (problem->segmented)
         rdt_problem_segments_describe(problem, before, behind);
     else if (several)
-        snprintf(before, sizeof before, "%" PRIu64 "%s", problem->outer,
+        snprintf(before, sizeof before, "%" PRIu64 "%s", extents.outer,
                  columns ? " x " : " rows of ");
     if (columns) {
-        snprintf(inner, sizeof inner, " x %" PRIu64, problem->inner);
+        snprintf(inner, sizeof inner, " x %" PRIu64, extents.inner);
         snprintf(behind, sizeof behind, " along axis %d", several);
-    } else if (problem->step > 1 && !problem->segmented) {
-        snprintf(behind, sizeof behind, ", %" PRIu64 " apart", problem->step);
+    } else if (extents.step > 1) {
+        snprintf(behind, sizeof behind, ", %" PRIu64 " apart", extents.step);
     }
     snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s%s%s of %s%" PRIu64 "%s %s%s%s%s%s",
              plain ? "" : rdt_problem_ordering_accuracy((int)problem->accuracy), plain ? "" : " ",
-             op->name, before, problem->count, inner, redtune_dtype_name(problem->dtype),
+             op->name, before, extents.count, inner, redtune_dtype_name(problem->dtype),
              is_usual ? "" : " as ", is_usual ? "" : redtune_dtype_name(problem->result), behind,
              problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
 }

@@ -2,8 +2,8 @@
  *
  * A problem is a class and extents. What is known of one problem serves others of its class: op,
  * dtype, result dtype, layout, order and accuracy. The extents are count, outer, inner and the
- * steps. In a resolved problem an extent that is the usual one is 0, so that equal problems have
- * equal fields.
+ * steps. In a resolved problem the axes have one form
+ * (problem_axes.c), so that equal problems have equal fields.
  */
 #pragma once
 
@@ -38,8 +38,10 @@
 /* The fields of redtune_problem that say what is reduced. Every key of a problem has them all; a
  * new field is in one of the lists, or does not compile (problem.c). config says how to reduce. */
 #define RDT_PROBLEM_KIND_LIST(X) X(op) X(dtype) X(result) X(order) X(accuracy) X(uses) X(segmented)
-/* Of segments outer_step is greatest, and step is median. */
-#define RDT_PROBLEM_EXTENT_LIST(X) X(count) X(outer) X(inner) X(outer_step) X(step)
+#define RDT_PROBLEM_EXTENT_LIST(X)                                                                 \
+    X(kept_axes) X(reduced_axes) X(kept) X(reduced) X(steps) X(greatest) X(median)
+/* Refused until there are kernels of it. */
+#define RDT_PROBLEM_LATER_LIST(X) X(mask) X(key_dtype) X(spread) X(keys)
 
 /* A kernel of one layout is right for those before it, too, except one of segments. */
 typedef enum rdt_layout {
@@ -101,8 +103,50 @@ void rdt_problem_segments_describe(const redtune_problem *problem,
 /* REDTUNE_UNSUPPORTED for segments: cannot <verb> them. */
 redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const char *verb,
                                            redtune_error *err);
-/* The extents with what their zeros stand for in their place. */
-rdt_extents rdt_problem_extents(const redtune_problem *problem);
+/* Copies a problem without the room for axes that it has not. */
+void rdt_problem_copy(redtune_problem *to, const redtune_problem *from);
+
+/* Of a problem that is resolved, or whose axes have that form, as launches take them. Inline: every
+ * call of redtune_reduce comes by here. */
+static inline rdt_extents rdt_problem_extents(const redtune_problem *problem) {
+    enum { X = REDTUNE_ARRAY_X };
+    const redtune_axis *kept = problem->kept;
+    uint32_t several = problem->kept_axes;
+    rdt_extents out = {problem->reduced_axes ? problem->reduced[0].size : 0, 1, 1, 0, 1};
+    out.outer_step = out.count;
+    if (!(problem->steps & 1u << X)) {
+        if (several && kept[0].size) out.outer = kept[0].size;
+        return out;
+    }
+    if (problem->reduced_axes) out.step = (uint64_t)problem->reduced[0].step[X];
+    if (several && kept[several - 1].step[X] == 1) out.inner = kept[--several].size;
+    out.outer_step = out.count * out.inner;
+    if (several) {
+        out.outer = kept[0].size;
+        out.outer_step = (uint64_t)kept[0].step[X];
+    }
+    return out;
+}
+
+/* Brings the axes into the form that equal problems have; REDTUNE_UNSUPPORTED for what no kernel
+ * takes: the one place that says so. */
+redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err);
+/* The kept or the reduced axes as text (problem_axes_text.c), and back; false for what is none, or
+ * of a later version. Both are read into a problem without axes. */
+enum { RDT_AXES_TEXT_BYTES = 128 };
+void rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
+                                 char out[RDT_AXES_TEXT_BYTES]);
+bool rdt_problem_axes_text_read(const char *text, bool kept, redtune_problem *problem);
+/* Whether the problem, as a caller wrote it, has axes of that form already, steps given or not. */
+bool rdt_problem_axes_are_plain(const redtune_problem *problem);
+static inline bool rdt_problem_is_settled(const redtune_problem *problem) {
+#define NONE(field) !problem->field &&
+    if (!(RDT_PROBLEM_LATER_LIST(NONE) problem->reduced_axes <= 1)) return false;
+#undef NONE
+    if (problem->steps) return rdt_problem_axes_are_plain(problem);
+    return !problem->kept_axes || (problem->kept_axes == 1 && problem->kept[0].size);
+}
+
 /* The same as a resolved problem has them: 0 stands for the usual one. */
 rdt_extents rdt_problem_axes_written(const redtune_problem *problem);
 /* Gives the problem these extents, as it has them where it is resolved; zeros stand for the usual

@@ -1,9 +1,28 @@
-/* Problem axes: problems of the usual kinds, and extents of a problem. */
+/* Problem axes: the kept and the reduced axes of a problem, and the extents that kernels take.
+ *
+ * Resolving brings the axes into one form, so that equal problems have equal ones. Axes of one
+ * element are dropped, and neighbours that go on where the inner one ends are joined, reduced ones
+ * by their steps where elements may be combined in any order. What is left are the extents of a
+ * launch: one reduced axis, an outer kept axis and an inner one of step 1. The reduced axis is
+ * there even where it has one element. Steps are given, of x and y alike, unless x is packed. */
 #include "model/problem.h"
 
+#include <inttypes.h>
+
+enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y, RESULTS = REDTUNE_ARRAY_RESULTS };
+
+/* How a message ends where no kernel takes the steps. */
+#define COPY_IT "copy the array to a packed one with the reduced axes last"
+
+static bool is_given(const redtune_problem *problem, int array) {
+    return problem->steps & 1u << array;
+}
+
+/* ---- as extents ------------------------------------------------------------------------------ */
+
 /* Zeros for what is usual. */
-static rdt_extents shorten(const rdt_extents *written) {
-    rdt_extents out = rdt_launch_complete(*written);
+static rdt_extents shorten(const rdt_extents *complete) {
+    rdt_extents out = *complete;
     const rdt_extents usual =
         rdt_launch_complete((rdt_extents){.count = out.count, .inner = out.inner});
     if (out.step == usual.step) out.step = 0;
@@ -18,14 +37,24 @@ rdt_extents rdt_problem_axes_written(const redtune_problem *problem) {
     return shorten(&extents);
 }
 
-void rdt_problem_axes_set(redtune_problem *problem, rdt_extents extents) {
-    extents = shorten(&extents);
-    problem->count = extents.count;
-    problem->outer = extents.outer;
-    problem->inner = extents.inner;
-    if (problem->segmented) return;
-    problem->outer_step = extents.outer_step;
-    problem->step = extents.step;
+static redtune_axis axis_of(uint64_t size, uint64_t step) {
+    return (redtune_axis){size, {[X] = (int64_t)step, [Y] = (int64_t)step}};
+}
+
+void rdt_problem_axes_set(redtune_problem *problem, rdt_extents written) {
+    const rdt_extents extents = rdt_launch_complete(written);
+    const bool several = extents.outer > 1;
+    const bool packed = problem->segmented || (extents.inner == 1 && extents.step == 1 &&
+                                               (!several || extents.outer_step == extents.count));
+    problem->steps = packed ? 0 : 1u << X | 1u << Y;
+    problem->kept_axes = 0;
+    problem->reduced_axes = 1;
+    problem->reduced[0] = axis_of(extents.count, packed ? 0 : extents.step);
+    if (several)
+        problem->kept[problem->kept_axes++] =
+            axis_of(extents.outer, packed ? 0 : extents.outer_step);
+    if (extents.inner > 1 && !problem->segmented)
+        problem->kept[problem->kept_axes++] = axis_of(extents.inner, 1);
 }
 
 void rdt_problem_axes_set_count(redtune_problem *problem, uint64_t count) {
@@ -34,29 +63,250 @@ void rdt_problem_axes_set_count(redtune_problem *problem, uint64_t count) {
     rdt_problem_axes_set(problem, extents);
 }
 
-static redtune_problem make(redtune_op op, redtune_dtype dtype, rdt_extents extents) {
+bool rdt_problem_axes_are_plain(const redtune_problem *problem) {
+    const redtune_axis *axes[] = {problem->kept, problem->reduced};
+    const uint32_t counts[] = {problem->kept_axes, problem->reduced_axes};
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    if (problem->steps & ~(1u << X | 1u << Y) || !is_given(problem, X) || !op) return false;
+    if (counts[0] > 2 || (counts[0] == 2 && problem->kept[1].step[X] != 1)) return false;
+    if (!is_given(problem, Y) && op->inputs > 1) return false;
+    for (int i = 0; i < 2; i++)
+        for (uint32_t k = 0; k < counts[i]; k++) {
+            const redtune_axis *axis = &axes[i][k];
+            if (!axis->size || axis->step[X] <= 0 ||
+                (is_given(problem, Y) && axis->step[Y] != axis->step[X]))
+                return false;
+        }
+    return true;
+}
+
+/* ---- resolving ------------------------------------------------------------------------------- */
+
+/* Of the kept axes or of the reduced ones those that matter, outermost first. */
+typedef struct axis_list {
+    const char *kind;
+    redtune_axis axis[REDTUNE_AXES_MAX];
+    size_t count;
+} axis_list;
+
+/* What this version has no kernels of. */
+static redtune_status check_later(const redtune_problem *problem, redtune_error *err) {
+    const struct {
+        const char *field;
+        uint64_t value;
+    } later[] = {
+        {"mask", (uint64_t)problem->mask},           {"key_dtype", (uint64_t)problem->key_dtype},
+        {"spread", (uint64_t)problem->spread},       {"keys", problem->keys},
+        {"steps", problem->steps >> REDTUNE_ARRAYS},
+    };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (later[i].value)
+            return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                            "cannot reduce: problem.%s is %" PRIu64
+                            ", and this redtune has no kernels of it; leave it 0",
+                            later[i].field,
+                            later[i].value << (i == 4 ? (unsigned)REDTUNE_ARRAYS : 0));
+    if (problem->kept_axes <= REDTUNE_AXES_MAX && problem->reduced_axes <= REDTUNE_AXES_MAX)
+        return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce %" PRIu32 " axes and keep %" PRIu32 ": a problem has %d of each",
+                    problem->reduced_axes, problem->kept_axes, REDTUNE_AXES_MAX);
+}
+
+static redtune_status check_segments(const redtune_problem *problem, redtune_error *err) {
+    if (problem->kept_axes <= 1 && problem->reduced_axes <= 1 && !problem->steps) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce segments with %" PRIu32 " kept axes, %" PRIu32
+                    " reduced ones and problem.steps %" PRIu32
+                    ": leave one each and 0, a run says where segments are",
+                    problem->kept_axes, problem->reduced_axes, problem->steps);
+}
+
+/* An array packed over the axes, whose innermost step is `step`; the step before the outermost. */
+static uint64_t pack(redtune_axis *axes, uint32_t count, int array, uint64_t step) {
+    for (uint32_t i = count; i-- > 0;) {
+        axes[i].step[array] = (int64_t)step;
+        if (__builtin_mul_overflow(step, axes[i].size, &step)) step = UINT64_MAX;
+    }
+    return step;
+}
+
+static redtune_status refuse_steps(const char *what, redtune_error *err) {
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot reduce: %s; " COPY_IT, what);
+}
+
+/* Lists the axes of more than one element, with x's steps. */
+static redtune_status list_steps(const redtune_axis *axes, uint32_t count, axis_list *list,
+                                 redtune_error *err) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (axes[i].size == 1) continue;
+        if (axes[i].step[X] <= 0)
+            return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                            "cannot reduce: %s axis %" PRIu32 " has step %" PRId64 "; " COPY_IT,
+                            list->kind, i, axes[i].step[X]);
+        if (axes[i].step[Y] != axes[i].step[X])
+            return refuse_steps("the two inputs have different steps", err);
+        list->axis[list->count++] = axes[i];
+    }
+    return REDTUNE_OK;
+}
+
+static void sort_axes(axis_list *list) {
+    for (size_t i = 1; i < list->count; i++)
+        for (size_t k = i; k && list->axis[k - 1].step[X] < list->axis[k].step[X]; k--) {
+            const redtune_axis axis = list->axis[k];
+            list->axis[k] = list->axis[k - 1];
+            list->axis[k - 1] = axis;
+        }
+}
+
+static void join_neighbours(axis_list *list) {
+    size_t last = 0;
+    for (size_t i = 1; i < list->count; i++) {
+        redtune_axis *outside = &list->axis[last];
+        const redtune_axis *axis = &list->axis[i];
+        uint64_t joined = 0;
+        if (outside->step[X] == (int64_t)(axis->size * (uint64_t)axis->step[X]) &&
+            !__builtin_mul_overflow(outside->size, axis->size, &joined))
+            *outside = (redtune_axis){joined, {axis->step[X], axis->step[X]}};
+        else
+            list->axis[++last] = *axis;
+    }
+    if (list->count) list->count = last + 1;
+}
+
+static redtune_status refuse_count(const axis_list *list, size_t most, redtune_error *err) {
+    return rdt_fail(
+        err, REDTUNE_UNSUPPORTED, 0,
+        "cannot reduce: %zu %s axes are not one run of memory, and kernels take %zu; " COPY_IT,
+        list->count, list->kind, most);
+}
+
+static redtune_status fit_extents(const redtune_problem *problem, bool sorted, rdt_extents *out,
+                                  redtune_error *err) {
+    axis_list kept = {.kind = "kept"}, reduced = {.kind = "reduced"};
+    redtune_status status = list_steps(problem->kept, problem->kept_axes, &kept, err);
+    if (!status) status = list_steps(problem->reduced, problem->reduced_axes, &reduced, err);
+    if (status) return status;
+    if (sorted) sort_axes(&reduced);
+    join_neighbours(&kept);
+    join_neighbours(&reduced);
+    const size_t inner = kept.count && kept.axis[kept.count - 1].step[X] == 1;
+    if (reduced.count > 1) return refuse_count(&reduced, 1, err);
+    if (kept.count > inner + 1) return refuse_count(&kept, inner + 1, err);
+    *out = (rdt_extents){.count = 1};
+    if (reduced.count) {
+        out->count = reduced.axis[0].size;
+        out->step = (uint64_t)reduced.axis[0].step[X];
+    } else if (problem->reduced_axes == 1 && problem->reduced[0].step[X] > 0) {
+        out->step = (uint64_t)problem->reduced[0].step[X]; /* of a plan that serves longer ones */
+    }
+    if (inner) out->inner = kept.axis[kept.count - 1].size;
+    if (kept.count > inner) {
+        out->outer = kept.axis[0].size;
+        out->outer_step = (uint64_t)kept.axis[0].step[X];
+    }
+    return REDTUNE_OK;
+}
+
+/* The product of the sizes; *empty: one of the axes has no element. */
+static uint64_t product(const redtune_axis *axes, uint32_t count, bool *empty) {
+    uint64_t all = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        *empty |= !axes[i].size;
+        if (__builtin_mul_overflow(all, axes[i].size, &all)) all = UINT64_MAX;
+    }
+    return all;
+}
+
+/* Results that are not packed over the kept axes have no kernels. */
+static redtune_status check_results(const redtune_problem *problem, redtune_error *err) {
+    redtune_axis packed[REDTUNE_AXES_MAX];
+    if (!is_given(problem, RESULTS)) return REDTUNE_OK;
+    for (uint32_t i = 0; i < problem->kept_axes; i++) packed[i] = problem->kept[i];
+    pack(packed, problem->kept_axes, RESULTS, 1);
+    for (uint32_t i = 0; i < problem->kept_axes; i++)
+        if (packed[i].size > 1 && packed[i].step[RESULTS] != problem->kept[i].step[RESULTS])
+            return refuse_steps("the results are not packed in the order of the kept axes", err);
+    return REDTUNE_OK;
+}
+
+/* Gives x and y the steps that the problem leaves out. An op of one input has no others than x's.
+ */
+static void complete_steps(redtune_problem *problem, bool two) {
+    for (int array = X; array <= Y; array++)
+        if (!is_given(problem, array) && (two || array == X))
+            pack(problem->kept, problem->kept_axes, array,
+                 pack(problem->reduced, problem->reduced_axes, array, 1));
+    for (uint32_t i = 0; !two && i < problem->kept_axes; i++)
+        problem->kept[i].step[Y] = problem->kept[i].step[X];
+    for (uint32_t i = 0; !two && i < problem->reduced_axes; i++)
+        problem->reduced[i].step[Y] = problem->reduced[i].step[X];
+}
+
+redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const bool two = op && op->inputs > 1;
+    bool no_results = false, empty = !problem->reduced_axes;
+    redtune_status status = check_later(problem, err);
+    if (!status && problem->segmented) status = check_segments(problem, err);
+    if (!status) status = check_results(problem, err);
+    if (status) return status;
+    rdt_extents extents = {.outer = product(problem->kept, problem->kept_axes, &no_results),
+                           .count = product(problem->reduced, problem->reduced_axes, &empty)};
+    if (no_results && !problem->segmented)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: a kept axis has size 0, so there are no results; leave out "
+                        "the reduction");
+    if (empty) extents.count = 0;
+    const bool given = is_given(problem, X) || (two && is_given(problem, Y));
+    if (empty && is_given(problem, X) && problem->kept_axes < 3 && problem->reduced_axes < 2)
+        extents = rdt_problem_extents(problem);
+    if (given && !empty && !problem->segmented) {
+        const bool sorted = !(op && op->indexed) && problem->order == REDTUNE_ORDER_FREE;
+        complete_steps(problem, two);
+        status = fit_extents(problem, sorted, &extents, err);
+    }
+    if (!status) rdt_problem_axes_set(problem, extents);
+    return status;
+}
+
+/* ---- problems of the usual kinds ------------------------------------------------------------- */
+
+static redtune_problem problem_of_extents(redtune_op op, redtune_dtype dtype, rdt_extents extents) {
     redtune_problem problem = {.op = op, .dtype = dtype};
     rdt_problem_axes_set(&problem, extents);
     return problem;
 }
 
+/* No results are not one. */
+static redtune_problem with_none(redtune_problem problem, uint64_t results) {
+    problem.kept_axes += !results;
+    return problem;
+}
+
 redtune_problem redtune_problem_whole(redtune_op op, redtune_dtype dtype, uint64_t count) {
-    return make(op, dtype, (rdt_extents){.count = count});
+    return problem_of_extents(op, dtype, (rdt_extents){.count = count});
 }
 
 redtune_problem redtune_problem_rows(redtune_op op, redtune_dtype dtype, uint64_t rows,
                                      uint64_t columns) {
-    return make(op, dtype, (rdt_extents){.count = columns, .outer = rows});
+    return with_none(problem_of_extents(op, dtype, (rdt_extents){.count = columns, .outer = rows}),
+                     rows);
 }
 
 redtune_problem redtune_problem_columns(redtune_op op, redtune_dtype dtype, uint64_t rows,
                                         uint64_t columns) {
-    return make(op, dtype, (rdt_extents){.count = rows, .inner = columns});
+    return with_none(problem_of_extents(op, dtype, (rdt_extents){.count = rows, .inner = columns}),
+                     columns);
 }
 
 redtune_problem redtune_problem_segments(redtune_op op, redtune_dtype dtype, uint64_t segments,
                                          uint64_t length) {
-    redtune_problem problem = make(op, dtype, (rdt_extents){.count = length, .outer = segments});
-    problem.segmented = REDTUNE_SEGMENTED_EACH;
+    redtune_problem problem = {.op = op, .dtype = dtype, .segmented = REDTUNE_SEGMENTED_EACH};
+    rdt_problem_axes_set(&problem, (rdt_extents){.count = length, .outer = segments});
+    /* One segment is not any number of them. */
+    problem.kept_axes = segments != 0;
+    problem.kept[0].size = segments;
     return problem;
 }

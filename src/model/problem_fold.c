@@ -11,6 +11,7 @@
 #include "model/problem.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { DIMENSIONS_MAX = 64 };
 
@@ -104,9 +105,7 @@ static redtune_status fold_empty(const array *array, redtune_problem *problem, r
                             i);
         results *= (uint64_t)array->shape[i];
     }
-    problem->count = problem->outer_step = 0;
-    problem->outer = results;
-    problem->inner = problem->step = 1;
+    rdt_problem_axes_set(problem, (rdt_extents){.count = 0, .outer = results});
     return REDTUNE_OK;
 }
 
@@ -164,11 +163,17 @@ static redtune_status fold_axes(const array *array, redtune_problem *problem, re
                           indexed ? "" : ", or reduce one axis after the other", err);
     if (kept.count > inner_axes + 1) return refuse_gap(&kept, "kept", "", err);
     const joined_axis *outer = kept.count > inner_axes ? &kept.axis[inner_axes] : NULL;
-    problem->count = reduced.count ? reduced.axis[0].size : 1;
-    problem->inner = inner_axes ? kept.axis[0].size : 1;
-    problem->outer = outer ? outer->size : 1;
-    problem->step = reduced.count ? reduced.axis[0].stride : problem->inner;
-    problem->outer_step = outer ? outer->stride : problem->count * problem->inner;
+    rdt_extents extents = {.count = 1};
+    if (reduced.count) {
+        extents.count = reduced.axis[0].size;
+        extents.step = reduced.axis[0].stride;
+    }
+    if (inner_axes) extents.inner = kept.axis[0].size;
+    if (outer) {
+        extents.outer = outer->size;
+        extents.outer_step = outer->stride;
+    }
+    rdt_problem_axes_set(problem, extents);
     return REDTUNE_OK;
 }
 
@@ -184,8 +189,10 @@ redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *sha
                         "cannot fold the array: it has %zu dimensions, of at most %d", dimensions,
                         DIMENSIONS_MAX);
     array array = {shape, strides, dimensions, {false}};
-    redtune_problem folded = *problem, resolved;
-    folded.count = folded.outer = folded.inner = folded.outer_step = folded.step = 0;
+    redtune_problem folded, resolved;
+    memcpy(&folded, problem, offsetof(redtune_problem, kept));
+    memcpy(folded.reserved, problem->reserved, sizeof folded.reserved);
+    folded.kept_axes = folded.reduced_axes = folded.steps = 0;
     redtune_status status = rdt_problem_resolve(&folded, &resolved, err);
     if (!status) status = mark_reduced(&array, axes, axis_count, err);
     if (!status) status = check_sizes(&array, problem->dtype, err);
@@ -198,6 +205,6 @@ redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *sha
         status = check_strides(&array, problem->dtype, err);
         if (!status) status = fold_axes(&array, &folded, err);
     }
-    if (!status) *problem = folded;
+    if (!status) rdt_problem_copy(problem, &folded);
     return status;
 }

@@ -13,7 +13,7 @@ redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const
 }
 
 rdt_lengths rdt_problem_segments_lengths(const redtune_problem *problem) {
-    const uint64_t count = problem->count;
+    const uint64_t count = rdt_problem_count(problem);
     if (!problem->segmented) return (rdt_lengths){count, count};
     return (rdt_lengths){problem->median ? problem->median : count,
                          problem->greatest ? problem->greatest : count};
@@ -34,7 +34,9 @@ void rdt_problem_segments_set_shape(redtune_problem *problem, rdt_extents shape)
     problem->median = shape.step;
 }
 
-uint64_t rdt_problem_segments_count(const redtune_problem *problem) { return problem->outer; }
+uint64_t rdt_problem_segments_count(const redtune_problem *problem) {
+    return problem->kept_axes ? problem->kept[0].size : 0;
+}
 
 uint64_t rdt_problem_segments_longest(const redtune_problem *problem) {
     if (problem->segmented == REDTUNE_SEGMENTED_ALL) return rdt_problem_elements(problem);
@@ -51,10 +53,11 @@ uint64_t rdt_problem_segments_of(rdt_layout layout) {
  * elements at least, so that it is at most twice the average. */
 static const char *wrong_lengths(const redtune_problem *problem) {
     const rdt_lengths lengths = rdt_problem_segments_lengths(problem);
-    if (lengths.greatest < problem->count) return "the greatest is below the average";
+    const uint64_t count = rdt_problem_count(problem);
+    if (lengths.greatest < count) return "the greatest is below the average";
     if (lengths.greatest < lengths.median) return "the greatest is below the median";
-    if (lengths.median / 2 > problem->count) return "the median is above twice the average";
-    if (problem->outer && lengths.greatest > rdt_problem_elements(problem))
+    if (lengths.median / 2 > count) return "the median is above twice the average";
+    if (rdt_problem_segments_count(problem) && lengths.greatest > rdt_problem_elements(problem))
         return "the greatest is above the elements of all";
     return NULL;
 }
@@ -64,7 +67,8 @@ void rdt_problem_segments_describe(const redtune_problem *problem,
                                    char behind[RDT_SEGMENTS_TEXT_BYTES]) {
     const rdt_lengths lengths = rdt_problem_segments_lengths(problem);
     char number[24] = "";
-    if (problem->outer) snprintf(number, sizeof number, "%" PRIu64 " ", problem->outer);
+    const uint64_t count = rdt_problem_segments_count(problem);
+    if (count) snprintf(number, sizeof number, "%" PRIu64 " ", count);
     snprintf(before, RDT_SEGMENTS_TEXT_BYTES, "%s%ssegments of about ",
              problem->segmented == REDTUNE_SEGMENTED_ALL ? "all of " : "", number);
     if (problem->median || problem->greatest)
@@ -77,20 +81,16 @@ redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtun
     if (!problem->segmented) return REDTUNE_OK;
     if (problem->segmented > REDTUNE_SEGMENTED_ALL)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot reduce: problem.segmented is %" PRIu64
+                        "cannot reduce: problem.segmented is %" PRIu32
                         ", which this redtune does not know",
                         problem->segmented);
-    if (problem->inner > 1)
-        return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce segments with problem.inner %" PRIu64
-                        ": leave it 0, a run says where segments are",
-                        problem->inner);
     const char *wrong = wrong_lengths(problem);
     if (wrong)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " segments of %" PRIu64
                         " elements on average, median %" PRIu64 ", greatest %" PRIu64 ": %s",
-                        problem->outer, problem->count, problem->median, problem->greatest, wrong);
+                        rdt_problem_segments_count(problem), rdt_problem_count(problem),
+                        problem->median, problem->greatest, wrong);
     if (op->inputs > 1)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot compute the %s of segments: it has two inputs, and they have one",

@@ -75,7 +75,8 @@ static void seek(curve *self, double *power, double from, double to, double want
 }
 
 uint64_t rdt_segment_lengths_count(const redtune_problem *problem) {
-    return problem->outer ? problem->outer : 1;
+    const uint64_t count = rdt_problem_segments_count(problem);
+    return count ? count : 1;
 }
 
 static curve make_curve(const redtune_problem *problem) {
@@ -119,9 +120,10 @@ redtune_status rdt_segment_lengths_fill(const redtune_problem *problem, uint64_t
                                         redtune_error *err) {
     const uint64_t count = rdt_segment_lengths_count(problem);
     const rdt_lengths own = rdt_problem_segments_lengths(problem);
-    const bool equal = own.median == problem->count && own.greatest == problem->count;
+    const uint64_t each = rdt_problem_count(problem);
+    const bool equal = own.median == each && own.greatest == each;
     offsets[0] = 0;
-    for (uint64_t i = 0; i < count; i++) offsets[i + 1] = offsets[i] + problem->count;
+    for (uint64_t i = 0; i < count; i++) offsets[i + 1] = offsets[i] + each;
     if (equal) return REDTUNE_OK;
     uint64_t *lengths = malloc(count * sizeof *lengths);
     if (!lengths) return rdt_fail_memory(err, count * sizeof *lengths);

@@ -8,6 +8,7 @@
 #include "cache/kernels.h"
 #include "redtune/records.h"
 #include "redtune/tools.h"
+#include "shaped.h"
 
 enum { COUNT = 20000, LINES_MAX = 16 };
 
@@ -74,7 +75,7 @@ static float sum_by(const char *files, bool compiler, const redtune_problem *pro
     for (int i = 0; !status && i < 2; i++) {
         redtune_plan *plan = NULL;
         status = redtune_plan_create(rt, problem, &plan, &err);
-        if (!status) sum = adder_sum(&ones, plan, problem->count, &err);
+        if (!status) sum = adder_sum(&ones, plan, shaped_of(problem).count, &err);
         if (!status && adder_sum(&ones, plan, COUNT - 77, &err) != COUNT - 77) sum = -1;
         if (!status && adder_sum(&ones, plan, 3, &err) != 3) sum = -1;
         if (!status && info) redtune_plan_info(plan, info);
@@ -105,9 +106,9 @@ static void a_default_serves_any_extents_without_a_compiler(void) {
     redtune_info info = {.match = REDTUNE_MATCH_EXACT};
     const redtune_problem other = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 11);
     CHECK(sum_by(baked, false, &sums, &info) == COUNT);
-    CHECK(info.match == REDTUNE_MATCH_DEFAULT && info.problem.count == COUNT);
+    CHECK(info.match == REDTUNE_MATCH_DEFAULT && shaped_of(&info.problem).count == COUNT);
     CHECK(sum_by(baked, false, &other, &info) == 11);
-    CHECK(info.problem.count == 11);
+    CHECK(shaped_of(&info.problem).count == 11);
 }
 
 static void what_is_not_baked_is_refused_by_name(void) {
@@ -139,7 +140,7 @@ static void the_nearest_winner_is_chosen(void) {
     CHECK(info.match == REDTUNE_MATCH_GPU && !strcmp(info.gpu, there.info.gpu));
     CHECK(!strcmp(info.family, there.info.family) && !strcmp(info.config, there.info.config));
     CHECK(plan_by(winners, &far, &info));
-    CHECK(info.match == REDTUNE_MATCH_DEFAULT && info.problem.count == 20000);
+    CHECK(info.match == REDTUNE_MATCH_DEFAULT && shaped_of(&info.problem).count == 20000);
 }
 
 static void baking_twice_gives_the_same_bytes(void) {

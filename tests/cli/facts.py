@@ -22,6 +22,16 @@ USUAL = dict(op="sum", dtype="f32", result="f32", count=1048576, cache_state="co
              outer=1, inner=1, outer_step=0, step=0, config=None)
 
 
+
+def axes(count, outer, inner, outer_step, step):
+    """The layout, and the kept and the reduced axes as a database has them."""
+    step, outer_step = step or inner, outer_step or count * inner
+    if inner == 1 and step == 1 and (outer == 1 or outer_step == count):
+        return ("rows", str(outer), str(count)) if outer > 1 else ("whole", "", str(count))
+    kept = [f"{outer}@{outer_step}"] * (outer > 1) + [f"{inner}@1"] * (inner > 1)
+    return "columns" if inner > 1 or step > 1 else "rows", " ".join(kept), f"{count}@{step}"
+
+
 def add(db, line):
     row = dict(USUAL)
     for word in shlex.split(line):
@@ -39,17 +49,16 @@ def add(db, line):
     brought = None
     if row["imported"]:
         brought = db.execute("INSERT INTO import(source, date) VALUES('elsewhere.db', 0)").lastrowid
-    columns = row["inner"] > 1 or row["step"] > 1
-    layout = "columns" if columns else "rows" if row["outer"] > 1 else "whole"
+    layout, kept, reduced = axes(row["count"], row["outer"], row["inner"], row["outer_step"], row["step"])
     config = row["config"] or (f"block={row['block']},vec=4,unroll={row['unroll']},load=no_allocate,tail=shuffle,"
                                "finish=poll,per_sm=4")
-    db.execute("INSERT INTO measurement(gpu, origin, layout, ordering, outer, inner, outer_step,"
-               " step, op, dtype, result, count, cache_state, family, config, kernel, is_default,"
+    db.execute("INSERT INTO measurement(gpu, origin, mask, key_dtype, spread, greatest, median, keys, layout,"
+               " ordering, kept, reduced, op, dtype, result, count, cache_state, family, config, kernel, is_default,"
                " outcome, median_ns, spread_ns, samples, place, cause, date, import)"
-               " SELECT g.id, o.id, ?, 'free', ?, ?, ?, ?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
+               " SELECT g.id, o.id, 'none', 'none', 'unknown', 0, 0, 0, ?, 'free', ?, ?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
                " FROM gpu AS g, origin AS o WHERE g.name = ? AND (o.machine, o.driver_version, o.nvrtc_version, o.templates)"
                " = (?,?,?,?)",
-               (layout, row["outer"], row["inner"], row["outer_step"], row["step"], row["op"], row["dtype"], row["result"], row["count"], row["cache_state"],
+               (layout, kept, reduced, row["op"], row["dtype"], row["result"], row["count"], row["cache_state"],
                 row["family"], config, row["kernel"], row["is_default"], row["outcome"], row["median_ns"],
                 row["spread_ns"], row["samples"], row["place"], row["cause"], row["date"], brought,
                 gpu[0]) + origin)

@@ -8,6 +8,7 @@
 #include "cache/tuning.h"
 #include "folder.h"
 #include "ones.h"
+#include "shaped.h"
 
 static const char nowhere[] = "/nowhere/at/all.db";
 static char folder[64]; /* of this run: databases and kernel caches */
@@ -315,13 +316,10 @@ static redtune_status run_twice(const redtune_problem *problem, const void *from
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     const redtune_options options = {.database = nowhere, .background = 1};
-    const redtune_operands operands = {.count = problem->count,
-                                       .outer = problem->outer,
-                                       .inner = problem->inner,
-                                       .d_in = {from},
-                                       .d_out = {output(0)}};
-    const size_t last =
-        (problem->outer ? problem->outer : 1) * (problem->inner ? problem->inner : 1) - 1;
+    redtune_operands operands = redtune_problem_operands(problem);
+    operands.d_in[0] = from;
+    operands.d_out[0] = output(0);
+    const size_t last = rdt_problem_results(problem) - 1;
     redtune_status status = redtune_open(&options, &rt, &err);
     if (!status) status = redtune_plan_create(rt, problem, &plan, &err);
     for (int i = 0; !status && i < 2; i++) {
@@ -340,8 +338,8 @@ static redtune_status run_twice(const redtune_problem *problem, const void *from
 static void plan_runs_any_kernel_of_its_class_meanwhile(void) {
     NEED_GPU();
     static const struct {
-        redtune_problem cached, wanted; /* of one class */
-        const char *part;               /* of the cached kernel's config alone */
+        shaped cached, wanted; /* of one class */
+        const char *part;      /* of the cached kernel's config alone */
     } cases[] = {
         {{.count = 1000, .config = "block:block=64,finish=single,per_sm=1"},
          {.count = COUNT},
@@ -363,7 +361,8 @@ static void plan_runs_any_kernel_of_its_class_meanwhile(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         listener heard = {.text = ""};
         char config[320], cache[16];
-        redtune_problem cached = cases[i].cached, wanted = cases[i].wanted;
+        redtune_problem cached = shaped_problem(cases[i].cached);
+        redtune_problem wanted = shaped_problem(cases[i].wanted);
         const bool fixed = wanted.order == REDTUNE_ORDER_FIXED;
         served_by by[2] = {{.first = -1}};
         cached.op = wanted.op = REDTUNE_SUM;
@@ -379,7 +378,8 @@ static void plan_runs_any_kernel_of_its_class_meanwhile(void) {
         CHECK_INT(by[1].info.pending, 0);
         CHECK(!strstr(by[1].info.config, cases[i].part));
         CHECK(by[0].first == by[1].first && by[0].last == by[1].last);
-        CHECK(fixed || (by[0].first == (float)wanted.count && by[0].last == by[0].first));
+        CHECK(fixed ||
+              (by[0].first == (float)rdt_problem_count(&wanted) && by[0].last == by[0].first));
     }
     rdt_buffer_destroy(&noise);
 }

@@ -13,7 +13,8 @@ headers = "".join(open(f"{root}/include/redtune/{name}.h").read() for name in ("
 header = re.sub(r"/\*.*?\*/", "", headers, flags=re.S)
 KINDS = {"int": ctypes.c_int, "long": ctypes.c_long, "double": ctypes.c_double,
          "uint64_t": ctypes.c_uint64, "uint32_t": ctypes.c_uint32,
-         "char": ctypes.c_char, "const char *": ctypes.c_char_p}
+         "char": ctypes.c_char, "const char *": ctypes.c_char_p, "redtune_axis": bindings.Axis}
+COUNTS = {"REDTUNE_ARRAYS": 4, "REDTUNE_AXES_MAX": 8}
 
 
 def members(name):
@@ -23,11 +24,13 @@ def members(name):
     body = re.sub(r";\s*;", ";", body)
     for line in body.split(";")[:-1]:
         first, *others = " ".join(line.split()).split(", ")
-        kind, member, count = re.match(r"(.*?)(\w+)(?:\[(\d+)\])?$", first).groups()
-        kind = kind.strip()
+        kind, member, count = re.match(r"(.*?)(\w+)(?:\[(\w+)\])?$", first).groups()
+        kind, count = kind.strip(), COUNTS.get(count, count)
+        others = [other.split("[")[0] for other in others]
         # What is no pointer and has no known kind is an enumeration.
         bound = KINDS.get(kind, ctypes.c_void_p if "*" in kind or count else ctypes.c_int)
-        yield member, bound * int(count) if count else bound
+        bound = bound * int(count) if count else bound
+        yield member, bound
         for other in others:
             yield other, bound
 

@@ -12,8 +12,9 @@ static redtune_error err;
 #define SET      "UPDATE measurement SET "
 #define UNKNOWN  "UPDATE gpu SET bus_bits = 0; "
 #define CONFIG   SET "place = NULL, config = "
+#define COUNT(n) "count = " #n ", reduced = '" #n "', "
 #define ROWS     SET "layout = 'rows', count = 1024, "
-#define COLUMNS  SET "layout = 'columns', count = 1024, "
+#define COLUMNS  SET "layout = 'columns', count = 1024, reduced = '1024@1024', "
 #define DISALLOW "do not allow"
 #define SPACE    "not in the templates' space"
 #define WRITTEN  "not written as"
@@ -30,27 +31,28 @@ static const struct {
     {SET "median_ns = 1e15", NULL},
     {SET "median_ns = 53.2, cache_state = 'warm'", BELOW},
     {SET "median_ns = 53.4, cache_state = 'warm'", NULL},
-    {SET "median_ns = 49.9, count = 1", BELOW},
-    {SET "median_ns = 50.1, count = 1", NULL},
-    {SET "median_ns = 853.0, count = 1048000", NULL},
+    {SET COUNT(1) "median_ns = 49.9", BELOW},
+    {SET COUNT(1) "median_ns = 50.1", NULL},
+    {SET COUNT(1048000) "median_ns = 853.0", NULL},
     /* A bus that is not known, or that nobody builds, moves 100000 bytes a ns at most. */
     {UNKNOWN SET "median_ns = 853.0", NULL},
-    {UNKNOWN SET "count = 1 << 30, median_ns = 42949", BELOW},
-    {UNKNOWN SET "count = 1 << 30, median_ns = 42950", NULL},
-    {"UPDATE gpu SET bus_bits = 1000000, memory_khz = 1000000000; " SET
-     "count = 1 << 30, median_ns = 42949",
+    {UNKNOWN SET COUNT(1073741824) "median_ns = 42949", BELOW},
+    {UNKNOWN SET COUNT(1073741824) "median_ns = 42950", NULL},
+    {"UPDATE gpu SET bus_bits = 1000000, memory_khz = 1000000000; " SET COUNT(
+         1073741824) "median_ns = 42949",
      BELOW},
-    {SET "count = 1 << 40", BELOW},
+    {SET COUNT(1099511627776) "cause = NULL", BELOW},
     /* Rows and columns take as long as their elements; rows that overlap, as what they span. */
-    {ROWS "outer = 1024, median_ns = 853.0", BELOW},
-    {ROWS "outer = 1024, median_ns = 853.2", DISALLOW},
-    {ROWS "outer = 1024, outer_step = 4096, median_ns = 853.0", BELOW},
-    {ROWS "outer = 1024, outer_step = 1, median_ns = 853.0", DISALLOW},
-    {SET "layout = 'rows', count = 1 << 40, outer = 1 << 24, outer_step = 1, median_ns = 853.2",
+    {ROWS "kept = '1024', reduced = '1024', median_ns = 853.0", BELOW},
+    {ROWS "kept = '1024', reduced = '1024', median_ns = 853.2", DISALLOW},
+    {ROWS "kept = '1024@4096', reduced = '1024@1', median_ns = 853.0", BELOW},
+    {ROWS "kept = '1024@2', reduced = '1024@1', median_ns = 853.0", DISALLOW},
+    {SET "layout = 'rows', count = 1 << 40, kept = '16777216@2', reduced = '1099511627776@1', "
+         "median_ns = 853.2",
      BELOW},
-    {COLUMNS "inner = 1024, median_ns = 853.0", BELOW},
-    {COLUMNS "inner = 1024, median_ns = 853.2", DISALLOW},
-    {COLUMNS "inner = 1024, outer = 4, median_ns = 853.2", BELOW},
+    {COLUMNS "kept = '1024@1', median_ns = 853.0", BELOW},
+    {COLUMNS "kept = '1024@1', median_ns = 853.2", DISALLOW},
+    {COLUMNS "kept = '4@1048576 1024@1', median_ns = 853.2", BELOW},
     {SET "outcome = 'hung', median_ns = NULL, spread_ns = NULL, samples = NULL", NULL},
     {SET "date = CAST(strftime('%s', 'now') AS INTEGER) + 86400 * 2", "in the future"},
     {SET "date = CAST(strftime('%s', 'now') AS INTEGER) + 3600", NULL},

@@ -71,7 +71,7 @@ static bool another_program(const char *path) {
                                           "INSERT INTO person VALUES(1, 'Ada', 1815)");
 }
 static bool another_mark(const char *path) { return sql_on(path, "PRAGMA application_id=7"); }
-static bool a_future_version(const char *path) { return sql_on(path, "PRAGMA user_version=4"); }
+static bool a_future_version(const char *path) { return sql_on(path, "PRAGMA user_version=5"); }
 static bool a_view_for_a_table(const char *path) {
     return sql_on(path, "DROP TABLE measurement; CREATE VIEW measurement AS WITH RECURSIVE c(id) AS"
                         " (SELECT 1 UNION ALL SELECT id + 1 FROM c) SELECT id FROM c");

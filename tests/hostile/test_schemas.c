@@ -137,12 +137,13 @@ static const struct {
      ""},
     {"a program's own mark", "PRAGMA application_id=1380011604", "another program"},
     {"no program's mark", "PRAGMA application_id=0", "another program"},
-    {"a newer version", "PRAGMA user_version=4", "update redtune"},
+    {"a newer version", "PRAGMA user_version=5", "update redtune"},
     {"the last version", "PRAGMA user_version=2147483647", "update redtune"},
     {"a version before all", "PRAGMA user_version=-1", "update redtune"},
     {"no version", "PRAGMA user_version=0", "version 0"},
     {"a version that was never released", "PRAGMA user_version=1", "version 1"},
-    {"an older version's number", "PRAGMA user_version=2", TABLES},
+    {"an older version's number", "PRAGMA user_version=3", TABLES},
+    {"the oldest version's number", "PRAGMA user_version=2", TABLES},
     {"a write-ahead log", "PRAGMA journal_mode=WAL", "WAL"},
     {"UTF-16", "", "UTF-8"}, /* made below */
     {"a kernel cache's mark", "PRAGMA application_id=1919186507", "another program"},
@@ -155,7 +156,7 @@ static bool make_wide(const char *path) {
     sqlite3 *db = NULL;
     if (rename(path, narrow) || sqlite3_open(path, &db)) return false;
     snprintf(text, sizeof text,
-             "PRAGMA encoding='UTF-16le'; PRAGMA application_id=%d; PRAGMA user_version=3;"
+             "PRAGMA encoding='UTF-16le'; PRAGMA application_id=%d; PRAGMA user_version=4;"
              "ATTACH '' AS x; CREATE TABLE t(x); DROP TABLE t",
              0x72647454);
     bool good = !sqlite3_exec(db, text, NULL, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "api/records/target.h"
 #include "base/random.h"
 #include "codegen/marshal.h"
+#include "shaped.h"
 
 /* An instruction of Lua takes some 6 ns with all that it calls, and a row some 8 us to read: so a
  * choice takes 3 ms at most. The odd widths of columns, which two families serve, take the most. */
@@ -81,7 +82,7 @@ static bool is_cheap(const redtune_problem *problem, const rdt_facts *gpu) {
 
 /* A kind of problem of which there are shipped rows, or none. */
 static void a_choice_of_each_kind_is_cheap(void) {
-    static const redtune_problem kinds[] = {
+    static const shaped kinds[] = {
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000000},
         {.op = REDTUNE_MAX_AT, .dtype = REDTUNE_F32, .count = 1000000},
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000, .outer = 1000},
@@ -99,8 +100,8 @@ static void a_choice_of_each_kind_is_cheap(void) {
     };
     CHECK(begin());
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        redtune_problem problem;
-        CHECK_OK(rdt_problem_resolve(&kinds[i], &problem, &err), err);
+        redtune_problem problem = shaped_problem(kinds[i]);
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
         CHECK(is_cheap(&problem, &measured) && is_cheap(&problem, &other));
     }
 }
@@ -109,13 +110,13 @@ static void a_choice_of_any_problem_is_cheap(void) {
     CHECK(begin());
     rdt_random random = {.state = 45};
     for (int i = 0; i < 200; i++) {
-        const redtune_problem drawn = {
-            .op = (redtune_op)rdt_random_below(&random, REDTUNE_MISMATCHES),
-            .dtype = rdt_random_below(&random, 2) ? REDTUNE_F32 : REDTUNE_BF16,
-            .count = UINT64_C(1) << rdt_random_below(&random, 18),
-            .inner = 1 + rdt_random_below(&random, UINT64_C(1) << rdt_random_below(&random, 14)),
-            .outer = 1 + rdt_random_below(&random, 8),
-        };
+        const redtune_problem drawn =
+            PROBLEM(.op = (redtune_op)rdt_random_below(&random, REDTUNE_MISMATCHES),
+                    .dtype = rdt_random_below(&random, 2) ? REDTUNE_F32 : REDTUNE_BF16,
+                    .count = UINT64_C(1) << rdt_random_below(&random, 18),
+                    .inner =
+                        1 + rdt_random_below(&random, UINT64_C(1) << rdt_random_below(&random, 14)),
+                    .outer = 1 + rdt_random_below(&random, 8));
         redtune_problem problem;
         if (!rdt_problem_resolve(&drawn, &problem, &err)) CHECK(is_cheap(&problem, &measured));
     }
@@ -131,8 +132,8 @@ static void a_class_is_read_twice_at_most(void) {
     size_t rows[3];
     static const uint64_t counts[] = {64, 1 << 14, 256};
     for (int i = 0; i < 3; i++) {
-        const redtune_problem problem = {
-            .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = counts[i], .outer = 1024};
+        const redtune_problem problem =
+            redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 1024, counts[i]);
         redtune_problem resolved;
         rdt_choice choice;
         CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);

@@ -72,21 +72,13 @@ static void columns_span_what_has_an_address(void) {
         uint64_t count, outer, inner, outer_step, step;
         bool fits;
     } extents[] = {
-        {1, 1, most, 0, 0, true},
-        {1, 1, most + 1, 0, 0, false},
-        {2, 1, most, 0, 0, false},
-        {1, 1, UINT64_MAX, 0, 0, false},
-        {2, 1, 2, 0, most - 2, true},
-        {2, 1, 2, 0, most - 1, false},
-        {2, 1, 2, 0, UINT64_MAX, false},
-        {3, 1, 1, 0, UINT64_C(1) << 63, false},
-        {2, 3, 4, 1000, most - 2004, true},
-        {2, 3, 4, 1000, most - 2003, false},
-        {big, 1, big, 0, 0, false},
-        {big, 2, big, 0, 1, false}, /* the usual outer_step is beyond 2^64 */
-        {0, big, big, 1, 1, false}, /* results */
-        {0, most, 2, 0, 0, false},
-        {0, most, 1, 0, 0, true},
+        {1, 1, most, 0, 0, true},           {1, 1, most + 1, 0, 0, false},
+        {2, 1, most, 0, 0, false},          {1, 1, UINT64_MAX, 0, 0, false},
+        {2, 1, 2, 0, most - 2, true},       {2, 1, 2, 0, most - 1, false},
+        {2, 1, 2, 0, INT64_MAX, false},     {3, 1, 1, 0, UINT64_C(1) << 62, false},
+        {2, 3, 4, 1000, most - 2004, true}, {2, 3, 4, 1000, most - 2003, false},
+        {big, 1, big, 0, 0, false},         {0, big, big, 1, 1, false}, /* results */
+        {0, most, 2, 0, 0, false},          {0, most, 1, 0, 0, true},
         {0, 1, most, 0, 0, true},
     };
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
@@ -162,7 +154,7 @@ static void elements_do_not_wrap(void) {
                                      .outer = UINT64_C(1) << 24, .outer_step = 1);
     CHECK(!rdt_problem_resolve(&shared, &shared, NULL));
     CHECK(rdt_problem_elements(&shared) == UINT64_MAX);
-    RESHAPE(&shared, outer, shaped_of(&shared).outer / 2);
+    RESHAPE(&shared, inner, shaped_of(&shared).inner / 2);
     CHECK(rdt_problem_elements(&shared) == UINT64_C(1) << 63);
 }
 

@@ -3,6 +3,7 @@
 #include "trials.h"
 #include "shaped.h"
 #include "version_2.h"
+#include "version_3.h"
 
 #include <limits.h>
 
@@ -32,7 +33,7 @@ static void opening_takes_version_2_forward(void) {
     CHECK(make_version_2());
     CHECK_OK(rdt_tuning_open(in_scratch("tuning.db"), &tuning, &err), err);
     CHECK(rows_are_kept());
-    CHECK_INT(ask("PRAGMA user_version"), 3);
+    CHECK_INT(ask("PRAGMA user_version"), 4);
     CHECK_INT(ask("SELECT id FROM measurement WHERE config = 'b'"), 9);
     CHECK(put_one(4096, "d", 10, 9));
     CHECK_INT(take_all(&sum_f32), 4);
@@ -63,6 +64,54 @@ static void a_file_that_only_says_it_is_of_version_2_is_refused(void) {
     CHECK_INT(ask("PRAGMA user_version"), 2);
 }
 
+/* What the extents of version 3 are as axes, in the order of the rows. */
+static void extents_of_version_3_become_axes(void) {
+    static const struct {
+        shaped extents;
+        const char *kept, *reduced;
+    } rows[] = {
+        {{.count = 1024}, "", "1024"},
+        {{.count = 1000, .outer = 64}, "64", "1000"},
+        {{.count = 1000, .outer = 64, .outer_step = 1024}, "64@1024", "1000@1"},
+        {{.count = 64, .inner = 1000}, "1000@1", "64@1000"},
+        {{.count = 64, .inner = 1000, .step = 1024}, "1000@1", "64@1024"},
+        {{.count = 64, .outer = 8, .inner = 1000}, "8@64000 1000@1", "64@1000"},
+        {{.count = 64, .outer = 8, .inner = 1000, .outer_step = 70000},
+         "8@70000 1000@1",
+         "64@1000"},
+        {{.count = 64, .step = 3}, "", "64@3"},
+        {{.count = 64, .outer = 8, .step = 3}, "8@64", "64@3"},
+        {{.segmented = 1, .count = 100, .outer = 64, .greatest = 5000, .median = 3}, "64", "100"},
+        {{.segmented = 2, .count = 100, .outer = 64}, "64", "100"},
+        {{.segmented = 1, .count = 100}, "", "100"},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    CHECK(make_version_2() && sql(version_3));
+    CHECK_OK(rdt_tuning_open(in_scratch("tuning.db"), &tuning, &err), err);
+    CHECK_INT(ask("SELECT count(*) FROM measurement"), ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        char text[256];
+        snprintf(
+            text, sizeof text,
+            "SELECT count(*) FROM measurement WHERE id = %d AND kept = '%s' AND reduced = '%s'",
+            i + 1, rows[i].kept, rows[i].reduced);
+        check_that(ask(text) == 1, __FILE__, __LINE__, "row %d is not %s, %s", i + 1, rows[i].kept,
+                   rows[i].reduced);
+    }
+    CHECK_INT(take_all(NULL), ROWS);
+    for (int k = 0; k < taken.count; k++) {
+        bool found = false;
+        for (int i = 0; !found && i < ROWS; i++) {
+            shaped of = rows[i].extents;
+            of.dtype = of.result = REDTUNE_F32;
+            redtune_problem problem = shaped_problem(of);
+            found = !rdt_problem_resolve(&problem, &problem, &err) &&
+                    rdt_problem_same(&problem, &taken.row[k].trial.problem);
+        }
+        CHECK(found);
+    }
+}
+
 static bool open_and_put(int index) {
     rdt_trial trial = trials_make(8192, "more", 1000 + index, 9);
     bool good = !rdt_tuning_open(in_scratch("tuning.db"), &tuning, &err) &&
@@ -82,6 +131,7 @@ int main(int argc, char **argv) {
         FACT(opening_takes_version_2_forward),
         FACT(reading_version_2_leaves_the_file_as_it_is),
         FACT(a_file_that_only_says_it_is_of_version_2_is_refused),
+        FACT(extents_of_version_3_become_axes),
         FACT(many_processes_take_it_forward_once),
     };
     if (!scratch_begin()) return 1;

@@ -139,11 +139,10 @@ static void problems_are_compared_by_class_and_extents(void) {
     other[2].result = REDTUNE_F64;
     other[3].order = (redtune_order)1;
     other[4].accuracy = REDTUNE_ACCURACY_COMPENSATED;
-    RESHAPE(&other[6], outer, 1);
     RESHAPE(&other[5], count, 1);
-    RESHAPE(&other[7], inner, 1);
-    RESHAPE(&other[8], outer_step, 1);
-    RESHAPE(&other[9], step, 1);
+    RESHAPE(&other[6], count, 2);
+    other[7].greatest = other[8].median = 1;
+    RESHAPE(&other[9], count, 3);
     for (size_t i = 0; i < 10; i++) {
         CHECK(!rdt_problem_same(&one, &other[i]));
         CHECK_INT(rdt_problem_same_class(&one, &other[i]), i >= 5);

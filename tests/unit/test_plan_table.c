@@ -297,6 +297,8 @@ static void a_problem_with_a_plan_of_its_own_finds_that(void) {
     for (int i = 0; i < 5; i++) { /* each extent counts */
         redtune_problem apart = written;
         shaped of = shaped_of(&written);
+        of.inner = of.step = 1;
+        of.outer_step = 100;
         uint64_t *const extents[] = {&of.count, &of.outer, &of.inner, &of.outer_step, &of.step};
         CHECK(rdt_plan_table_place(&own, &apart));
         ++*extents[i];

@@ -330,8 +330,9 @@ static void absurd_figures_make_a_page(void) {
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1500, 4000));
     CHECK(sql("UPDATE measurement SET median_ns = 5e-324, spread_ns = 1e15 WHERE id % 3 = 0;"
               "UPDATE measurement SET median_ns = 1e15 WHERE id % 3 = 1;"
-              "UPDATE measurement SET count = 1152921504606846976 WHERE count = 1024;"
-              "UPDATE measurement SET count = 0 WHERE count = 4096;"
+              "UPDATE measurement SET count = 1152921504606846976, reduced = '1152921504606846976'"
+              " WHERE count = 1024;"
+              "UPDATE measurement SET count = 0, reduced = '0' WHERE count = 4096;"
               "UPDATE measurement SET date = 9223372036854775807 WHERE id % 2 = 0;"
               "UPDATE gpu SET bus_bits = 1000000, memory_khz = 1000000000"));
     CHECK_OK(report(page), err);

@@ -165,17 +165,11 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(kernel[0] = 'k');
     BAD(problem.order = (redtune_order)9);
     BAD(problem.accuracy = (redtune_accuracy)9);
-    BAD_EXTENT(outer, 1);
-    BAD_EXTENT(inner, 1);
-    BAD_EXTENT(step, 1);
-    BAD_EXTENT(outer_step, 2048);
     BAD_EXTENT(outer, UINT64_MAX);
     BAD_EXTENT(step, UINT64_MAX);
-    BAD(problem = sum_of(1024, 2, 0, 1024, 0));
-    BAD(problem = sum_of(1024, 2, 1, 0, 0));
-    BAD(problem = sum_of(1024, 2, 0, 0, 1));
-    BAD(problem = sum_of(1024, 0, 8, 0, 8));
-    BAD(problem = sum_of(1024, 2, 8, 8192, 0));
+    BAD(problem.mask = REDTUNE_MASK_BITS);
+    BAD(problem.spread = (redtune_spread)9);
+    BAD(problem.keys = 8);
     BAD(problem = sum_of(1024, UINT64_C(1) << 56, 0, 0, 0));
     BAD(problem = sum_of(1024, 2, 0, UINT64_C(1) << 62, 0));
     BAD(cause[0] = 0x1b);
@@ -213,18 +207,30 @@ static const struct {
     {"layout = 'no such layout'", false},
     {"layout = ''", true},
     {"ordering = 'strange'", false},
-    {"outer = 0", true},
-    {"outer = 2", false},
-    {"outer = 2, layout = 'columns'", false},
-    {"outer = 2, layout = 'rows', outer_step = 1024", false},
-    {"outer = 2, layout = 'rows', step = 1", false},
+    {"kept = '0'", false},
+    {"kept = '2'", false},
+    {"kept = '2', layout = 'columns'", false},
+    {"kept = '2@1024', reduced = '1024@1', layout = 'rows'", false},
+    {"kept = '2', reduced = '1024@1', layout = 'rows'", false},
     {"layout = 'rows'", false},
-    {"layout = 'columns', inner = 4, step = 4", false},
-    {"layout = 'columns', inner = 1 << 40, outer = 1 << 40", false},
-    {"inner = 2", false},
-    {"inner = -1", true},
-    {"outer_step = -1", true},
-    {"step = 4", false},
+    {"layout = 'columns', kept = '4', reduced = '1024@4'", false},
+    {"layout = 'columns', kept = (1 << 40) || '@' || (1 << 40) || ' 4@1', reduced = '1024@8'",
+     false},
+    {"kept = '2@1'", false},
+    {"kept = '-1'", false},
+    {"kept = '2@-1'", false},
+    {"reduced = '1024@4'", false},
+    {"reduced = '1024,'", false},
+    {"reduced = ''", false},
+    {"kept = printf('%.*c', 512, '1')", true},
+    {"count = 1000", false},
+    {"greatest = -1", true},
+    {"greatest = 2048", false},
+    {"mask = 'bits'", false},
+    {"mask = 'lace'", false},
+    {"key_dtype = 'i32'", false},
+    {"keys = 8", false},
+    {"spread = 'uniform'", false},
     {"cache_state = 'tepid'", true},
     {"family = ''", true},
     {"family = printf('%.*c', 32, 'f')", true},

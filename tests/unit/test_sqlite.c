@@ -101,9 +101,9 @@ static void open_plays_back_no_foreign_journal(void) {
 
 static void open_refuses_newer_version(void) {
     const char *path = in_scratch("newer.db");
-    CHECK(make_with(path, "PRAGMA user_version=4"));
+    CHECK(make_with(path, "PRAGMA user_version=5"));
     CHECK(is_refused(path, REDTUNE_DATABASE,
-                     "it is of version 4 and this redtune knows version 3; update redtune"));
+                     "it is of version 5 and this redtune knows version 4; update redtune"));
 }
 
 static void open_refuses_other_schema(void) {
@@ -295,7 +295,7 @@ static void open_creates_file_and_folders(void) {
     CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
     close_tuning();
     CHECK_INT(ask_sql(path, "PRAGMA application_id"), 0x72647454);
-    CHECK_INT(ask_sql(path, "PRAGMA user_version"), 3);
+    CHECK_INT(ask_sql(path, "PRAGMA user_version"), 4);
     CHECK(!has_beside(path, "-journal"));
     CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
     CHECK_INT(rows_in(tuning), 0);

@@ -16,7 +16,7 @@ winner() { "$redtune" show --db "$1" --json | sed -n 's/.*"config": "\(.*\)".*/\
 # add DATABASE CONFIG NS DATE: a measurement like the default's, but for these.
 add() {
     sql "$1" "INSERT INTO measurement SELECT NULL, gpu, origin, op, dtype, result, layout, ordering,
-        count, outer, inner, outer_step, step, cache_state, family, '$2', NULL, 0, 'good', $3, 1.0,
+        mask, key_dtype, spread, count, kept, reduced, greatest, median, keys, cache_state, family, '$2', NULL, 0, 'good', $3, 1.0,
         31, NULL, NULL, NULL, NULL, NULL, NULL, NULL, $4, NULL FROM measurement WHERE is_default LIMIT 1"
 }
 

@@ -43,8 +43,8 @@ typedef struct segments_reading {
 static redtune_status check_offsets(const uint64_t *offsets, uint64_t count, redtune_error *err) {
     if (count > rdt_list_count_max())
         return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce %" PRIu64 " segments: problem->outer is at most %" PRIu64,
-                        count, rdt_list_count_max());
+                        "cannot reduce %" PRIu64 " segments: there may be at most %" PRIu64, count,
+                        rdt_list_count_max());
     for (uint64_t i = 0; i < count; i++)
         if (offsets[i] > offsets[i + 1])
             return rdt_fail(err, REDTUNE_INVALID, 0,

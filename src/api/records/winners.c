@@ -23,7 +23,7 @@ typedef struct reading {
 
 /* The rows whose count alone does not take them farther than a choice looks. */
 static void set_near(reading *self) {
-    const uint64_t count = self->at.problem->count + 1;
+    const uint64_t count = rdt_problem_count(self->at.problem) + 1;
     const uint64_t least = count >> RDT_WINNERS_DISTANCE_MAX;
     self->least = least ? least - 1 : 0;
     if (count < INT64_MAX >> RDT_WINNERS_DISTANCE_MAX)
@@ -40,8 +40,9 @@ static bool is_of_part(const reading *self, const redtune_problem *problem, cons
 
 static bool is_of_reading(const reading *self, const rdt_row *row) {
     const redtune_problem *problem = &row->trial.problem;
+    const uint64_t count = rdt_problem_count(problem);
     return row->trial.cache == RDT_CACHE_COLD && is_of_part(self, problem, &row->gpu) &&
-           problem->count >= self->least && problem->count <= self->most;
+           count >= self->least && count <= self->most;
 }
 
 static void keep_of_reading(rdt_rows *rows, const reading *what, bool own) {

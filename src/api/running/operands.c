@@ -38,6 +38,19 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
     return out;
 }
 
+redtune_operands redtune_problem_operands(const redtune_problem *problem) {
+    redtune_problem resolved;
+    if (problem) rdt_problem_copy(&resolved, problem);
+    if (!problem || rdt_problem_axes_resolve(&resolved, NULL))
+        return (redtune_operands){.count = 0};
+    const rdt_extents extents = rdt_problem_axes_written(&resolved);
+    return (redtune_operands){.count = extents.count,
+                              .outer = extents.outer,
+                              .inner = extents.inner,
+                              .outer_step = extents.outer_step,
+                              .step = extents.step};
+}
+
 /* ---- one input and one output ---------------------------------------------------------------- */
 
 /* The lowest bits that must be zero are those below the element's size, a power of two. */

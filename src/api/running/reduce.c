@@ -10,7 +10,9 @@
 
 /* The plan for a problem as the caller wrote it; NULL: not made yet, or something is wrong. */
 static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
-    if (problem->config || !rdt_reserved_is_clear(RDT_RESERVED(problem))) return NULL;
+    if (problem->config || !rdt_reserved_is_clear(RDT_RESERVED(problem)) ||
+        !rdt_problem_is_settled(problem))
+        return NULL;
     return rdt_plan_table_find(&rt->plans, problem);
 }
 
@@ -77,7 +79,8 @@ static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
     redtune_status status = plan ? REDTUNE_OK : add_key(rt, resolved, &plan, err);
     if (status) return status;
     rdt_plan_table_find_key(&rt->plans, resolved, &own);
-    status = rdt_plan_table_add(&rt->plans, problem, plan, own, false, &plan, err);
+    if (rdt_problem_is_settled(problem))
+        status = rdt_plan_table_add(&rt->plans, problem, plan, own, false, &plan, err);
     _Atomic(redtune_plan *) *place = rdt_plan_table_place(own, resolved);
     if (!status && place) {
         plan = atomic_load_explicit(place, memory_order_acquire);
@@ -108,24 +111,26 @@ static redtune_status check_simple(const redtune_problem *problem, redtune_error
                     op->outputs > 1 ? "s" : "");
 }
 
-/* The plan of the problem, found or made; for a run on the stream. simple: the run has one input
- * and one output. */
+/* The plan of the problem, found or made, and its extents; for a run on the stream. simple: the run
+ * has one input and one output. */
 static redtune_status take_plan(redtune *rt, const redtune_problem *problem, bool simple,
                                 struct CUstream_st *stream, redtune_plan **out,
-                                redtune_error *err) {
+                                rdt_extents *extents, redtune_error *err) {
     redtune_problem resolved;
     redtune_status status = resolve(problem, &resolved, err);
     if (!status && simple) status = check_simple(&resolved, err);
     if (status) return status;
     if (!find_plan(rt, &resolved)) status = take_in_capture(rt, &resolved, stream, out, err);
     if (!status && !*out) status = add_plan(rt, problem, &resolved, out, err);
+    if (!status) *extents = rdt_problem_extents(&resolved);
     return status;
 }
 
 redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem, CUstream stream,
                                     redtune_plan **out, redtune_error *err) {
+    rdt_extents extents;
     *out = problem ? find_plan(rt, problem) : NULL;
-    return *out ? REDTUNE_OK : take_plan(rt, problem, false, stream, out, err);
+    return *out ? REDTUNE_OK : take_plan(rt, problem, false, stream, out, &extents, err);
 }
 
 /* Runs it on the problem's extents. simple: it has one input and one output. */
@@ -133,9 +138,12 @@ static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
                                   rdt_operands *operands, const redtune_operands *more, bool simple,
                                   struct CUstream_st *stream, redtune_error *err) {
     redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
-    redtune_status status = plan ? REDTUNE_OK : take_plan(rt, problem, simple, stream, &plan, err);
+    redtune_status status = REDTUNE_OK;
+    if (plan)
+        operands->extents = rdt_problem_extents(problem);
+    else
+        status = take_plan(rt, problem, simple, stream, &plan, &operands->extents, err);
     if (status) return status;
-    operands->extents = rdt_problem_extents(problem);
     return rdt_plan_run(plan, operands, more, stream, err);
 }
 

@@ -209,7 +209,7 @@ redtune_status redtune_run_segments(redtune *rt, const redtune_problem *problem,
     if (wanted && wanted != count)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " segments for a problem of %" PRIu64
-                        ": problem->outer must be the same, or 0",
+                        ": name as many, or 0",
                         count, wanted);
     redtune_status status = rdt_reduce_take_plan(rt, problem, stream, &plan, err);
     return status ? status : redtune_plan_run_segments(plan, segments, stream, err);

@@ -43,7 +43,7 @@ static int alignment_of(const rdt_extents *extents, bool columns, redtune_dtype 
     return __builtin_ctzll(steps * redtune_dtype_bytes(dtype) | RDT_ALIGNMENT_MAX);
 }
 
-static key key_of(const redtune_problem *problem) {
+static key plan_key_of(const redtune_problem *problem) {
     const bool segments = problem->segmented;
     const rdt_extents extents = rdt_problem_extents(problem);
     const bool columns = !segments && (extents.inner > 1 || extents.step > 1);
@@ -85,7 +85,7 @@ static plan_entry *find_entry(plan_entry *entry, const key *key) {
 
 redtune_plan *rdt_plan_table_find_key(rdt_plan_table *table, const redtune_problem *problem,
                                       rdt_plan_own **own) {
-    const key key = key_of(problem);
+    const key key = plan_key_of(problem);
     const _Atomic(plan_entry *) *bucket = bucket_of(table, &key);
     const plan_entry *entry = find_entry(atomic_load_explicit(bucket, memory_order_acquire), &key);
     *own = entry ? entry->own : NULL;
@@ -113,7 +113,7 @@ redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *
 }
 
 bool rdt_plan_table_same_key(const redtune_problem *a, const redtune_problem *b) {
-    key one = key_of(a), other = key_of(b);
+    key one = plan_key_of(a), other = plan_key_of(b);
     one.uses = other.uses;
     return same_key(&one, &other);
 }
@@ -133,11 +133,14 @@ static void set_steps(rdt_extents *typical, bool columns, uint64_t unit, bool an
     const uint64_t inner = above_one(typical->inner), count = typical->count ? typical->count : 1;
     typical->step = typical->outer_step = 0;
     if (columns) typical->step = step_from(inner ? (packed ? inner : 1) : 2, unit, any_multiple);
-    if (typical->outer > 1 && !packed)
-        typical->outer_step = columns ? unit : step_from(1, unit, any_multiple);
-    else if (typical->outer > 1)
-        typical->outer_step =
-            columns ? typical->step * count : step_from(count, unit, any_multiple);
+    if (typical->outer < 2) return;
+    if (packed)
+        typical->outer_step = columns ? typical->step * count
+                                      : step_from(typical->count ? count : 2, unit, any_multiple);
+    else
+        typical->outer_step = inner ? unit : step_from(2, unit, any_multiple);
+    /* Else the two would be one axis. */
+    if (inner && typical->outer_step == inner) typical->outer_step += 2 * unit;
 }
 
 /* Lengths that there may be beside the rounded extents. */
@@ -184,7 +187,7 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
 redtune_status rdt_plan_table_add(rdt_plan_table *table, const redtune_problem *problem,
                                   redtune_plan *plan, rdt_plan_own *own, bool owns,
                                   redtune_plan **out, redtune_error *err) {
-    const key key = key_of(problem);
+    const key key = plan_key_of(problem);
     _Atomic(plan_entry *) *bucket = bucket_of(table, &key);
     plan_entry *made = malloc(sizeof *made), *found = NULL;
     if (!made && owns) free(own);

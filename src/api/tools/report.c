@@ -21,6 +21,7 @@ typedef struct gathering {
     const rdt_listed **items; /* of all groups, side by side */
     group *groups;            /* one for each point of the report */
     rdt_report report;
+    redtune_problem shown; /* as asked for, in the form of axes that problems have */
 } gathering;
 
 /* NULL where memory is out. */
@@ -155,7 +156,7 @@ static bool shows_more(const rdt_report_point *a, const rdt_report_point *b, uin
 /* The problem asked for, else the one that shows most. */
 static redtune_status choose_problem(gathering *self, redtune_error *err) {
     rdt_report *report = &self->report;
-    const redtune_problem *asked = &self->wanted->problem;
+    const redtune_problem *asked = &self->shown;
     const rdt_extents of = rdt_problem_extents(asked);
     const rdt_problem_filter filter = {.op = &asked->op,
                                        .dtype = asked->dtype ? &asked->dtype : NULL,
@@ -265,11 +266,13 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
     if (self.wanted->step_count && !self.wanted->steps)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: steps is NULL, though counted");
     rdt_codegen *codegen = NULL;
-    const redtune_problem *shown = &self.wanted->problem;
+    self.shown = self.wanted->problem;
+    redtune_problem *shown = &self.shown;
     redtune_status status = rdt_reserved_check(RDT_RESERVED(self.wanted), "redtune_reporting", err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(shown), "redtune_problem", err);
     if (!status)
         status = rdt_problem_check_filter(&shown->op, shown->dtype ? &shown->dtype : NULL, err);
+    if (!status) status = rdt_problem_axes_resolve(shown, err);
     if (!status) status = rdt_problem_check_extents(shown, err);
     if (!status) status = gather_report(&self, err);
     if (!status) status = rdt_codegen_open(&codegen, err);
