@@ -28,4 +28,9 @@ function kernel.of_order(problem)
     return op, given, acc, layout, vec
 end
 
+-- Of a power of two.
+function kernel.log2(n)
+    return math.floor(math.log(n, 2) + 0.5)
+end
+
 return kernel
