@@ -65,6 +65,14 @@ class _OneP(Protocol):
         *, p: float = 2.0,
     ) -> Array: ...
 
+class _OneOrd(Protocol):
+    def __call__(
+        self, x: Array, axis: Axis = None, keepdims: bool = False,
+        out: Any = None, dtype: Any = None, order: Order = None,
+        accuracy: Accuracy = None, stream: Any = None,
+        *, ord: Union[None, int, float] = None,
+    ) -> Array: ...
+
 class _OneDdof(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
@@ -174,7 +182,10 @@ nanargmin: _One
 nanargmax: _One
 nanvar: _OneDdof
 nanstd: _OneDdof
-norm: _One
+norm: _OneOrd
+amax: _One
+amin: _One
+nan_count: _One
 normp: _OneP
 var: _OneDdof
 std: _OneDdof

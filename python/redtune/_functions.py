@@ -2,6 +2,7 @@
 
 import collections
 import keyword
+import math
 
 from . import _checks, _core
 
@@ -14,7 +15,17 @@ _ALIASES = {
     "nanmax": "fmax",
     "nanmin": "fmin",
     "norm": "norm2",
+    "amax": "max",
+    "amin": "min",
+    "nan_count": "nans",
 }
+
+# Other libraries' names of arguments: PyTorch's, and those of the array API standard.
+_WORDS = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof", "input": "x", "a": "x",
+          "other": "y"}  # fmt: skip
+
+# Norms of orders that no power is for, as numpy.linalg.norm has them.
+_NORMS = {math.inf: "maxabs", -math.inf: "minabs", 0: "nonzeros"}
 
 _TEXT = """
 def {name}({arguments}):
@@ -31,7 +42,8 @@ _DOC = """{formula}
 axis: None reduces the whole array; else a number, or a tuple of them.
 keepdims: the reduced axes stay, with size 1.
 out: {out} that {takes} the {result}, contiguous and on the same device.
-dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own.
+dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own; "i8" and
+    "u8", which NumPy reads as 8 bytes, are refused.
 order: "fixed" gives floats the same bits on every GPU and at every address, as docs/order.md says;
     None: the fastest one.
 accuracy: "compensated" adds what additions lose at the end, and "exact" rounds the exact result
@@ -60,12 +72,22 @@ _FLOATS = [name for name, _, kind in _core.dtypes() if kind == "f"]
 _dtypes = {None: 0}  # as they were given, to redtune_dtype
 
 
+# What NumPy reads as bytes, and redtune as bits.
+_AMBIGUOUS = {"i8": ("int64", "int8"), "u8": ("uint64", "uint8")}
+
+
 def _dtype(dtype):
     """The number of a dtype: redtune's name, NumPy's, or any library's object."""
+    if isinstance(dtype, str) and dtype in _AMBIGUOUS:
+        wide, narrow = _AMBIGUOUS[dtype]
+        raise TypeError(
+            f'cannot take dtype="{dtype}": NumPy reads it as {wide}, the command as {narrow}; '
+            f'give "{wide}" or "{narrow}"'
+        )
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.rpartition(".")[2]
     name = _DTYPE_NAMES.get(name, name)
-    number = 0 if name == "bool" else _core.dtype_find(_checks.text(name, "dtype"))
+    number = _core.BOOL if name == "bool" else _core.dtype_find(_checks.text(name, "dtype"))
     _dtypes[dtype] = number
     return number
 
@@ -150,9 +172,42 @@ def _arguments(inputs, parameters):
     return ", ".join(words + ["*"] * bool(keys) + keys)
 
 
-def _rest(name):
-    """What the function of that name needs at its first call: itself in Python, for arguments that
-    are to be converted or refused; the type of several results, or None; its usual parameters."""
+def _spelt(name, function):
+    """The function, which takes its arguments by other libraries' names, too."""
+    code = function.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    def spelt(*given, **named):
+        for word, key in _WORDS.items():
+            if word in named and key in own:
+                if key in named:
+                    raise TypeError(f"{name}() got {key} and {word}, which are one argument")
+                named[key] = named.pop(word)
+        return function(*given, **named)
+
+    return spelt
+
+
+def _norm(plain, powers):
+    """plain, or powers where an order other than 2 is given as p or ord."""
+
+    def norm(*given, **named):
+        order = named.pop("ord", named.pop("p", 2))
+        if order is None or order == 2:
+            return plain(*given, **named)
+        if order != order:
+            raise ValueError("cannot compute a norm with p=nan: give a number")
+        op = _NORMS.get(order)
+        if op:
+            return _plain(op)[0](*given, **named)
+        return powers(*given, p=order, **named)
+
+    return norm
+
+
+def _plain(name):
+    """The function of that name in Python; the type of several results, or None; its usual
+    parameters."""
     number = _core.op_find(_ALIASES.get(name, name))
     op, _, inputs, outputs, parameters = _core.op_facts(number)
     keys = [key for key, _ in parameters]
@@ -172,7 +227,16 @@ def _rest(name):
         values=f"({', '.join(keys)},)" if keys else "None",
     )
     exec(text, space)  # of the library's own names only
-    return space[name], kind, tuple(usual for _, usual in parameters) or None
+    return _spelt(name, space[name]), kind, tuple(usual for _, usual in parameters) or None
+
+
+def _rest(name):
+    """What the function of that name needs at its first call: itself in Python, for arguments that
+    are to be converted or refused, and what else _plain gives."""
+    function, kind, parameters = _plain(name)
+    if name in ("norm", "normp"):
+        function = _norm(function, _plain("normp")[0])
+    return function, kind, parameters
 
 
 def _make(name):

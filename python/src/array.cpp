@@ -293,6 +293,11 @@ void array::read_interface(nb::handle object, const nb::object &interface, const
     dtype = dtype_from_kind(type[1], static_cast<size_t>(atoi(type.c_str() + 2)), object,
                             type.c_str(), purpose);
     boolean = type[1] == 'b';
+    if (!nb::object(interface.attr("get")("mask")).is_none())
+        fail(PyExc_TypeError,
+             "cannot %s: it has a mask, and redtune would reduce the elements that it leaves out, too; "
+             "give an array without one, in which they are filled",
+             purpose);
     data = reinterpret_cast<void *>(nb::cast<uintptr_t>(interface["data"][0]));
     read_only = nb::cast<bool>(interface["data"][1]);
     device = device_of(object);

@@ -191,6 +191,8 @@ nb::object call_op(int op, const call_arguments &given) {
     what.problem.accuracy = given.accuracy;
     what.take_parameters(given.parameters);
     what.fold(in, other, given.axis, given.keepdims);
+    if (what.of_none && !what.is_empty && what.op->indexed && what.op->outputs == 1)
+        fail(PyExc_ValueError, "cannot compute %s: there are no elements", what.op->name);
     results.take(what, {{"x", &in}, {"y", other}}, given.x, given.out);
     if (what.is_empty) {
         // Nothing to write.
@@ -305,6 +307,7 @@ void call_add(nb::module_ &module) {
     module.def("op_names", &op_names);
     module.def("dtype_find", &dtype_find);
     module.def("dtypes", &dtypes);
+    module.attr("BOOL") = static_cast<int>(BOOL);
     module.def("ops_read", [](const char *files) {
         redtune_error err;
         check(redtune_ops_read(files, &err), err);

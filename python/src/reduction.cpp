@@ -73,6 +73,8 @@ const redtune_op_info *op_get(int op) { return &facts_of(op).info; }
 
 void reduction::choose(int number, const array &x, redtune_dtype dtype) {
     if (!is_float(x.dtype)) number = facts_of(number).plain; // others have no NaN
+    const bool as_bool = dtype == BOOL;
+    if (as_bool) dtype = REDTUNE_DTYPE_NONE;
     op_facts &its = facts_of(number);
     op = &its.info;
     if (x.boolean && !op->bools) refuse_bool(op->name);
@@ -96,6 +98,11 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
         result[i].c = results[i];
         result[i].shown = counts && is_u64 ? REDTUNE_I64 : results[i];
         result[i].boolean = its.is_truth[i] && results[i] == REDTUNE_U8 && dtype != REDTUNE_U8;
+        if (as_bool && !result[i].boolean)
+            fail(PyExc_TypeError,
+                 "cannot compute %s with dtype=bool: its result is no bool; leave dtype out, or take "
+                 "any or all",
+                 op->name);
     }
 }
 
@@ -150,6 +157,15 @@ void read_axes(nb::handle axis, axis_list *out) {
     for (nb::handle each : axis) out->axis[out->count++] = axis_from(each);
 }
 
+// As NumPy, which takes 0 and -1 for the axes of an array that has none.
+void take_axes_of_none(axis_list *axes) {
+    for (size_t i = 0; i < axes->count; i++)
+        if (axes->axis[i] != 0 && axes->axis[i] != -1)
+            fail(PyExc_ValueError, "cannot reduce along axis %d: the array has no axes; give None",
+                 axes->axis[i]);
+    axes->count = 0;
+}
+
 std::string shape_text(const array &x) {
     std::string text = "(";
     for (int i = 0; i < x.dimensions; i++) text += (i ? ", " : "") + std::to_string(x.shape[i]);
@@ -182,6 +198,7 @@ void match(const array &x, const array &y) {
 void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepdims) {
     if (y) match(x, *y);
     is_empty = false;
+    of_none = axis.is_none() && !x.count();
     if (axis.is_none() && x.is_packed()) {
         set_size(problem, 0, x.count());
         dimensions = keepdims ? x.dimensions : 0;
@@ -199,6 +216,7 @@ void reduction::fold_axes(const array &x, nb::handle axis, bool keepdims) {
     if (nothing && x.dimensions)
         fail(PyExc_ValueError,
              "cannot reduce along no axis: axis is (); None reduces the whole array");
+    if (!x.dimensions) take_axes_of_none(&axes);
     bool reduced[DIMENSIONS_MAX] = {}, in_range = true;
     for (size_t i = 0; i < axes.count; i++) {
         const int place = axes.axis[i] + (axes.axis[i] < 0 ? x.dimensions : 0);
@@ -212,6 +230,7 @@ void reduction::fold_axes(const array &x, nb::handle axis, bool keepdims) {
         const bool kept = !axis.is_none() && !reduced[i];
         if (kept || keepdims) shape[dimensions++] = kept ? x.shape[i] : 1;
         if (kept && !x.shape[i]) is_empty = in_range;
+        if (!kept && !x.shape[i]) of_none = true;
     }
     if (is_empty) return;
     redtune_error err;

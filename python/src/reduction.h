@@ -4,6 +4,8 @@
 #include "array.h"
 
 enum { OUTPUTS_MAX = 2, PARAMETERS_MAX = 2 };
+// A dtype of results that is none of redtune's: Python's bool.
+constexpr auto BOOL = static_cast<redtune_dtype>(REDTUNE_DTYPE_END);
 
 // A result's dtype, and how Python sees it: 0 and 1 are a bool, and numbers of elements are i64.
 struct result_dtype {
@@ -20,10 +22,11 @@ struct reduction {
     int64_t shape[DIMENSIONS_MAX];
     double parameters[PARAMETERS_MAX];
     bool is_empty = false; // there are no results, as a kept axis has no index
+    bool of_none = false;  // the results are of no elements
 
     // The problem of reducing x, and y, along the axes: None, a number or a tuple of them.
     void fold(const array &x, const array *y, nb::handle axis, bool keepdims);
-    // op is its number; dtype a redtune_dtype for the results, or REDTUNE_DTYPE_NONE.
+    // op is its number; dtype a redtune_dtype for the results, REDTUNE_DTYPE_NONE or BOOL.
     void choose(int op, const array &x, redtune_dtype dtype);
     // A tuple of numbers, or None.
     void take_parameters(nb::handle values);

@@ -96,6 +96,41 @@ class Functions(unittest.TestCase):
         for name in NUMBERS:  # integers have none
             self.near(getattr(redtune, name)(SMALL, 0), wanted(name, SMALL, SMALL, 0), name)
 
+    def test_other_libraries_names_are_taken(self):
+        x = SMALL.astype("f4")
+        self.near(redtune.sum(x, dim=1, keepdim=True), x.sum(1, keepdims=True), "dim, keepdim")
+        self.near(redtune.sum(input=x), x.sum(), "input")
+        self.near(redtune.dot(x, other=x), (x * x).sum(), "other")
+        self.near(redtune.var(x, dim=0, correction=1), x.var(0, ddof=1), "correction")
+        self.near(redtune.amax(x, 0), x.max(0), "amax")
+        with self.assertRaisesRegex(TypeError, "axis and dim, which are one argument"):
+            redtune.sum(x, axis=0, dim=0)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'correction'"):
+            redtune.sum(x, correction=1)
+
+    def test_norms_have_numpys_orders(self):
+        x = numpy.array([[2, -7, 4], [0, 3, -1]], "f4")
+        with numpy.errstate(divide="ignore"):
+            for p in (None, 1, 2, 3, 0.5, -1, 0, numpy.inf, -numpy.inf):
+                want = numpy.linalg.norm(x, p, axis=1)
+                self.near(redtune.norm(x, axis=1, ord=p), want, f"ord {p}")
+                if p is not None:
+                    self.near(redtune.normp(x, 1, p=p), want, f"p {p}")
+        self.near(redtune.norm(x), numpy.linalg.norm(x), "of the whole")
+        with self.assertRaisesRegex(ValueError, "p=nan"):
+            redtune.normp(x, p=numpy.nan)
+
+    def test_arrays_without_axes_and_without_elements_are_numpys(self):
+        x = numpy.array(3, "f4")
+        for axis in (0, -1, None):
+            self.assertEqual(redtune.sum(x, axis=axis), 3)
+        with self.assertRaisesRegex(ValueError, "axis 1: the array has no axes"):
+            redtune.sum(x, axis=1)
+        for empty, axis in ((numpy.empty(0, "f4"), None), (numpy.empty((0, 3), "f4"), 0)):
+            with self.assertRaisesRegex(ValueError, "argmax: there are no elements"):
+                redtune.argmax(empty, axis)
+        self.assertEqual(redtune.argmax(numpy.empty((0, 3), "f4"), 1).shape, (0,))
+
     def test_every_op_has_a_function_with_its_arguments(self):
         for name in redtune._functions.names():
             function = getattr(redtune, name)
@@ -153,7 +188,7 @@ class Functions(unittest.TestCase):
         x = SMALL.astype("f4")
         self.assertEqual(redtune.count_nonzero(x, 0).dtype, "int64")
         self.assertEqual(redtune.any(x, 0).dtype, "bool")
-        self.assertEqual(redtune.any(x, 0, dtype="u8").dtype, "uint8")
+        self.assertEqual(redtune.any(x, 0, dtype="uint8").dtype, "uint8")
         self.assertEqual(redtune.sum(x > 1), 5)
         self.assertEqual(redtune.sum(x > 1).dtype, "int64")
         self.assertEqual(redtune.sum_nonfinite(x, 0).nonfinite.dtype, "int64")
@@ -162,6 +197,13 @@ class Functions(unittest.TestCase):
         x = SMALL.astype("f4")
         for name in ("f64", "float64", float, numpy.float64, numpy.dtype("f8")):
             self.assertEqual(redtune.sum(x, dtype=name).dtype, "float64")
+        for name in ("i8", "u8"):
+            with self.assertRaisesRegex(TypeError, "int64.*int8" if name == "i8" else "uint64"):
+                redtune.sum(SMALL, dtype=name)
+        self.assertEqual(redtune.sum(SMALL, dtype=numpy.dtype("i8")), SMALL.sum())
+        self.assertEqual(redtune.any(x, dtype=bool).dtype, "bool")
+        with self.assertRaisesRegex(TypeError, "sum with dtype=bool"):
+            redtune.sum(SMALL, dtype=bool)
 
     def test_several_results_are_a_named_tuple(self):
         mean, var = found = redtune.mean_var(SMALL.astype("f4"), axis=0, ddof=1)
@@ -206,6 +248,20 @@ class Devices(unittest.TestCase):
     def test_the_array_interface_is_reduced_where_it_lies(self):
         x = sim_memory.asarray(SMALL.astype("f4"), sim_memory.Interfaced)
         self.assertEqual(redtune.max(x, axis=1).numpy().tolist(), SMALL.max(1).tolist())
+
+    def test_an_interface_with_a_mask_is_refused(self):
+        class Masked(sim_memory.Interfaced):
+            mask = None
+
+            @property
+            def __cuda_array_interface__(self):
+                return {**sim_memory.Interfaced.__cuda_array_interface__.fget(self), "mask": self.mask}
+
+        x = sim_memory.asarray(SMALL.astype("f4"), Masked)
+        self.assertEqual(redtune.sum(x).numpy(), SMALL.sum())
+        x.mask = sim_memory.asarray(SMALL > 0)
+        with self.assertRaisesRegex(TypeError, "it has a mask"):
+            redtune.sum(x)
 
     def test_strides_fold_or_say_so(self):
         x = sim_memory.asarray(numpy.arange(24, dtype="f4"))
