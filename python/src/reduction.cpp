@@ -100,7 +100,8 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
         result[i].boolean = its.is_truth[i] && results[i] == REDTUNE_U8 && dtype != REDTUNE_U8;
         if (as_bool && !result[i].boolean)
             fail(PyExc_TypeError,
-                 "cannot compute %s with dtype=bool: its result is no bool; leave dtype out, or take "
+                 "cannot compute %s with dtype=bool: its result is no bool; leave dtype out, or "
+                 "take "
                  "any or all",
                  op->name);
     }

@@ -132,13 +132,14 @@ void rdt_point_renew(const rdt_spaces *spaces, const rdt_point *point, char *con
     const rdt_space *space = rdt_point_space(spaces, point);
     for (char *at = config; *at;) {
         const size_t pair = strcspn(at, ","), whole = pair + (at[pair] == ',');
-        if (is_retired(space, at, pair))
-            memmove(at, at + whole, strlen(at + whole) + 1);
-        else
+        if (!is_retired(space, at, pair)) {
             at += whole;
+            continue;
+        }
+        const bool is_last = whole == pair;
+        if (is_last && at > config) at--; /* with the comma before it */
+        memmove(at, is_last ? at + strlen(at) : at + whole, is_last ? 1 : strlen(at + whole) + 1);
     }
-    const size_t length = strlen(config);
-    if (length && config[length - 1] == ',') config[length - 1] = '\0';
 }
 
 /* Reads pairs over *point; *named is how many of the family's parameters these name. */

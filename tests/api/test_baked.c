@@ -149,7 +149,8 @@ static void baking_twice_gives_the_same_bytes(void) {
     CHECK(bake(again, &sums, NULL, 1));
     char *data = read_bytes(again, &bytes);
     CHECK(data && holds_bytes(baked, data, bytes));
-    CHECK(data && !memmem(data, bytes, "/kernel.cu", 10)); /* where it was compiled */
+    char folder[4096]; /* where it was compiled */
+    CHECK(data && getcwd(folder, sizeof folder) && !memmem(data, bytes, folder, strlen(folder)));
     free(data);
 }
 

@@ -269,7 +269,7 @@ static void what_is_measured_is_not_recorded(void) {
 static void pinned_and_refused_calls_are_not_recorded(void) {
     redtune_problem pinned = of(64, 100, 0, 0), refused = pinned;
     pinned.config = "unroll=2";
-    RESHAPE(&refused, outer_step, UINT64_MAX);
+    RESHAPE(&refused, outer_step, INT64_MAX);
     CHECK(begin());
     CHECK_OK(run_planned(&pinned, 3), err);
     CHECK_INT(reduce(&refused), REDTUNE_INVALID);

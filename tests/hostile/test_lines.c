@@ -11,7 +11,7 @@ static bool write_lines(const char *path, const char *part, const char *other, i
     FILE *file = fopen(path, "wb");
     if (!file) return false;
     const char *at = strstr(line, part);
-    fprintf(file, "{\"redtune_tuning\":3}\n");
+    fprintf(file, "{\"redtune_tuning\":4}\n");
     for (int i = 0; at && i < times; i++)
         fprintf(file, "%.*s%s%s\n", (int)(at - line), line, other, at + strlen(part));
     return !fclose(file) && at;
@@ -45,12 +45,12 @@ static const struct {
     {"no escape's end", "\"op\":\"sum\"", "\"op\":\"sum\\\"", "line 2"},
     {"a kernel that is none", "\"kernel\":\"", "\"kernel\":\"x", ""},
     {"another layout", "\"layout\":\"whole\"", "\"layout\":\"" FORGE_MARK "\"", ""},
-    {"more than one result", "\"outer\":1", "\"outer\":2", ""},
+    {"more than one result", "\"kept\":\"\"", "\"kept\":\"2\"", ""},
     {"rows of one result", "\"layout\":\"whole\"", "\"layout\":\"rows\"", ""},
     {"columns of one result", "\"layout\":\"whole\"", "\"layout\":\"columns\"", ""},
-    {"a step written out", "\"step\":0", "\"step\":1", ""},
-    {"more results than there can be", "\"outer\":1,\"inner\":1",
-     "\"outer\":1099511627776,\"inner\":1099511627776", ""},
+    {"a step written out", "\"kept\":\"\"", "\"kept\":\"1@1\"", ""},
+    {"more results than there can be", "\"kept\":\"\"", "\"kept\":\"1099511627776 1099511627776\"",
+     ""},
     {"half a surrogate", "\"machine\":\"bench 7\"", "\"machine\":\"\\ud800\"", ""},
     {"a NUL in an escape", "\"machine\":\"bench 7\"", "\"machine\":\"a\\u0000b\"", "NUL"},
     {"an escape code", "\"machine\":\"bench 7\"", "\"machine\":\"\\u001b]0;x\\u0007\"", ""},
@@ -72,7 +72,7 @@ static bool write_run(const char *path, const char *first, const char *unit, siz
     return !fclose(file);
 }
 
-#define FIRST "{\"redtune_tuning\":3}\n"
+#define FIRST "{\"redtune_tuning\":4}\n"
 static const struct {
     const char *name, *first, *unit, *last;
     const char *reason; /* "": all rows are refused, not the file */
@@ -93,21 +93,21 @@ static const struct {
     {"a first line with a text", "{\"redtune_tuning\":\"2\"}\n", "", "", "neither", 0},
     {"a first line with more", "{\"redtune_tuning\":2,\"x\":1}\n", "", "", "neither", 0},
     {"a first line that never ends", "{\"redtune_tuning\":", "2", "}\n", "line 1", 1000000},
-    {"a newer version", "{\"redtune_tuning\":4}\n", "", "", "version", 0},
+    {"a newer version", "{\"redtune_tuning\":5}\n", "", "", "version", 0},
     {"a version before all", "{\"redtune_tuning\":1}\n", "", "", "version", 0},
     {"a negative version", "{\"redtune_tuning\":-2}\n", "", "", "version", 0},
     {"a byte-order mark alone", "\357\273\277", "", "", "neither", 0},
     {"two byte-order marks", "\357\273\277\357\273\277" FIRST, "", "", "neither", 0},
     {"blanks alone", "", " \t\r\n", "", "neither", 100000},
     {"a list that does not end", "[" FIRST, "", "", "line 2", 0},
-    {"a list with more behind it", "[{\"redtune_tuning\":3}]", "", " {}", "line 1", 0},
+    {"a list with more behind it", "[{\"redtune_tuning\":4}]", "", " {}", "line 1", 0},
     {"a list without commas", "[" FIRST "{}{}]", "", "", "line 2", 0},
-    {"a list that ends with a comma", "[{\"redtune_tuning\":3},]", "", "", "line 1", 0},
-    {"a list in a list", "[[{\"redtune_tuning\":3}]]", "", "", "neither", 0},
+    {"a list that ends with a comma", "[{\"redtune_tuning\":4},]", "", "", "line 1", 0},
+    {"a list in a list", "[[{\"redtune_tuning\":4}]]", "", "", "neither", 0},
     {"an empty list", "[]", "", "", "neither", 0},
     {"two rows on a line", FIRST, "{}{}\n", "", "line 2", 1},
     {"a version that is a truth", "{\"redtune_tuning\":true}\n", "", "", "neither", 0},
-    {"a version twice", "{\"redtune_tuning\":3,\"redtune_tuning\":3}\n", "", "", "neither", 0},
+    {"a version twice", "{\"redtune_tuning\":4,\"redtune_tuning\":4}\n", "", "", "neither", 0},
     {"gzip", "\037\213\010", "", "", "gunzip", 0},
     {"UTF-16", "\377\376{", "", "", "UTF-8", 0},
     {"a brace", "{", "", "", "neither", 0},

@@ -384,7 +384,13 @@ redtune_status rdt_builder_bake(rdt_builder *builder, rdt_case at, const rdt_poi
     wanted.source = source;
     if (!status) rdt_system_kernels_key(source, arch, ptx, key);
     if (!status) rdt_system_kernels_strip(source);
-    if (!status) status = get_image(builder, &wanted, cached, &image, err);
+    /* PTX tells in which folder it was made, where its source's name does not begin with one. */
+    char name[sizeof wanted.name + 1];
+    snprintf(name, sizeof name, "/%s", wanted.name);
+    rdt_text_copy(wanted.name, sizeof wanted.name, name);
+    if (!status)
+        status = ptx ? compile(builder, &wanted, &image, err)
+                     : get_image(builder, &wanted, cached, &image, err);
     if (!status) *out = image;
     free(source);
     return status;

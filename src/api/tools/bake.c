@@ -119,6 +119,13 @@ static bool is_baked(const class_table *table, const rdt_facts *gpu, const rdt_n
     return false;
 }
 
+/* Axes beyond those of the problem are stored, too, and are anything in a resolved one. */
+static void put_problem(redtune_problem *to, const redtune_problem *from) {
+    memset(to, 0, sizeof *to);
+    rdt_problem_copy(to, from);
+    to->config = NULL;
+}
+
 /* Fills what is fixed by the choice, except the kernel. */
 static redtune_status describe_choice(oven *self, rdt_case at, const rdt_choice *choice,
                                       rdt_yield yield, rdt_baked *out, redtune_error *err) {
@@ -132,11 +139,10 @@ static redtune_status describe_choice(oven *self, rdt_case at, const rdt_choice 
     out->launch.yield = yield;
     out->arch = 10 * at.facts->major + at.facts->minor;
     out->gpu = *at.facts;
-    out->problem = *at.problem;
-    out->problem.config = NULL;
+    put_problem(&out->problem, at.problem);
     out->info = chosen.info;
-    out->measured = chosen.measured;
-    out->measured.config = NULL;
+    put_problem(&out->info.problem, &chosen.info.problem);
+    put_problem(&out->measured, &chosen.measured);
     memcpy(out->text, chosen.text, sizeof out->text);
     return status;
 }
