@@ -148,7 +148,8 @@ static void columns_that_do_not_fit_go_on_from_piece_to_piece(void) {
 static void check_refused(redtune_problem problem, const char *bytes, const char *what) {
     static int64_t results[1200000];
     redtune_reading reading = {.count = 77};
-    const size_t size = shaped_of(&problem).outer * shaped_of(&problem).inner * sizeof *results;
+    const uint64_t outer = shaped_of(&problem).outer, inner = shaped_of(&problem).inner;
+    const size_t size = (outer ? outer : 1) * (inner ? inner : 1) * sizeof *results;
     supply from = {.count = UINT64_MAX};
     const redtune_input input = {serve, &from};
     CHECK_FAILS(redtune_reduce_array(rt, &problem, &input, results, size, &reading, &err),

@@ -323,7 +323,7 @@ static void what_no_segments_have_is_refused(void) {
     problem = segments_of(REDTUNE_SUM);
     RESHAPE(&problem, inner, 2);
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_INVALID, err,
-                "cannot reduce segments with problem.inner 2");
+                "cannot reduce segments with 1 kept axes");
     problem = segments_of(REDTUNE_SUM);
     problem.median = 3 * shaped_of(&problem).count + 2;
     problem.greatest = 4 * shaped_of(&problem).count + 2;
