@@ -106,7 +106,13 @@ static void check_plan(const extents *typical, const char *family, const extents
     CHECK_CONTAINS(redtune_plan_config(plan), family);
     for (size_t i = 0; i < count && !check_state.failed; i++) {
         const redtune_problem at = sum_over(&shapes[i]);
-        const redtune_operands operands = operands_of(&at, shapes[i].first);
+        const redtune_operands operands = {.d_in = {element(shapes[i].first)},
+                                           .d_out = {output(0)},
+                                           .count = shapes[i].count,
+                                           .outer = shapes[i].outer,
+                                           .inner = shapes[i].inner,
+                                           .outer_step = shapes[i].outer_step,
+                                           .step = shapes[i].step};
         poison();
         CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
         check_results(&at, shapes[i].first);

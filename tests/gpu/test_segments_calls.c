@@ -353,10 +353,10 @@ static void what_segments_do_not_have_is_refused(void) {
     INVALID(REDTUNE_AND, (void)segments, "it is for integers only");
     INVALID(REDTUNE_SUM, problem.segmented = REDTUNE_SEGMENTED_NOT,
             "cannot reduce segments by a plan of other arrays");
-    REFUSES(REDTUNE_SUM, problem.segmented |= UINT64_C(1) << 32, REDTUNE_UNSUPPORTED,
-            "problem.segmented is 4294967297");
+    REFUSES(REDTUNE_SUM, problem.segmented |= UINT32_C(1) << 31, REDTUNE_UNSUPPORTED,
+            "problem.segmented is 2147483649");
     INVALID(
-        REDTUNE_SUM, { RESHAPE(&problem, inner, 2); }, "leave it 0");
+        REDTUNE_SUM, { RESHAPE(&problem, inner, 2); }, "name as many, or 0");
     INVALID(REDTUNE_SUM, problem.config = "ragged:", "create a plan with it");
     for (size_t i = 0; i < sizeof usual(NULL, false, 0).reserved / sizeof(uint64_t); i++)
         REFUSES(REDTUNE_SUM, segments.reserved[i] = 1, REDTUNE_UNSUPPORTED, "redtune_segments");
