@@ -199,7 +199,7 @@ def _norm(plain, powers):
             raise ValueError("cannot compute a norm with p=nan: give a number")
         op = _NORMS.get(order)
         if op:
-            return _plain(op)[0](*given, **named)
+            return _made[op](*given, **named)
         return powers(*given, p=order, **named)
 
     return norm
@@ -248,11 +248,14 @@ def _make(name):
     return _core.make_function(number, name, text, _rest)
 
 
+_made = {}  # the functions that were published, by their names
+
+
 def publish(space):
     """Puts the functions that it has not yet into a namespace: of all ops, by all their names."""
     for name in names():
         if name not in space:
-            space[name] = _make(name)
+            space[name] = _made[name] = _make(name)
 
 
 def find(name):

@@ -72,7 +72,8 @@ void refuse_bool(const char *op) {
 const redtune_op_info *op_get(int op) { return &facts_of(op).info; }
 
 void reduction::choose(int number, const array &x, redtune_dtype dtype) {
-    if (!is_float(x.dtype)) number = facts_of(number).plain; // others have no NaN
+    const int plain = facts_of(number).plain;
+    if (plain != number && !is_float(x.dtype)) number = plain; // others have no NaN
     const bool as_bool = dtype == BOOL;
     if (as_bool) dtype = REDTUNE_DTYPE_NONE;
     op_facts &its = facts_of(number);
@@ -100,9 +101,8 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
         result[i].boolean = its.is_truth[i] && results[i] == REDTUNE_U8 && dtype != REDTUNE_U8;
         if (as_bool && !result[i].boolean)
             fail(PyExc_TypeError,
-                 "cannot compute %s with dtype=bool: its result is no bool; leave dtype out, or "
-                 "take "
-                 "any or all",
+                 "cannot compute %s with dtype=bool: its result is no bool; leave dtype out, "
+                 "or take any or all",
                  op->name);
     }
 }
