@@ -39,7 +39,7 @@ static ncclComm_t make_communicator(int rank, int ranks) {
 static float variance(redtune *rt, redtune_team *team, int rank, CUstream stream) {
     static float elements[COUNT];
     const uint64_t count = COUNT - 1000 * ((uint64_t)rank % 100);
-    redtune_problem problem = {.op = REDTUNE_VAR, .dtype = REDTUNE_F32, .count = count};
+    const redtune_problem problem = redtune_problem_whole(REDTUNE_VAR, REDTUNE_F32, count);
     redtune_plan *plan;
     redtune_error err;
     float out;

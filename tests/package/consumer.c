@@ -14,11 +14,9 @@ int main(void) {
     redtune_plan *plan = NULL;
     char *source = NULL;
     memset(&options, 0, sizeof options);
-    memset(&problem, 0, sizeof problem);
     memset(&emission, 0, sizeof emission);
     options.device = "sim";
-    problem.dtype = REDTUNE_F32;
-    problem.count = 1000;
+    problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1000);
     emission.problem = problem;
     if (redtune_open(&options, &rt, &err) || redtune_plan_create(rt, &problem, &plan, &err) ||
         redtune_emit(&emission, &source, &err)) {
