@@ -245,18 +245,27 @@ char *rdt_file_find_code(void) {
     return realpath(placed ? info.dli_fname : "/proc/self/exe", NULL);
 }
 
-redtune_status rdt_file_near_code(const char *const *relative, char **out, redtune_error *err) {
+/* Seen from the folder of that file. */
+static const char *const own_folders[] = {"", REDTUNE_DATA_FROM_PROGRAMS "/",
+                                          REDTUNE_DATA_FROM_LIBRARIES "/"};
+
+redtune_status rdt_file_find_own(const char *name, char **out, redtune_error *err) {
     char *code = rdt_file_find_code();
-    redtune_status status = REDTUNE_OK;
-    *out = NULL;
-    if (!code) return errno == ENOMEM ? rdt_fail_memory(err, 1) : REDTUNE_OK;
-    int folder = (int)(strrchr(code, '/') - code);
-    for (; !status && !*out && *relative; relative++) {
-        rdt_text text = {0};
-        rdt_text_addf(&text, "%.*s/%s", folder, code, *relative);
-        if (text.failed || rdt_file_exists(text.data)) status = rdt_text_take(&text, out, err);
+    if (!code && errno == ENOMEM) return rdt_fail_memory(err, 1);
+    const int folder = code ? (int)(strrchr(code, '/') - code) : 0;
+    rdt_text text = {0};
+    bool found = false;
+    for (size_t i = 0; code && !found && i < sizeof own_folders / sizeof *own_folders; i++) {
         rdt_text_free(&text);
+        rdt_text_addf(&text, "%.*s/%s%s", folder, code, own_folders[i], name);
+        found = text.failed || rdt_file_exists(text.data);
+    }
+    if (!found) {
+        rdt_text_free(&text);
+        rdt_text_addf(&text, "%s/%s", REDTUNE_DATA_DIR, name);
     }
     free(code);
+    const redtune_status status = rdt_text_take(&text, out, err);
+    rdt_text_free(&text);
     return status;
 }

@@ -41,6 +41,7 @@ redtune_status rdt_file_kernels_path(char **out, redtune_error *err);
 /* The file that this code was loaded from: the library, or the program that it is linked into;
  * freed by the caller. NULL where that cannot be told. */
 char *rdt_file_find_code(void);
-/* The first of the relative paths, which end with NULL, that exists as seen from the folder of
- * that file. NULL in *out: none. */
-redtune_status rdt_file_near_code(const char *const *relative, char **out, redtune_error *err);
+/* Where the file of that name is that redtune comes with: in the build folder; installed, wherever
+ * its prefix was moved to; or, for a program that holds the library, and where there is none, in
+ * the folder in which it is installed. Freed by the caller. */
+redtune_status rdt_file_find_own(const char *name, char **out, redtune_error *err);

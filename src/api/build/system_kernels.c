@@ -26,15 +26,6 @@ struct rdt_system_kernels {
 
 static const char system_path[] = "/usr/share/redtune/kernels.db";
 
-/* redtune's own, as for its rows (records/layers.c). */
-static const char *const own_paths[] = {
-    "kernels.db",
-    REDTUNE_DATA_FROM_PROGRAMS "/kernels.db",
-    REDTUNE_DATA_FROM_LIBRARIES "/kernels.db",
-    NULL,
-};
-static const char installed_path[] = REDTUNE_DATA_DIR "/kernels.db";
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static redtune_status read_label(kernel_file *file, redtune_error *err) {
@@ -88,9 +79,8 @@ static redtune_status add_listed_files(rdt_system_kernels *self, redtune_error *
     char *own = NULL;
     if (!list) {
         status = add_kernel_file(self, system_path, strlen(system_path), err);
-        if (!status) status = rdt_file_near_code(own_paths, &own, err);
-        const char *path = own ? own : installed_path;
-        if (!status) status = add_kernel_file(self, path, strlen(path), err);
+        if (!status) status = rdt_file_find_own("kernels.db", &own, err);
+        if (!status) status = add_kernel_file(self, own, strlen(own), err);
         free(own);
         return status;
     }

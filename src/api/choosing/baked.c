@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/records/winners.h"
 #include "base/file.h"
 #include "codegen/user_ops.h"
-
-/* A winner says little of extents that are more powers of two away. */
-enum { DISTANCE_MAX = 4 };
 
 void rdt_baked_class(const rdt_need *need, char out[RDT_HASH_TEXT_BYTES]) {
     const redtune_problem *problem = need->problem;
@@ -49,7 +47,7 @@ static double rank_of(const rdt_baked *entry, const rdt_need *need, const rdt_fa
     const double age = (10.0 * gpu->major + gpu->minor - entry->arch) / 1000;
     if (entry->usual) return 1000 + age;
     const double distance = baked_distance(need->problem, &entry->problem);
-    if (distance > DISTANCE_MAX) return -1;
+    if (distance > RDT_WINNERS_DISTANCE_MAX) return -1;
     return distance + age + (own ? 0 : entry->gpu.name[0] ? 100 : 200);
 }
 

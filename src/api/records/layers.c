@@ -19,16 +19,6 @@
 /* The administrator's and the distribution's. */
 static const char system_list[] = "/etc/redtune/tuning.db:/usr/share/redtune/tuning.db";
 
-/* redtune's own rows: in its build folder; installed, wherever its prefix was moved to; and
- * for a program that holds the library, where it was installed. */
-static const char *const shipped_paths[] = {
-    "shipped.db",
-    REDTUNE_DATA_FROM_PROGRAMS "/shipped.db",
-    REDTUNE_DATA_FROM_LIBRARIES "/shipped.db",
-    NULL,
-};
-static const char shipped_path[] = REDTUNE_DATA_DIR "/shipped.db";
-
 static redtune_status add_list(rdt_layers *layers, const char *list, redtune_error *err) {
     const char *wrong = rdt_file_misread_database(list);
     if (wrong)
@@ -98,8 +88,8 @@ static redtune_status add_system(rdt_layers *layers, redtune_error *err) {
     char *shipped = NULL;
     if (chosen) return add_list(layers, chosen, err);
     redtune_status status = add_list(layers, system_list, err);
-    if (!status) status = rdt_file_near_code(shipped_paths, &shipped, err);
-    if (!status) status = add_list(layers, shipped ? shipped : shipped_path, err);
+    if (!status) status = rdt_file_find_own("shipped.db", &shipped, err);
+    if (!status) status = add_list(layers, shipped, err);
     free(shipped);
     return status;
 }
