@@ -61,7 +61,7 @@ redtune_status rdt_tuning_each(rdt_tuning *tuning, const redtune_problem *proble
                                redtune_error *err);
 
 /* Calls each with every class that there are rows of in the problem's layout: with the problem
- * itself, but for the class's op, dtype, result, order and accuracy. */
+ * itself, except the class's op, dtype, result, order and accuracy. */
 typedef redtune_status rdt_tuning_class_fn(void *user, const redtune_problem *of_class,
                                            redtune_error *err);
 redtune_status rdt_tuning_each_class(rdt_tuning *tuning, const redtune_problem *problem,

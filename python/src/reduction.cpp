@@ -42,7 +42,7 @@ op_facts &facts_of(int op) {
         const char *name = next->info.name;
         next->plain = problem.op;
         if (!next->info.file && !strncmp(name, "nan", 3))
-            redtune_op_find(name + 3, &next->plain, nullptr); // of nans there is none
+            redtune_op_find(name + 3, &next->plain, nullptr); // nans has no such op
         all_facts.push_back(next.release());
     }
     if (op < 0) fail(PyExc_ValueError, "cannot reduce: there is no op %d", op);

@@ -4,7 +4,7 @@
 #include "array.h"
 
 enum { OUTPUTS_MAX = 2, PARAMETERS_MAX = 2 };
-// A dtype of results that is none of redtune's: Python's bool.
+// Python's bool, as the dtype of a result: redtune has no such dtype.
 constexpr auto BOOL = static_cast<redtune_dtype>(REDTUNE_DTYPE_END);
 
 // A result's dtype, and how Python sees it: 0 and 1 are a bool, and numbers of elements are i64.
@@ -35,8 +35,8 @@ struct reduction {
     void fold_axes(const array &x, nb::handle axis, bool keepdims);
 };
 
-// Makes the problem one of a whole array, or, where segments is not 0, of segments of about so many
-// elements.
+// Sets the axes of a whole array of count elements; or, where segments is not 0, of that many
+// segments of count elements each on average.
 inline void set_size(redtune_problem &problem, uint64_t segments, uint64_t count) {
     problem.steps = 0;
     problem.kept_axes = segments != 0;

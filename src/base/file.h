@@ -42,6 +42,6 @@ redtune_status rdt_file_kernels_path(char **out, redtune_error *err);
  * freed by the caller. NULL where that cannot be told. */
 char *rdt_file_find_code(void);
 /* Where the file of that name is that redtune comes with: in the build folder; installed, wherever
- * its prefix was moved to; or, for a program that holds the library, and where there is none, in
- * the folder in which it is installed. Freed by the caller. */
+ * its prefix was moved to; otherwise in the folder that it is installed into, whether it is there
+ * or not. Freed by the caller. */
 redtune_status rdt_file_find_own(const char *name, char **out, redtune_error *err);

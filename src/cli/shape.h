@@ -46,8 +46,8 @@ typedef struct rdt_shape_extents {
 rdt_shape_extents rdt_shape_complete(const redtune_problem *problem);
 /* Elements of a result. */
 uint64_t rdt_shape_count(const redtune_problem *problem);
-/* Makes the problem one of a whole array of count elements or, where segments is not 0, of so many
- * segments of about count. */
+/* Sets the axes of a whole array of count elements; or, where segments is not 0, of that many
+ * segments of count elements each on average. */
 void rdt_shape_set(redtune_problem *problem, uint64_t segments, uint64_t count);
 /* The problem that was measured for the plan. */
 redtune_problem rdt_shape_measured(const redtune_info *info);

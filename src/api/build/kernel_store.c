@@ -66,7 +66,7 @@ static rdt_kernels *try_kernels(rdt_kernel_store *store) {
     return store->kernels;
 }
 
-/* NULL: there is none. */
+/* The system's kernel files; NULL where they cannot be read. */
 static rdt_system_kernels *try_system(rdt_kernel_store *store) {
     redtune_error failure;
     if (!store->system_tried && rdt_system_kernels_open(store->log, &store->system, &failure))

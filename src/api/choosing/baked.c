@@ -53,7 +53,7 @@ static double rank_of(const rdt_baked *entry, const rdt_need *need, const rdt_fa
 
 typedef struct best {
     rdt_baked entry;
-    double rank; /* negative: there is none */
+    double rank; /* negative: none was found */
 } best;
 
 static bool is_whole(const rdt_baked *entry) {
@@ -99,7 +99,7 @@ static redtune_match baked_match(const rdt_baked *entry, const rdt_need *need,
     return entry->info.match == REDTUNE_MATCH_EXACT ? REDTUNE_MATCH_SIZE : entry->info.match;
 }
 
-/* Fills the executable, its kernel loaded; false: there is none. */
+/* Fills the executable, its kernel loaded; false: nothing baked serves. */
 static bool load_best(redtune *rt, const rdt_need *need, rdt_baked_fit fit,
                       rdt_executable *executable) {
     const rdt_facts *gpu = &rt->context->facts;
