@@ -105,35 +105,14 @@ static const char *const cache_names[] = {
     [RDT_CACHE_WARM] = "warm",
 };
 
-static const char *const mask_names[] = {[REDTUNE_MASK_NONE] = "none",
-                                         [REDTUNE_MASK_BYTES] = "bytes",
-                                         [REDTUNE_MASK_BITS] = "bits",
-                                         NULL};
-static const char *const spread_names[] = {[REDTUNE_SPREAD_UNKNOWN] = "unknown",
-                                           [REDTUNE_SPREAD_UNIFORM] = "uniform",
-                                           [REDTUNE_SPREAD_SKEWED] = "skewed",
-                                           NULL};
-
-static const char *enumerator_name(const char *const *names, int value) {
-    for (int i = 0; names[i]; i++)
-        if (i == value) return names[i];
-    return NULL;
-}
-
-static int enumerator_of(const char *const *names, const char *name) {
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(names[i], name)) return i;
-    return -1;
-}
-
 static const char *name_of(kind kind, int value) {
     switch ((int)kind) { /* those of other kinds have no names */
     case KIND_OP: return redtune_op_name((redtune_op)value);
     case KIND_DTYPE: return redtune_dtype_name((redtune_dtype)value);
     case KIND_LAYOUT: return rdt_problem_layout_name(value);
     case KIND_ORDER: return rdt_problem_order_name(value); /* beside the accuracy */
-    case KIND_MASK: return enumerator_name(mask_names, value);
-    case KIND_SPREAD_OF: return enumerator_name(spread_names, value);
+    case KIND_MASK: return rdt_problem_mask_name(value);
+    case KIND_SPREAD_OF: return rdt_problem_spread_name(value);
     case KIND_KEYED: return value ? redtune_dtype_name((redtune_dtype)value) : "none";
     case KIND_CACHE:
         return value == RDT_CACHE_COLD || value == RDT_CACHE_WARM ? cache_names[value] : NULL;
@@ -151,8 +130,8 @@ static int find_name(kind kind, const char *name) {
     case KIND_OP: op = rdt_op_meet(name); return op ? (int)op->op : -1;
     case KIND_DTYPE: return redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_LAYOUT: return rdt_problem_find_layout(name);
-    case KIND_MASK: return enumerator_of(mask_names, name);
-    case KIND_SPREAD_OF: return enumerator_of(spread_names, name);
+    case KIND_MASK: return rdt_problem_find_mask(name);
+    case KIND_SPREAD_OF: return rdt_problem_find_spread(name);
     case KIND_KEYED:
         return !strcmp(name, "none") ? 0 : redtune_dtype_find(name, &dtype, NULL) ? -1 : (int)dtype;
     case KIND_CACHE:

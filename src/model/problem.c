@@ -16,6 +16,8 @@ _Static_assert(RDT_PROBLEM_KIND_LIST(BYTES) RDT_PROBLEM_EXTENT_LIST(BYTES)
 #define ENTRY(id, name) name,
 static const char *const layout_names[] = {RDT_LAYOUT_LIST(ENTRY) NULL};
 static const char *const order_names[] = {RDT_ORDER_LIST(ENTRY) NULL};
+static const char *const mask_names[] = {RDT_MASK_LIST(ENTRY) NULL};
+static const char *const spread_names[] = {RDT_SPREAD_LIST(ENTRY) NULL};
 #undef ENTRY
 
 /* The list ends with NULL. */
@@ -38,6 +40,14 @@ int rdt_problem_find_layout(const char *name) { return index_of(layout_names, na
 const char *rdt_problem_order_name(int order) { return name_at(order_names, order); }
 
 int rdt_problem_find_order(const char *name) { return index_of(order_names, name); }
+
+const char *rdt_problem_mask_name(int mask) { return name_at(mask_names, mask); }
+
+int rdt_problem_find_mask(const char *name) { return index_of(mask_names, name); }
+
+const char *rdt_problem_spread_name(int spread) { return name_at(spread_names, spread); }
+
+int rdt_problem_find_spread(const char *name) { return index_of(spread_names, name); }
 
 /* Of which the results of any op take no more than 2^62 bytes. */
 static const uint64_t results_max = UINT64_C(1) << 58;

@@ -23,6 +23,12 @@
 #define RDT_ORDER_LIST(X)                                                                          \
     X(REDTUNE_ORDER_FREE, "free")   /* that of the fastest config */                               \
     X(REDTUNE_ORDER_FIXED, "fixed") /* that of docs/order.md */
+#define RDT_MASK_LIST(X)                                                                           \
+    X(REDTUNE_MASK_NONE, "none") X(REDTUNE_MASK_BYTES, "bytes") X(REDTUNE_MASK_BITS, "bits")
+#define RDT_SPREAD_LIST(X)                                                                         \
+    X(REDTUNE_SPREAD_UNKNOWN, "unknown")                                                           \
+    X(REDTUNE_SPREAD_UNIFORM, "uniform")                                                           \
+    X(REDTUNE_SPREAD_SKEWED, "skewed")
 #define RDT_ACCURACY_LIST(X)                                                                       \
     X(REDTUNE_ACCURACY_PLAIN, "plain")                                                             \
     X(REDTUNE_ACCURACY_COMPENSATED, "compensated") /* docs/accuracy.md, as the next */             \
@@ -55,6 +61,10 @@ const char *rdt_problem_layout_name(int layout);
 int rdt_problem_find_layout(const char *name);
 const char *rdt_problem_order_name(int order);
 int rdt_problem_find_order(const char *name);
+const char *rdt_problem_mask_name(int mask);
+int rdt_problem_find_mask(const char *name);
+const char *rdt_problem_spread_name(int spread);
+int rdt_problem_find_spread(const char *name);
 const char *rdt_problem_ordering_accuracy(int accuracy);
 int rdt_problem_ordering_find_accuracy(const char *name);
 /* The name of the problem's order and accuracy together, NULL where no problem has both; and back,
