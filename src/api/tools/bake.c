@@ -25,7 +25,7 @@ typedef struct class_table {
     size_t count, capacity;
 } class_table;
 
-typedef struct oven {
+typedef struct bake_run {
     const redtune_baking *wanted;
     rdt_builder *builder;
     rdt_layers layers;
@@ -34,11 +34,11 @@ typedef struct oven {
     class_table *table;
     size_t table_count, table_capacity;
     rdt_kernels *file;
-} oven;
+} bake_run;
 
 /* ---- targets --------------------------------------------------------------------------------- */
 
-static redtune_status add_target(oven *self, const rdt_facts *facts, redtune_error *err) {
+static redtune_status add_target(bake_run *self, const rdt_facts *facts, redtune_error *err) {
     if (self->target_count == TARGETS_MAX)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot bake for more than %d GPUs and architectures at once", TARGETS_MAX);
@@ -46,7 +46,7 @@ static redtune_status add_target(oven *self, const rdt_facts *facts, redtune_err
     return REDTUNE_OK;
 }
 
-static redtune_status add_gpu_target(oven *self, const char *name, redtune_error *err) {
+static redtune_status add_gpu_target(bake_run *self, const char *name, redtune_error *err) {
     const rdt_target_query about = {.verb = "bake", .gpu = name, .single = true};
     rdt_target target;
     redtune_status status = rdt_target_find(&about, &self->layers, &target, err);
@@ -57,7 +57,7 @@ static redtune_status add_gpu_target(oven *self, const char *name, redtune_error
     return status;
 }
 
-static redtune_status add_gpu_targets(oven *self, redtune_error *err) {
+static redtune_status add_gpu_targets(bake_run *self, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (const char *list = self->wanted->gpus; list && *list && !status;) {
         char name[96];
@@ -69,7 +69,7 @@ static redtune_status add_gpu_targets(oven *self, redtune_error *err) {
     return status;
 }
 
-static redtune_status list_bake_targets(oven *self, redtune_error *err) {
+static redtune_status list_bake_targets(bake_run *self, redtune_error *err) {
     static const int usual[] = {80, 86, 89, 90, 100, 120};
     const redtune_baking *wanted = self->wanted;
     const bool all = !wanted->arch_count && !self->wanted->gpus;
@@ -90,7 +90,7 @@ static redtune_status list_bake_targets(oven *self, redtune_error *err) {
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static redtune_status find_table(oven *self, const rdt_need *need, class_table **out,
+static redtune_status find_table(bake_run *self, const rdt_need *need, class_table **out,
                                  redtune_error *err) {
     char key[RDT_HASH_TEXT_BYTES];
     size_t i = 0;
@@ -127,7 +127,7 @@ static void put_problem(redtune_problem *to, const redtune_problem *from) {
 }
 
 /* Fills what is fixed by the choice, except the kernel. */
-static redtune_status describe_choice(oven *self, rdt_case at, const rdt_choice *choice,
+static redtune_status describe_choice(bake_run *self, rdt_case at, const rdt_choice *choice,
                                       rdt_yield yield, rdt_baked *out, redtune_error *err) {
     rdt_executable chosen = {.kernel = NULL};
     rdt_codegen *codegen = NULL;
@@ -147,7 +147,7 @@ static redtune_status describe_choice(oven *self, rdt_case at, const rdt_choice 
     return status;
 }
 
-static redtune_status tell_baked(const oven *self, const rdt_baked *entry, size_t bytes,
+static redtune_status tell_baked(const bake_run *self, const rdt_baked *entry, size_t bytes,
                                  redtune_error *err) {
     const redtune_baked told = {.problem = entry->problem,
                                 .arch = entry->arch,
@@ -170,7 +170,7 @@ static void clear_padding(rdt_baked *entry) {
     (void)entry;
 }
 
-static redtune_status put_baked(oven *self, const rdt_need *need, const rdt_facts *gpu,
+static redtune_status put_baked(bake_run *self, const rdt_need *need, const rdt_facts *gpu,
                                 const rdt_choice *choice, bool usual, redtune_error *err) {
     const rdt_case at = {need->problem, gpu};
     class_table *table = NULL;
@@ -200,7 +200,7 @@ static redtune_status put_baked(oven *self, const rdt_need *need, const rdt_fact
 typedef redtune_status choose_fn(rdt_codegen *codegen, rdt_case at, rdt_point *out,
                                  redtune_error *err);
 
-static redtune_status add_default(oven *self, const rdt_need *need, const rdt_facts *gpu,
+static redtune_status add_default(bake_run *self, const rdt_need *need, const rdt_facts *gpu,
                                   choose_fn *choose, bool usual, redtune_error *err) {
     rdt_choice choice = {.match = need->scattered ? REDTUNE_MATCH_PINNED : REDTUNE_MATCH_DEFAULT};
     rdt_codegen *codegen = NULL;
@@ -237,8 +237,8 @@ static redtune_problem typical_of(const redtune_problem *problem) {
 
 /* The default of the problem's class on the GPU's architecture, and that of segments which it
  * leaves. *typical_itself: the problem is the one that it is made for. */
-static redtune_status add_usual(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
-                                bool *typical_itself, redtune_error *err) {
+static redtune_status add_usual(bake_run *self, const redtune_problem *problem,
+                                const rdt_facts *gpu, bool *typical_itself, redtune_error *err) {
     const rdt_facts any = rdt_facts_of_arch(10 * gpu->major + gpu->minor);
     const redtune_problem wanted = typical_of(problem);
     redtune_problem typical;
@@ -254,8 +254,8 @@ static redtune_status add_usual(oven *self, const redtune_problem *problem, cons
 }
 
 /* What a program would run there for the very problem. */
-static redtune_status bake_winner(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
-                                  rdt_winners *winners, redtune_error *err) {
+static redtune_status bake_winner(bake_run *self, const redtune_problem *problem,
+                                  const rdt_facts *gpu, rdt_winners *winners, redtune_error *err) {
     const rdt_need need = {problem, RDT_YIELD_RESULT, .scattered = false};
     rdt_choice choice;
     rdt_codegen *codegen = NULL;
@@ -270,8 +270,8 @@ static redtune_status bake_winner(oven *self, const redtune_problem *problem, co
     return status ? status : put_baked(self, &need, gpu, &choice, false, err);
 }
 
-static redtune_status bake_problem(oven *self, const redtune_problem *problem, const rdt_facts *gpu,
-                                   rdt_winners *winners, redtune_error *err) {
+static redtune_status bake_problem(bake_run *self, const redtune_problem *problem,
+                                   const rdt_facts *gpu, rdt_winners *winners, redtune_error *err) {
     const rdt_need need = {problem, RDT_YIELD_RESULT, .scattered = false};
     if (rdt_user_ops_find(problem->op))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
@@ -292,7 +292,7 @@ static redtune_status keep_shipped(void *user, const rdt_standing *standing, red
 }
 
 /* The winners of the system's databases; user's ops, which are absent here, are none. */
-static redtune_status read_shipped(oven *self, rdt_rows *out, redtune_error *err) {
+static redtune_status read_shipped(bake_run *self, rdt_rows *out, redtune_error *err) {
     const rdt_layers_wanted wanted = {.cache = RDT_CACHE_COLD, .contenders = true};
     rdt_layers system = {.lenient = true};
     rdt_rows rows = {0};
@@ -307,7 +307,7 @@ static redtune_status read_shipped(oven *self, rdt_rows *out, redtune_error *err
     return status;
 }
 
-static redtune_status bake_shipped(oven *self, const rdt_facts *gpu, const rdt_rows *rows,
+static redtune_status bake_shipped(bake_run *self, const rdt_facts *gpu, const rdt_rows *rows,
                                    rdt_winners *winners, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < rows->count; i++) {
@@ -324,7 +324,7 @@ static redtune_status bake_shipped(oven *self, const rdt_facts *gpu, const rdt_r
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static void fill_label(const oven *self, int64_t kernels, rdt_system_label *out) {
+static void fill_label(const bake_run *self, int64_t kernels, rdt_system_label *out) {
     rdt_text gpus = {0};
     int archs = 0;
     memset(out, 0, sizeof *out);
@@ -344,7 +344,7 @@ static void fill_label(const oven *self, int64_t kernels, rdt_system_label *out)
     rdt_text_free(&gpus);
 }
 
-static redtune_status write_kernel_file(oven *self, void **data, size_t *bytes,
+static redtune_status write_kernel_file(bake_run *self, void **data, size_t *bytes,
                                         redtune_error *err) {
     rdt_system_label label;
     int64_t kernels = 0, kernel_bytes = 0;
@@ -360,7 +360,7 @@ static redtune_status write_kernel_file(oven *self, void **data, size_t *bytes,
     return status ? status : rdt_kernels_write_file(self->file, data, bytes, err);
 }
 
-static redtune_status bake_target(oven *self, const rdt_facts *gpu, const rdt_rows *shipped,
+static redtune_status bake_target(bake_run *self, const rdt_facts *gpu, const rdt_rows *shipped,
                                   redtune_error *err) {
     rdt_winners winners = {0};
     redtune_status status = REDTUNE_OK;
@@ -374,7 +374,7 @@ static redtune_status bake_target(oven *self, const rdt_facts *gpu, const rdt_ro
     return status;
 }
 
-static redtune_status open_oven(oven *self, redtune_error *err) {
+static redtune_status open_bake_run(bake_run *self, redtune_error *err) {
     redtune_status status = rdt_layers_list(self->wanted->database, &self->layers, err);
     if (!status) status = list_bake_targets(self, err);
     if (!status) status = rdt_builder_create(NULL, &self->builder, err);
@@ -382,7 +382,7 @@ static redtune_status open_oven(oven *self, redtune_error *err) {
     return status;
 }
 
-static void close_oven(oven *self) {
+static void close_bake_run(bake_run *self) {
     for (size_t i = 0; i < self->table_count; i++) free(self->table[i].entry);
     free(self->table);
     rdt_kernels_close(self->file);
@@ -392,7 +392,7 @@ static void close_oven(oven *self) {
 
 redtune_status redtune_bake(const redtune_baking *baking, void **data, size_t *bytes,
                             redtune_error *err) {
-    oven self = {.wanted = baking};
+    bake_run self = {.wanted = baking};
     rdt_rows shipped = {0};
     if (!baking || !data || !bytes)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot bake: %s is NULL",
@@ -403,12 +403,12 @@ redtune_status redtune_bake(const redtune_baking *baking, void **data, size_t *b
     if (status) return status;
     if (!baking->problem_count && !baking->shipped)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot bake: no problem is named");
-    status = open_oven(&self, err);
+    status = open_bake_run(&self, err);
     if (!status && baking->shipped) status = read_shipped(&self, &shipped, err);
     for (size_t i = 0; !status && i < self.target_count; i++)
         status = bake_target(&self, &self.target[i], &shipped, err);
     if (!status) status = write_kernel_file(&self, data, bytes, err);
     rdt_rows_free(&shipped);
-    close_oven(&self);
+    close_bake_run(&self);
     return status;
 }
