@@ -231,9 +231,10 @@ typedef struct class_names {
     char name[NAMES][NAME_BYTES_MAX];
 } class_names;
 
-/* Steps to the next class behind those names, in their order. One that no name could be is the
- * last. SQLite begins where names are equal and goes through all that are: so the last name gets a
- * letter behind it that comes before all others. */
+/* Steps to the next class behind those names, in their order. One that no name could be (bytes, or
+ * a NUL within, which would be found again and again) is the last. SQLite begins where names are
+ * equal and goes through all that are: so the last name gets a letter behind it that comes before
+ * all others. */
 static redtune_status find_class(rdt_sqlite *file, class_names *names, sqlite3_stmt **out,
                                  bool *more, redtune_error *err) {
     redtune_status status = rdt_sqlite_statement(file, NEXT_CLASS, out, err);
@@ -243,8 +244,10 @@ static redtune_status find_class(rdt_sqlite *file, class_names *names, sqlite3_s
     if (rc) return rdt_sqlite_fail(file, "read", rc, err);
     if (!status) status = rdt_sqlite_step(file, "read", *out, more, err);
     for (int i = 0; !status && *more && i < NAMES; i++) {
+        const bool is_text = sqlite3_column_type(*out, i) == SQLITE_TEXT;
         const char *name = (const char *)sqlite3_column_text(*out, i);
-        *more = name && strlen(name) < NAME_BYTES_MAX - 1;
+        *more = is_text && name && (int)strlen(name) == sqlite3_column_bytes(*out, i) &&
+                strlen(name) < NAME_BYTES_MAX - 1;
         if (*more)
             rdt_text_print(names->name[i], NAME_BYTES_MAX, "%s%s", name,
                            i == NAMES - 1 ? "\001" : "");
