@@ -19,6 +19,7 @@ enum {
 };
 
 static const char too_long[] = "it runs too long: a loop without an end?";
+#define TAKES_TOO_LONG "%s takes too long; give it less"
 
 /* ---- the clock ------------------------------------------------------------------------------- */
 
@@ -177,17 +178,22 @@ static const struct rule {
     {"utf8", NULL, "a function of utf8", NULL},
 };
 
-/* Upvalue 1, which has none itself, where upvalue 2, its rule, allows it. */
+/* Upvalue 1, which has none itself, where upvalue 2, its rule, allows it. A call that may take long
+ * is what is named where time is over behind it. */
 static int call_limited(lua_State *state) {
     const struct rule *rule = lua_touserdata(state, lua_upvalueindex(2));
+    rdt_lua_limits *limits = &rdt_lua_owner(state)->limits;
     double steps = rule->steps ? rule->steps(state) : 0;
     if (steps < 0) steps = 0;
     for (int i = lua_gettop(state); i; i--) steps += argument_length(state, i);
     if (!(steps <= STEPS_MAX) ||
-        steps * STEP_NS > (double)rdt_lua_owner(state)->limits.left_ns + CALL_NS)
-        return luaL_error(state, "%s takes too long; give it less", rule->what);
+        steps * STEP_NS > (double)limits->left_ns + CALL_NS)
+        return luaL_error(state, TAKES_TOO_LONG, rule->what);
     rdt_lua_limits_spend(state, steps);
-    return lua_tocfunction(state, lua_upvalueindex(1))(state);
+    const int results = lua_tocfunction(state, lua_upvalueindex(1))(state);
+    if (steps < LOOK_STEPS || has_time(limits)) return results;
+    limits->steps = 0; /* so that the message can be made */
+    return luaL_error(state, TAKES_TOO_LONG, rule->what);
 }
 
 /* The function that is the value on top gives way to one with limits; its name is below. */
