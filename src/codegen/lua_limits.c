@@ -186,8 +186,7 @@ static int call_limited(lua_State *state) {
     double steps = rule->steps ? rule->steps(state) : 0;
     if (steps < 0) steps = 0;
     for (int i = lua_gettop(state); i; i--) steps += argument_length(state, i);
-    if (!(steps <= STEPS_MAX) ||
-        steps * STEP_NS > (double)limits->left_ns + CALL_NS)
+    if (!(steps <= STEPS_MAX) || steps * STEP_NS > (double)limits->left_ns + CALL_NS)
         return luaL_error(state, TAKES_TOO_LONG, rule->what);
     rdt_lua_limits_spend(state, steps);
     const int results = lua_tocfunction(state, lua_upvalueindex(1))(state);
