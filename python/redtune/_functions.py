@@ -39,9 +39,9 @@ _DOC = """{formula}
 
 {arrays} an array of PyTorch, CuPy or NumPy, or any other with DLPack{alike}. Its elements are
     bool, integers of 8 to 64 bits, {floats}, as docs/ops.md says for each op.
-axis: None reduces the whole array; else a number, or a tuple of them.
+axis: None reduces the whole array; else a number, or a tuple of them; () reduces nothing.
 keepdims: the reduced axes stay, with size 1.
-out: {out} that {takes} the {result}, contiguous and on the same device.
+out: {out} that {takes} the {result}, on the same device; on a GPU contiguous.
 dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own; "i8" and
     "u8", which NumPy reads as 8 bytes, are refused.
 order: "fixed" gives floats the same bits on every GPU and at every address, as docs/order.md says;
@@ -51,8 +51,8 @@ accuracy: "compensated" adds what additions lose at the end, and "exact" rounds 
 stream: an address, or a stream of PyTorch or CuPy; None: the library's current one.{parameters}
 
 Returns {returns} of the same library on the same device.
-Raises TypeError for elements or a dtype that the op does not have, ValueError for axes, shapes and
-strides that cannot be reduced without a copy, redtune.Error where CUDA fails.
+Raises TypeError for elements or a dtype that the op does not have, ValueError for axes and shapes
+that it cannot reduce, and on a GPU for strides, redtune.Error where CUDA fails.
 
 {example}
 """

@@ -35,7 +35,7 @@ static void check_given(const reduction &what, int index, const array &x, const 
     if (out.device != x.device)
         fail(PyExc_ValueError, "cannot write the result to out: it lies on another device than x; "
                                "give an array of x's device");
-    if (!out.is_packed())
+    if (!out.is_packed() && !out.on_host)
         fail(PyExc_ValueError, "cannot write the result to out: it is not contiguous; give an "
                                "array that is");
     if (out.read_only) fail(PyExc_ValueError, "cannot write the result to out: it is read-only");

@@ -186,11 +186,20 @@ void match(const array &x, const array &y) {
     if (x.device != y.device)
         fail(PyExc_ValueError,
              "cannot reduce x and y: they lie on different devices; copy one to the other's");
-    if (x.is_packed() && y.is_packed()) return;
+}
+
+bool have_same_strides(const array &x, const array &y) {
+    if (x.is_packed() && y.is_packed()) return true;
+    bool same = true;
     for (int i = 0; same && i < x.dimensions; i++)
         same = x.shape[i] == 1 || (x.strides && y.strides && x.strides[i] == y.strides[i]);
-    if (!same)
-        fail(PyExc_ValueError, "cannot reduce x and y: their strides differ; make both contiguous");
+    return same;
+}
+
+// Whether one outer index begins before the one ahead of it ends.
+bool overlaps(const redtune_problem &problem) {
+    const redtune_operands of = redtune_problem_operands(&problem);
+    return of.outer > 1 && of.count && of.outer_step < (of.count - 1) * of.step + of.inner;
 }
 
 } // namespace
@@ -198,25 +207,25 @@ void match(const array &x, const array &y) {
 // Without axes everything is reduced; an empty tuple reduces nothing, as in NumPy.
 void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepdims) {
     if (y) match(x, *y);
-    is_empty = false;
+    const bool alike = !y || have_same_strides(x, *y);
+    if (!alike && !x.on_host)
+        fail(PyExc_ValueError, "cannot reduce x and y: their strides differ; make both contiguous");
+    is_empty = packs = false;
     of_none = axis.is_none() && !x.count();
-    if (axis.is_none() && x.is_packed()) {
+    if (axis.is_none() && alike && x.is_packed()) {
         set_size(problem, 0, x.count());
         dimensions = keepdims ? x.dimensions : 0;
         std::fill_n(shape, dimensions, 1);
         return;
     }
-    fold_axes(x, axis, keepdims);
+    fold_axes(x, alike, axis, keepdims);
 }
 
-void reduction::fold_axes(const array &x, nb::handle axis, bool keepdims) {
+void reduction::fold_axes(const array &x, bool alike, nb::handle axis, bool keepdims) {
     axis_list axes;
     axes.count = 0;
     if (!axis.is_none()) read_axes(axis, &axes);
-    const bool nothing = !axis.is_none() && !axes.count;
-    if (nothing && x.dimensions)
-        fail(PyExc_ValueError,
-             "cannot reduce along no axis: axis is (); None reduces the whole array");
+    const bool nothing = !axis.is_none() && !axes.count && x.dimensions;
     if (!x.dimensions) take_axes_of_none(&axes);
     bool reduced[DIMENSIONS_MAX] = {}, in_range = true;
     for (size_t i = 0; i < axes.count; i++) {
@@ -234,8 +243,31 @@ void reduction::fold_axes(const array &x, nb::handle axis, bool keepdims) {
         if (!kept && !x.shape[i]) of_none = true;
     }
     if (is_empty) return;
+    // Along no axis, as along one more of size 1.
+    int64_t sizes[DIMENSIONS_MAX + 1], strides[DIMENSIONS_MAX + 1];
+    std::copy_n(x.shape, x.dimensions, sizes)[0] = 1;
+    if (x.strides) std::copy_n(x.strides, x.dimensions, strides)[0] = 1;
+    if (nothing) axes = {{x.dimensions}, 1};
     redtune_error err;
-    if (redtune_problem_fold(&problem, x.shape, x.strides, static_cast<size_t>(x.dimensions),
-                             axes.axis, axes.count, &err))
+    const redtune_status status = redtune_problem_fold(
+        &problem, sizes, x.strides ? strides : nullptr, static_cast<size_t>(x.dimensions + nothing),
+        axes.axis, axes.count, &err);
+    const bool is_packed = status ? status == REDTUNE_UNSUPPORTED : !alike || overlaps(problem);
+    if (x.on_host && is_packed) return pack(x, axis.is_none() ? nullptr : reduced);
+    if (status)
         fail(PyExc_ValueError, "cannot reduce the array%s", after(err.message, "the array"));
+}
+
+// reduced says which axes are; NULL: all.
+void reduction::pack(const array &x, const bool *reduced) {
+    uint64_t results = 1, elements = 1;
+    int placed = 0;
+    for (const bool now : {false, true})
+        for (int i = 0; i < x.dimensions; i++) {
+            if ((!reduced || reduced[i]) != now) continue;
+            (now ? elements : results) *= static_cast<uint64_t>(x.shape[i]);
+            order[placed++] = i;
+        }
+    set_size(problem, results > 1 ? results : 0, elements);
+    packs = true;
 }

@@ -1,0 +1,82 @@
+"""Arrays of the host may lie as they like: what random views give is what NumPy does."""
+
+import unittest
+
+import numpy
+
+import redtune
+
+CALLS = 300
+DTYPES = ("f4", "f8", "i4", "u1", "i2", "?")
+ONE_AXIS = ("argmax", "argmin")
+OPS = ("sum", "mean", "max", "min", "prod", "var", "any", "count_nonzero", *ONE_AXIS)
+OF_BOOLS = ("sum", "any", "count_nonzero")
+
+
+def view(random, shape, dtype):
+    """An array of that shape whose axes have any order and steps, or are broadcast."""
+    order = random.permutation(len(shape))
+    steps = random.choice([1, 1, 2, 3, -1, -2, 0], len(shape))
+    whole = numpy.array([size * abs(step) if step else 1 for size, step in zip(shape, steps)], int)
+    x = random.integers(-2, 3, whole[order]).astype(dtype).transpose(numpy.argsort(order))
+    return numpy.broadcast_to(x[tuple(slice(None, None, step or 1) for step in steps)], shape)
+
+
+class Views(unittest.TestCase):
+    def same(self, got, want, what):
+        self.assertEqual(numpy.shape(got), numpy.shape(want), what)
+        numpy.testing.assert_allclose(got, want, 2e-6, 1e-6, err_msg=what)
+
+    def test_random_views_along_random_axes(self):
+        random = numpy.random.default_rng(20261127)
+        for _ in range(CALLS):
+            shape = tuple(map(int, random.integers(1, 6, random.integers(0, 6))))
+            dtype = str(random.choice(DTYPES))
+            op = str(random.choice(OF_BOOLS if dtype == "?" else OPS))
+            axis = tuple(map(int, random.permutation(len(shape))[: random.integers(0, 6)]))
+            if op in ONE_AXIS or not random.integers(4):
+                axis = axis[0] if axis else None
+            x = view(random, shape, dtype)
+            want = getattr(numpy, op)(x, axis=axis)
+            what = f"{op} of {dtype} {shape} with strides {x.strides} along {axis}"
+            self.same(getattr(redtune, op)(x, axis=axis), want, what)
+            x, y = (view(random, shape, "f4") for _ in range(2))
+            self.same(redtune.dot(x, y, axis=axis), (x * y).sum(axis), f"dot, {what}")
+
+    def test_results_are_written_where_they_belong(self):
+        x = numpy.arange(120, dtype="f4").reshape(2, 3, 4, 5)
+        whole = numpy.zeros((8, 9), "f4")
+        redtune.sum(x, axis=(0, 2), out=whole[1:4, ::-2])
+        self.same(whole[1:4, ::-2], x.sum((0, 2)), "out")
+        self.assertEqual(whole.sum(), x.sum())
+        redtune.minmax(x, axis=(1, 3), out=(whole[:2, :4], whole[::-1, ::-1][:2, :4]))
+        self.same(whole[:2, :4], x.min((1, 3)), "the first")
+        self.same(whole[::-1, ::-1][:2, :4], x.max((1, 3)), "the second")
+
+    def test_results_of_no_axes_are_the_elements(self):
+        x = numpy.arange(12, dtype="f4").reshape(3, 4)
+        for each in (x, x.T, x[:, ::-1], x[:0]):
+            self.same(redtune.sum(each, axis=()), each, "sum")
+            self.same(redtune.var(each, axis=(), keepdims=True), each * 0, "var")
+
+    def test_ties_are_the_first_in_the_order_of_the_axes(self):
+        x = numpy.array([[1, 3, 3], [3, 0, 3]], "f4")
+        for each in (x, x.T, x[::-1], x[:, ::-1], x.T[::-1]):
+            self.assertEqual(redtune.argmax(each), numpy.argmax(each))
+
+    def test_the_order_of_elements_is_that_of_the_axes(self):
+        x = numpy.random.default_rng(3).standard_normal((3, 40, 5, 30)).astype("f4")
+        packed = numpy.ascontiguousarray(x.transpose(1, 0, 2, 3)).reshape(40, -1)
+        for accuracy in ("plain", "exact"):
+            got = redtune.sum(x, axis=(0, 2, 3), order="fixed", accuracy=accuracy)
+            want = redtune.sum(packed, axis=1, order="fixed", accuracy=accuracy)
+            self.assertEqual(got.tobytes(), want.tobytes())
+
+    def test_bools_may_be_any_byte(self):
+        x = numpy.array([[1, 0, 255], [2, 0, 128]], "u1").view(bool)
+        self.assertEqual(redtune.sum(x), 4)
+        self.assertEqual(redtune.sum(x[:, ::-1], axis=0).tolist(), [2, 0, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()
