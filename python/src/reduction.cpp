@@ -61,10 +61,7 @@ bool is_float(redtune_dtype dtype) {
 }
 
 void refuse_bool(const char *op) {
-    fail(PyExc_TypeError,
-         "cannot compute %s of bools: redtune takes them for sum, any, all and nonzeros; convert "
-         "them to integers",
-         op);
+    fail(PyExc_TypeError, "cannot compute %s of bools; convert them to integers", op);
 }
 
 } // namespace
@@ -91,14 +88,15 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
         const std::string text = err.message;
         const size_t remedy = text.find("; set result to");
         fail(PyExc_TypeError, "%s%s", text.substr(0, remedy).c_str(),
-             remedy == text.npos ? "" : "; give that as dtype, or none");
+             remedy == text.npos ? "" : "; give such a dtype, or none");
     }
     for (int i = 0; i < op->outputs; i++) {
         const bool counts = its.is_count[i] || (x.boolean && results[i] == REDTUNE_U64);
         const bool is_u64 = results[i] == REDTUNE_U64 && dtype != REDTUNE_U64;
         result[i].c = results[i];
         result[i].shown = counts && is_u64 ? REDTUNE_I64 : results[i];
-        result[i].boolean = its.is_truth[i] && results[i] == REDTUNE_U8 && dtype != REDTUNE_U8;
+        result[i].boolean =
+            (its.is_truth[i] || x.boolean) && results[i] == REDTUNE_U8 && dtype != REDTUNE_U8;
         if (as_bool && !result[i].boolean)
             fail(PyExc_TypeError,
                  "cannot compute %s with dtype=bool: its result is no bool; leave dtype out, "

@@ -10,7 +10,6 @@ CALLS = 300
 DTYPES = ("f4", "f8", "i4", "u1", "i2", "?")
 ONE_AXIS = ("argmax", "argmin")
 OPS = ("sum", "mean", "max", "min", "prod", "var", "any", "count_nonzero", *ONE_AXIS)
-OF_BOOLS = ("sum", "any", "count_nonzero")
 
 
 def view(random, shape, dtype):
@@ -26,13 +25,15 @@ class Views(unittest.TestCase):
     def same(self, got, want, what):
         self.assertEqual(numpy.shape(got), numpy.shape(want), what)
         numpy.testing.assert_allclose(got, want, 2e-6, 1e-6, err_msg=what)
+        if "?" in what:
+            self.assertEqual(got.dtype, want.dtype, what)
 
     def test_random_views_along_random_axes(self):
         random = numpy.random.default_rng(20261127)
         for _ in range(CALLS):
             shape = tuple(map(int, random.integers(1, 6, random.integers(0, 6))))
             dtype = str(random.choice(DTYPES))
-            op = str(random.choice(OF_BOOLS if dtype == "?" else OPS))
+            op = str(random.choice(OPS))
             axis = tuple(map(int, random.permutation(len(shape))[: random.integers(0, 6)]))
             if op in ONE_AXIS or not random.integers(4):
                 axis = axis[0] if axis else None
@@ -76,6 +77,21 @@ class Views(unittest.TestCase):
         x = numpy.array([[1, 0, 255], [2, 0, 128]], "u1").view(bool)
         self.assertEqual(redtune.sum(x), 4)
         self.assertEqual(redtune.sum(x[:, ::-1], axis=0).tolist(), [2, 0, 2])
+        self.assertEqual(redtune.argmax(x, axis=1).tolist(), [0, 0])
+        self.assertEqual(redtune.bitwise_and(x, axis=0).tolist(), [True, False, True])
+        self.assertEqual(redtune.minmax(x).max.dtype, bool)
+
+    def test_results_have_the_dtype_asked_for(self):
+        random = numpy.random.default_rng(5)
+        for dtype, result in (("i1", "f4"), ("u1", "i8"), ("?", "i4"), ("i4", "u2"), ("f8", "f4")):
+            x = random.integers(0, 2 if dtype == "?" else 100, (3, 50)).astype(dtype)
+            for op in ("sum", "mean", "var")[: 3 if result == "f4" else 1]:
+                want = getattr(numpy, op)(x, axis=1, dtype=None if op != "sum" else result)
+                got = getattr(redtune, op)(x, axis=1, dtype=numpy.dtype(result))
+                self.same(got, want.astype(result), f"{op} of {dtype} as {result}")
+                self.assertEqual(got.dtype, result)
+        x = numpy.full(40, 100, "i1")
+        self.same(redtune.prod(x[:19], dtype=numpy.float32), numpy.float32(1e38), "prod")
 
 
 if __name__ == "__main__":

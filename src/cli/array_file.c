@@ -61,7 +61,6 @@ redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element
                                    redtune_problem *problem,
                                    rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                    redtune_error *err) {
-    redtune_dtype dtypes[RDT_RESULTS_ARRAYS_MAX];
     rdt_shape_array shape, folded;
     bool reduced[RDT_SHAPE_DIMENSIONS_MAX];
     rdt_axes axes = {.count = 0};
@@ -82,13 +81,9 @@ redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element
     status = rdt_shape_fold(&folded, &axes, problem, err);
     if (status && input->fortran_order)
         return rdt_message_within(err, "in Fortran order, which counts its axes from the last one");
-    if (!status) status = redtune_problem_results(problem, dtypes, err);
     if (status) return status;
-    for (int i = 0; i < RDT_RESULTS_ARRAYS_MAX; i++) {
-        results[i] = found;
-        results[i].dtype = dtypes[i];
-    }
-    return REDTUNE_OK;
+    for (int i = 0; i < RDT_RESULTS_ARRAYS_MAX; i++) results[i] = found;
+    return rdt_results_take_dtypes(problem, input->is_bool, results, err);
 }
 
 redtune_status rdt_array_file_reduce(redtune *rt, const redtune_problem *problem,

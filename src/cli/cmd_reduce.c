@@ -326,8 +326,8 @@ const rdt_command rdt_cmd_reduce = {
     .details =
         "FILE is a NumPy .npy file (versions 1.0 to 3.0, any order of dimensions and bytes), or\n"
         "raw little-endian elements of the --dtype given; - is standard input, with either. It\n"
-        "may be larger than the GPU's memory. Arrays of bool are taken as u8, for any, all,\n"
-        "nonzeros and sum. Sums of integers are exact in 64 bits, those of f16 and bf16 (raw\n"
+        "may be larger than the GPU's memory. Arrays of bool are taken by the ops that NumPy\n"
+        "has of them. Sums of integers are exact in 64 bits, those of f16 and bf16 (raw\n"
         "only: NumPy has none) are f32; docs/ops.md has the rules of every op. Floats print the\n"
         "digits that read back as the same value.\n"
         "\n"

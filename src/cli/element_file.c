@@ -85,7 +85,7 @@ static redtune_status read_npy_header(rdt_element_file *input, rdt_npy *npy, red
 }
 
 /* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides.
- * NumPy's bool is a byte of 0 or 1. */
+ * NumPy's bool is a byte, and true where it is not 0. */
 static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype *dtype, redtune_error *err) {
     char name[16], known[128] = "";
     snprintf(name, sizeof name, "%c%zu", npy->kind == 'b' ? 'u' : npy->kind, npy->item_bytes * 8);
@@ -240,6 +240,8 @@ redtune_status rdt_element_file_read(void *user, void *buffer, size_t capacity, 
             redtune_dtype_name(input->dtype), length % element_bytes, element_bytes);
     if (status) return refuse_input(input, err);
     if (input->big_endian) swap_bytes(buffer, length, element_bytes);
+    for (size_t i = 0; input->is_bool && i < length; i++)
+        ((bool *)buffer)[i] = ((unsigned char *)buffer)[i] != 0;
     *bytes = length;
     return REDTUNE_OK;
 }

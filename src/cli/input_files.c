@@ -33,8 +33,7 @@ static redtune_status check_count(const rdt_options *options, const redtune_op_i
 }
 
 /* Refuses what NumPy would answer otherwise: its index counts in C order, and so does its rule for
- * ties; and of most ops it gives a bool or a fraction, where u8 would give a number of its own.
- * Along one axis there is one order. */
+ * ties, and bools are no numbers of most ops. Along one axis there is one order. */
 static redtune_status check_array(const rdt_options *options, const redtune_op_info *op,
                                   const rdt_element_file *file, redtune_error *err) {
     if (file->fortran_order && op->indexed && options->axes.count != 1)
@@ -44,9 +43,8 @@ static redtune_status check_array(const rdt_options *options, const redtune_op_i
                                op->name, file->path);
     if (file->is_bool && !op->bools)
         return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
-                               "cannot find the %s of %s: its elements are bool, which redtune "
-                               "takes for any, all, nonzeros and sum; save a.astype('u1') for "
-                               "other ops",
+                               "cannot find the %s of %s: its elements are bool, which this "
+                               "op does not take; save a.astype('u1')",
                                op->name, file->path);
     return REDTUNE_OK;
 }

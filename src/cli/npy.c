@@ -253,16 +253,16 @@ redtune_status rdt_npy_parse(const char *header, size_t length, rdt_npy *out, re
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-size_t rdt_npy_write(redtune_dtype dtype, const uint64_t *shape, size_t rank, bool fortran_order,
-                     char out[RDT_NPY_WRITTEN_BYTES]) {
+size_t rdt_npy_write(redtune_dtype dtype, bool is_bool, const uint64_t *shape, size_t rank,
+                     bool fortran_order, char out[RDT_NPY_WRITTEN_BYTES]) {
     enum { BEFORE = 10 }; /* magic, version and the header's length */
     const size_t bytes = redtune_dtype_bytes(dtype);
     char *header = out + BEFORE;
     const size_t room = RDT_NPY_WRITTEN_BYTES - BEFORE;
     size_t length =
         (size_t)snprintf(header, room, "{'descr': '%c%c%zu', 'fortran_order': %s, 'shape': (",
-                         bytes == 1 ? '|' : '<', redtune_dtype_name(dtype)[0], bytes,
-                         fortran_order ? "True" : "False");
+                         bytes == 1 ? '|' : '<', is_bool ? 'b' : redtune_dtype_name(dtype)[0],
+                         bytes, fortran_order ? "True" : "False");
     for (size_t i = 0; i < rank; i++)
         length +=
             (size_t)snprintf(header + length, room - length, "%s%" PRIu64, i ? ", " : "", shape[i]);

@@ -44,6 +44,7 @@ redtune_status rdt_npy_length(const unsigned char *prefix, size_t prefix_bytes,
 redtune_status rdt_npy_parse(const char *header, size_t length, rdt_npy *out, redtune_error *err);
 
 /* Writes what stands before the elements of an array, which follow in little-endian order: returns
- * its bytes, a multiple of 64. The dtype is one that NumPy has: not bf16. */
-size_t rdt_npy_write(redtune_dtype dtype, const uint64_t *shape, size_t rank, bool fortran_order,
-                     char out[RDT_NPY_WRITTEN_BYTES]);
+ * its bytes, a multiple of 64. The dtype is one that NumPy has: not bf16. is_bool: elements of u8
+ * are 0 and 1, of NumPy's bool. */
+size_t rdt_npy_write(redtune_dtype dtype, bool is_bool, const uint64_t *shape, size_t rank,
+                     bool fortran_order, char out[RDT_NPY_WRITTEN_BYTES]);

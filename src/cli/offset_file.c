@@ -87,16 +87,14 @@ static redtune_status check_segments(const char *path, const rdt_element_file *i
                            path, offsets[count], input->path, input->count);
 }
 
-static redtune_status describe_results(uint64_t count, redtune_problem *problem,
+static redtune_status describe_results(uint64_t count, bool of_bools, redtune_problem *problem,
                                        rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                        redtune_error *err) {
-    redtune_dtype dtypes[RDT_RESULTS_ARRAYS_MAX];
     problem->segmented = REDTUNE_SEGMENTED_EACH;
     rdt_shape_set(problem, count, 0);
-    redtune_status status = redtune_problem_results(problem, dtypes, err);
-    for (int i = 0; !status && i < RDT_RESULTS_ARRAYS_MAX; i++)
-        results[i] = (rdt_results){.dtype = dtypes[i], .shape = {count}, .rank = 1, .count = count};
-    return status;
+    for (int i = 0; i < RDT_RESULTS_ARRAYS_MAX; i++)
+        results[i] = (rdt_results){.shape = {count}, .rank = 1, .count = count};
+    return rdt_results_take_dtypes(problem, of_bools, results, err);
 }
 
 redtune_status rdt_offset_file_read(const rdt_options *options, const rdt_element_file *input,
@@ -120,7 +118,7 @@ redtune_status rdt_offset_file_read(const rdt_options *options, const rdt_elemen
                               file.count * redtune_dtype_bytes(file.dtype), err);
     if (!status) status = widen_offsets(path, file.dtype, found, file.count, err);
     if (!status) status = check_segments(path, input, found, file.count - 1, err);
-    if (!status) status = describe_results(file.count - 1, problem, results, err);
+    if (!status) status = describe_results(file.count - 1, input->is_bool, problem, results, err);
     rdt_element_file_close(&file);
     if (status)
         free(found);

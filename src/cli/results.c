@@ -56,6 +56,22 @@ redtune_status rdt_results_print(const rdt_results *results, FILE *out, redtune_
     return REDTUNE_OK;
 }
 
+/* ---- dtypes -------------------------------------------------------------------------------- */
+
+redtune_status rdt_results_take_dtypes(const redtune_problem *problem, bool of_bools,
+                                       rdt_results results[RDT_RESULTS_ARRAYS_MAX],
+                                       redtune_error *err) {
+    redtune_dtype dtypes[RDT_RESULTS_ARRAYS_MAX] = {0}, of_floats[RDT_RESULTS_ARRAYS_MAX] = {0};
+    const redtune_problem floats = {.op = problem->op, .dtype = REDTUNE_F32};
+    redtune_status status = redtune_problem_results(problem, dtypes, err);
+    redtune_problem_results(&floats, of_floats, NULL); /* ops of integers have none */
+    for (int i = 0; i < RDT_RESULTS_ARRAYS_MAX; i++) {
+        results[i].dtype = dtypes[i];
+        results[i].is_bool = dtypes[i] == REDTUNE_U8 && (of_bools || of_floats[i] == REDTUNE_U8);
+    }
+    return status;
+}
+
 /* ---- writing ------------------------------------------------------------------------------- */
 
 /* The values as .npy files hold them: as they are, or as f32. */
@@ -79,8 +95,8 @@ redtune_status rdt_results_write(const rdt_results *results, const char *path, r
     if (status) return status;
     const uint64_t bytes = results->count * redtune_dtype_bytes(dtype.npy);
     char header[RDT_NPY_WRITTEN_BYTES];
-    const size_t header_bytes =
-        rdt_npy_write(dtype.npy, results->shape, results->rank, results->fortran_order, header);
+    const size_t header_bytes = rdt_npy_write(dtype.npy, results->is_bool, results->shape,
+                                              results->rank, results->fortran_order, header);
     unsigned char *file = malloc(header_bytes + bytes);
     if (!file)
         return rdt_message_set(err, REDTUNE_MEMORY, 0,

@@ -6,6 +6,7 @@
 
 typedef struct rdt_results {
     redtune_dtype dtype;
+    bool is_bool; /* values of u8 are 0 and 1, for false and true */
     uint64_t shape[RDT_NPY_RANK_MAX];
     size_t rank;
     bool fortran_order; /* the values' order in memory */
@@ -17,6 +18,12 @@ enum {
     RDT_RESULTS_PRINTED_MAX = 64,
     RDT_RESULTS_ARRAYS_MAX = 2 /* of an op */
 };
+
+/* Sets the dtypes of the problem's results; of_bools: its elements of u8 are bools. Truths are
+ * bools, and so are bools that are chosen among them. */
+redtune_status rdt_results_take_dtypes(const redtune_problem *problem, bool of_bools,
+                                       rdt_results results[RDT_RESULTS_ARRAYS_MAX],
+                                       redtune_error *err);
 
 /* One value a line of a single axis; else a line for each index of the axes before the last one,
  * with blanks between values, and an empty line where an axis before those moves on: as

@@ -176,8 +176,11 @@ redtune_dtype rdt_problem_second(const redtune_problem *problem) {
 redtune_dtype rdt_problem_accumulator(const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
-    if (input->kind == RDT_KIND_FLOAT || op->result != RDT_RESULT_MEAN)
+    const rdt_dtype_traits *result = rdt_dtype_find(problem->result);
+    if (input->kind == RDT_KIND_FLOAT)
         return problem->result == RDT_DTYPE_WIDE ? RDT_DTYPE_WIDE : input->accumulator;
+    if (op->result != RDT_RESULT_MEAN)
+        return result && result->kind == RDT_KIND_FLOAT ? RDT_DTYPE_WIDE : input->accumulator;
     return input->bytes >= (size_t)op->f64_from ? RDT_DTYPE_WIDE : input->accumulator;
 }
 

@@ -19,14 +19,19 @@ redtune_dtype rdt_problem_result_usual(const rdt_op_traits *op, int output,
     return REDTUNE_DTYPE_NONE;
 }
 
-/* Beside the usual one: f64, or the input's own dtype, where the op computes. */
-static bool may_result(rdt_result_class class, const rdt_dtype_traits *input,
-                       redtune_dtype result) {
-    if (class == RDT_RESULT_SUM) return result == RDT_DTYPE_WIDE || result == input->dtype;
-    if (class == RDT_RESULT_MEAN)
-        return result == RDT_DTYPE_WIDE ||
-               (input->kind == RDT_KIND_FLOAT && result == input->dtype);
-    return false;
+/* Beside the usual one, where the op computes: f64, the input's own dtype, and what the usual one
+ * or f64 is converted to in one rounding. The second of two results stays as it is, and an exact
+ * one is rounded as it is made. */
+static bool may_result(const redtune_problem *problem, const rdt_op_traits *op,
+                       const rdt_dtype_traits *input, redtune_dtype result) {
+    const bool sum = op->result == RDT_RESULT_SUM, of_floats = input->kind == RDT_KIND_FLOAT;
+    const rdt_dtype_traits *to = rdt_dtype_find(result);
+    if (!to || (!sum && op->result != RDT_RESULT_MEAN)) return false;
+    const bool is_float = to->kind == RDT_KIND_FLOAT;
+    if (result == RDT_DTYPE_WIDE || result == input->dtype) return sum || is_float;
+    if (op->outputs > 1 || problem->accuracy == REDTUNE_ACCURACY_EXACT) return false;
+    if (is_float) return to->bytes >= 4 || (of_floats && input->bytes <= 4);
+    return sum && !of_floats;
 }
 
 static redtune_status refuse_dtype(const rdt_op_traits *op, const rdt_dtype_traits *input,
@@ -42,21 +47,31 @@ static redtune_status refuse_dtype(const rdt_op_traits *op, const rdt_dtype_trai
     return status;
 }
 
+static redtune_status refuse_result(const redtune_problem *problem, const rdt_op_traits *op,
+                                    const rdt_dtype_traits *input, redtune_dtype usual,
+                                    redtune_error *err) {
+    const char *name = redtune_dtype_name(problem->result);
+    rdt_text others = {0};
+    for (const rdt_dtype_traits *each = rdt_dtype_table; each->name; each++)
+        if (each->dtype != usual && may_result(problem, op, input, each->dtype))
+            rdt_text_addf(&others, " or %s", each->name);
+    redtune_status status =
+        rdt_fail(err, REDTUNE_INVALID, 0,
+                 "cannot have the %s of %s as %s: it is %s%s; set result to such a dtype or to 0",
+                 op->name, input->name, name ? name : "an unknown dtype", redtune_dtype_name(usual),
+                 others.data ? others.data : "");
+    rdt_text_free(&others);
+    return status;
+}
+
 redtune_status rdt_problem_result_resolve(const redtune_problem *problem, const rdt_op_traits *op,
                                           const rdt_dtype_traits *input, redtune_dtype *out,
                                           redtune_error *err) {
     redtune_dtype usual = op->absent ? problem->result : rdt_problem_result_usual(op, 0, input);
     if (!usual) return refuse_dtype(op, input, err);
     if (problem->result && problem->result != usual &&
-        !may_result(op->result, input, problem->result)) {
-        const char *name = redtune_dtype_name(problem->result);
-        return rdt_fail(
-            err, REDTUNE_INVALID, 0,
-            "cannot have the %s of %s as %s: it is %s%s; set result to that or to 0", op->name,
-            input->name, name ? name : "an unknown dtype", redtune_dtype_name(usual),
-            may_result(op->result, input, RDT_DTYPE_WIDE) && usual != RDT_DTYPE_WIDE ? " or f64"
-                                                                                     : "");
-    }
+        !may_result(problem, op, input, problem->result))
+        return refuse_result(problem, op, input, usual, err);
     *out = problem->result ? problem->result : usual;
     return REDTUNE_OK;
 }

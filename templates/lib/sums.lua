@@ -8,9 +8,10 @@ local sums = {}
 
 local function plus(a, b) return a .. " + " .. b end
 
--- The accumulator of sums: f64 if the result is asked for in f64.
+-- The accumulator of sums: f64 if the result is asked for in f64, or of integers as a float.
 function sums.accumulator(t)
-    return accumulator[t.result.name == "f64" and "f64" or t.dtype.accumulator]
+    local as_float = t.dtype.kind ~= "float" and t.result.kind == "float"
+    return accumulator[(as_float or t.result.name == "f64") and "f64" or t.dtype.accumulator]
 end
 
 function sums.to_result(acc, t)

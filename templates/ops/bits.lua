@@ -17,17 +17,17 @@ end
 return {
     {
         name = "and", number = 16, formula = "x[0] & ... & x[n-1]",
-        result = "bits", combines = "and", resumes = true,
+        result = "bits", combines = "and", bools = true, resumes = true,
         make = function(t) return bitwise(t, "&", 1) end,
     },
     {
         name = "or", number = 17, formula = "x[0] | ... | x[n-1]",
-        result = "bits", combines = "or", resumes = true,
+        result = "bits", combines = "or", bools = true, resumes = true,
         make = function(t) return bitwise(t, "|", 0) end,
     },
     {
         name = "xor", number = 18, formula = "x[0] ^ ... ^ x[n-1]",
-        result = "bits", combines = "xor", resumes = true,
+        result = "bits", combines = "xor", bools = true, resumes = true,
         make = function(t) return bitwise(t, "^", 0) end,
     },
 }

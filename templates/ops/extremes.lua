@@ -33,22 +33,22 @@ end
 return {
     {
         name = "min", number = 2, formula = "the least of x[0] ... x[n-1]; NaN if one is",
-        result = "same", combines = "least", resumes = true,
+        result = "same", combines = "least", bools = true, resumes = true,
         make = function(t) return extremes.like(t, "min", "greatest") end,
     },
     {
         name = "max", number = 3, formula = "the greatest of x[0] ... x[n-1]; NaN if one is",
-        result = "same", combines = "greatest", resumes = true,
+        result = "same", combines = "greatest", bools = true, resumes = true,
         make = function(t) return extremes.like(t, "max", "least") end,
     },
     {
         name = "fmin", number = 4, formula = "the least number of x[0] ... x[n-1]",
-        result = "same", combines = "least", ignores_nan = true, resumes = true,
+        result = "same", combines = "least", bools = true, ignores_nan = true, resumes = true,
         make = function(t) return number_extreme(t, "min", "greatest") end,
     },
     {
         name = "fmax", number = 5, formula = "the greatest number of x[0] ... x[n-1]",
-        result = "same", combines = "greatest", ignores_nan = true, resumes = true,
+        result = "same", combines = "greatest", bools = true, ignores_nan = true, resumes = true,
         make = function(t) return number_extreme(t, "max", "least") end,
     },
     {
@@ -74,7 +74,7 @@ return {
     {
         name = "minmax", number = 29, formula = "the least and the greatest of x[0] ... x[n-1]",
         outputs = { { name = "min", result = "same" }, { name = "max", result = "same" } },
-        combines = "extremes", values = 2, resumes = true,
+        combines = "extremes", bools = true, values = 2, resumes = true,
         make = function(t)
             return extremes.both(t, function(a)
                 return convert.store(t.result, a .. ".least"),

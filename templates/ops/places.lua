@@ -194,12 +194,12 @@ end
 return {
     {
         name = "argmin", number = 6, formula = "the first index of the least of x[0] ... x[n-1]",
-        result = "index", combines = "least", indexed = true,
+        result = "index", combines = "least", bools = true, indexed = true,
         make = function(t) return place(t, false) end,
     },
     {
         name = "argmax", number = 7, formula = "the first index of the greatest of x[0] ... x[n-1]",
-        result = "index", combines = "greatest", indexed = true,
+        result = "index", combines = "greatest", bools = true, indexed = true,
         make = function(t) return place(t, true) end,
     },
     {
@@ -224,14 +224,14 @@ return {
         name = "min_at", number = 27,
         formula = "the least of x[0] ... x[n-1] and the first index of it",
         outputs = { { name = "min", result = "same" }, { name = "index", result = "index" } },
-        combines = "least", indexed = true,
+        combines = "least", bools = true, indexed = true,
         make = function(t) return value_and_place(t, false) end,
     },
     {
         name = "max_at", number = 28,
         formula = "the greatest of x[0] ... x[n-1] and the first index of it",
         outputs = { { name = "max", result = "same" }, { name = "index", result = "index" } },
-        combines = "greatest", indexed = true,
+        combines = "greatest", bools = true, indexed = true,
         make = function(t) return value_and_place(t, true) end,
     },
 }

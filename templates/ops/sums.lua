@@ -103,7 +103,7 @@ return {
     },
     {
         name = "prod", number = 1, formula = "x[0] * ... * x[n-1]",
-        result = "sum", combines = "product", resumes = true,
+        result = "sum", combines = "product", bools = true, resumes = true,
         make = function(t)
             return sums.like(t, {
                 identity = sums.accumulator(t).dtype.one,
@@ -138,7 +138,7 @@ return {
     },
     {
         name = "mean", number = 12, formula = "(x[0] + ... + x[n-1]) / n",
-        result = "mean", combines = "sum", f64_from = 8, lost_bits = 1, compensated = true,
+        result = "mean", combines = "sum", bools = true, f64_from = 8, lost_bits = 1, compensated = true,
         make = function(t)
             -- Sums of up to 32 bits are exact in 64, those of 64 bits might wrap.
             local f64 = t.dtype.kind ~= "float" and t.dtype.bytes == 8 or t.result.name == "f64"

@@ -114,6 +114,11 @@ reduce_takes_bool_and_big_endian_arrays() {
     value 3 truths.npy --op nonzeros
     value 1 truths.npy --op any
     value 0 truths.npy --op all
+    value 0.75 truths.npy --op mean
+    { npy "'|b1'" "(4,)"; printf '\377\0\2\200'; } >odd.npy
+    value 3 odd.npy
+    value 1 odd.npy --op max
+    value 0 odd.npy --op argmax
     { npy "'>f8'" "(2,)"; printf '\x3f\xb9\x99\x99\x99\x99\x99\x9a\0\0\0\0\0\0\0\0'; } >big.npy
     value 0.1 big.npy
     value 0 big.npy --op argmax
@@ -230,6 +235,10 @@ reduce_writes_arrays_that_it_reads() {
     want_out 99
     run "$redtune" reduce c.npy -o whole.npy
     value 244650 whole.npy
+    { npy "'|b1'" "(2, 2)"; printf '\1\0\0\0'; } >truths.npy
+    "$redtune" reduce truths.npy --axis 1 --op max -o max.npy
+    "$redtune" reduce c.npy --axis 1 --op all -o all.npy
+    "$redtune" reduce truths.npy --axis 1 -o counts.npy
     python3 - <<'PY' || fail "not what NumPy would write"
 import ast, struct
 def read(name):
@@ -244,6 +253,8 @@ head, data = read("whole.npy")
 assert head["shape"] == () and len(data) == 8, head
 head, data = read("piped.npy")
 assert head == {"descr": "<i4", "fortran_order": False, "shape": (100,)}, head
+assert read("max.npy")[0]["descr"] == read("all.npy")[0]["descr"] == "|b1"
+assert read("max.npy")[1] == b"\1\0" and read("counts.npy")[0]["descr"] == "<u8"
 PY
 }
 

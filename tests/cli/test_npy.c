@@ -250,7 +250,7 @@ static void what_is_written_is_read(void) {
         redtune_error err;
         size_t prefix_bytes = 0, header_bytes = 0;
         const size_t bytes =
-            rdt_npy_write(rows[i].dtype, rows[i].shape, rows[i].rank, rows[i].fortran_order, out);
+            rdt_npy_write(rows[i].dtype, false, rows[i].shape, rows[i].rank, rows[i].fortran_order, out);
         const unsigned char *file = (const unsigned char *)out;
         CHECK_INT(bytes % 64, 0);
         CHECK(rdt_npy_match(file, bytes));
@@ -271,7 +271,7 @@ static void sixty_four_dimensions_fit(void) {
     uint64_t shape[RDT_NPY_RANK_MAX];
     char out[RDT_NPY_WRITTEN_BYTES];
     for (size_t i = 0; i < RDT_NPY_RANK_MAX; i++) shape[i] = UINT64_MAX;
-    const size_t bytes = rdt_npy_write(REDTUNE_F32, shape, RDT_NPY_RANK_MAX, false, out);
+    const size_t bytes = rdt_npy_write(REDTUNE_F32, false, shape, RDT_NPY_RANK_MAX, false, out);
     CHECK(bytes <= sizeof out);
     CHECK_INT(out[bytes - 1], '\n');
     CHECK(strstr(out + 10, "18446744073709551615), }"));
