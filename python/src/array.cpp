@@ -234,9 +234,28 @@ static int64_t stride_of(int64_t bytes, int64_t size, int64_t element_bytes, con
     return bytes / element_bytes;
 }
 
+// NumPy's arrays of a dtype that its buffers have no format for, as bfloat16 of ml_dtypes.
+bool array::read_extension(nb::handle object, const char *purpose) {
+    nb::object its = attribute_of(object, "dtype"), name;
+    if (its.is_valid()) name = attribute_of(its, "name");
+    if (!name.is_valid() || !nb::isinstance<nb::str>(name)) return false;
+    if (strcmp(nb::str(name).c_str(), "bfloat16")) return false;
+    nb::object interface = object.attr("__array_interface__");
+    nb::object place = interface["data"];
+    dtype = REDTUNE_BF16;
+    library_learn(library, dtype, its);
+    on_host = true;
+    device = HOST_DEVICE;
+    data = reinterpret_cast<void *>(nb::cast<uintptr_t>(place[0]));
+    read_only = nb::cast<bool>(place[1]);
+    put_extents(interface["shape"], interface["strides"], purpose);
+    return true;
+}
+
 void array::read_buffer(nb::handle object, const char *purpose) {
     if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
         PyErr_Clear();
+        if (read_extension(object, purpose)) return;
         fail_dtype(purpose, dtype_text(object, "of no format"), "convert it to one of them");
     }
     lender = BUFFER;

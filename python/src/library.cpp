@@ -110,6 +110,14 @@ array_library *library_of(nb::handle object) {
     return known[0];
 }
 
+void library_learn(array_library *library, redtune_dtype dtype, nb::handle its) {
+    nb::list dtypes;
+    if (PyTuple_GetItem(library->dtypes.ptr(), dtype) != Py_None) return;
+    for (nb::handle each : library->dtypes)
+        dtypes.append(nb::len(dtypes) == static_cast<size_t>(dtype) ? its : each);
+    library->dtypes = nb::tuple(dtypes);
+}
+
 nb::object library_empty(array_library *library, nb::handle like, const array_wanted &wanted) {
     if (library->empty.is_none())
         fail(PyExc_TypeError,

@@ -46,6 +46,9 @@ struct array_wanted {
     bool boolean;
 };
 
+// Has the library's results of that dtype, where it has none yet, be of its dtype of that name.
+void library_learn(array_library *library, redtune_dtype dtype, nb::handle its);
+
 // Makes one on the device of `like`.
 nb::object library_empty(array_library *library, nb::handle like, const array_wanted &wanted);
 

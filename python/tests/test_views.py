@@ -6,6 +6,11 @@ import numpy
 
 import redtune
 
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
 CALLS = 300
 DTYPES = ("f4", "f8", "i4", "u1", "i2", "?")
 ONE_AXIS = ("argmax", "argmin")
@@ -92,6 +97,19 @@ class Views(unittest.TestCase):
                 self.assertEqual(got.dtype, result)
         x = numpy.full(40, 100, "i1")
         self.same(redtune.prod(x[:19], dtype=numpy.float32), numpy.float32(1e38), "prod")
+
+    @unittest.skipUnless(ml_dtypes, "there is no ml_dtypes")
+    def test_bfloat16_is_that_of_ml_dtypes(self):
+        x = numpy.array([[1, 2.5, -3], [0, 8, 0.5]]).astype(ml_dtypes.bfloat16)
+        for each in (x, x.T, x[::-1, ::2], x[0], x[:0]):
+            self.same(redtune.sum(each), each.astype("f4").sum(), "sum")
+            self.same(redtune.sum(each, axis=0), each.astype("f4").sum(0), "sums")
+        got = redtune.max(x, axis=0)
+        self.assertEqual((got.dtype, got.tolist()), (x.dtype, x.max(0).tolist()))
+        self.assertEqual(redtune.sum(x.astype("f4"), dtype=x.dtype).dtype, x.dtype)
+        out = numpy.empty((2, 2), x.dtype)[:, 1]
+        redtune.max(x, axis=1, out=out)
+        self.assertEqual(out.tolist(), x.max(1).tolist())
 
 
 if __name__ == "__main__":
