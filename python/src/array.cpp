@@ -1,6 +1,8 @@
 // Array: where the elements of a Python array are, and how they lie.
 #include "array.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -415,6 +417,24 @@ bool array::is_packed() const {
         expected *= shape[i];
     }
     return true;
+}
+
+const void *array::begin_of_dense() const {
+    if (is_packed() || !count()) return data;
+    int order[DIMENSIONS_MAX], axes = 0;
+    int64_t expected = 1, before = 0;
+    for (int i = 0; i < dimensions; i++)
+        if (shape[i] > 1) order[axes++] = i;
+    std::sort(order, order + axes,
+              [this](int a, int b) { return abs(strides[a]) < abs(strides[b]); });
+    for (int i = 0; i < axes; i++) {
+        const int64_t stride = strides[order[i]], size = shape[order[i]];
+        if (abs(stride) != expected) return nullptr;
+        if (stride < 0) before += (size - 1) * expected;
+        expected *= size;
+    }
+    return static_cast<const char *>(data) -
+           before * static_cast<int64_t>(redtune_dtype_bytes(dtype));
 }
 
 uint64_t array::count() const {

@@ -29,6 +29,8 @@ struct array {
     // Of an array that its library has just made for a result: where it lies, and no more.
     void read_new(array_library *its_library, nb::handle object);
     bool is_packed() const;
+    // Where elements without gaps begin, whatever the order of their axes; NULL: they have gaps.
+    const void *begin_of_dense() const;
     uint64_t count() const;
 
   private:

@@ -117,6 +117,7 @@ struct list {
     nb::object arrays; // a tuple, which holds them
     array first;       // whose library and device the results have
     int64_t count = 0;
+    bool row_major = true;              // all of them
     uint64_t elements = 0, longest = 0; // of all, and of an array at most
 
     ~list() { close(); }
@@ -130,8 +131,9 @@ struct list {
 void check_member(const array &first, const array &member) {
     if (member.on_host)
         fail(PyExc_ValueError, "cannot list arrays of the host; copy them to a GPU");
-    if (!member.is_packed())
-        fail(PyExc_ValueError, "cannot list an array that is not contiguous; copy it");
+    if (!member.begin_of_dense() && member.count())
+        fail(PyExc_ValueError,
+             "cannot list an array whose elements have gaps between them; copy it");
     if (member.dtype != first.dtype || member.boolean != first.boolean)
         fail(PyExc_TypeError, "cannot list arrays of %s and %s together; make a list of each",
              redtune_dtype_name(first.dtype), redtune_dtype_name(member.dtype));
@@ -153,7 +155,8 @@ list *make_list(nb::handle arrays) {
         member.read(each, "list the arrays");
         refuse_gradients(member, each);
         check_member(self->first, member);
-        places.push_back(member.data);
+        places.push_back(member.begin_of_dense());
+        self->row_major = self->row_major && member.is_packed();
         counts.push_back(member.count());
         self->elements += member.count();
         self->longest = std::max<uint64_t>(self->longest, member.count());
@@ -169,8 +172,8 @@ list *make_list(nb::handle arrays) {
 
 } // namespace
 
-void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dtype, int accuracy,
-                    nb::handle parameters) {
+void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dtype, int order,
+                    int accuracy, nb::handle parameters) {
     const list &self = *nb::cast<list *>(object);
     if (!self.own) fail(PyExc_RuntimeError, "cannot reduce the list: the program ends");
     rt = self.rt;
@@ -178,6 +181,13 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     like = self.arrays[0];
     what.choose(op, self.first, static_cast<redtune_dtype>(dtype));
     what.take_parameters(parameters);
+    if (!self.row_major && (what.op->indexed || order == REDTUNE_ORDER_FIXED))
+        fail(
+            PyExc_ValueError,
+            "cannot reduce the list by %s%s: an array is not row-major, and its elements are taken "
+            "as they lie; copy it to a contiguous one",
+            what.op->name, order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
+    what.problem.order = static_cast<redtune_order>(order);
     what.dimensions = each;
     what.shape[0] = self.count;
     set_size(what.problem, 0, self.elements / static_cast<uint64_t>(self.count));
@@ -192,8 +202,7 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
 static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out, int dtype,
                               int order, int accuracy, nb::handle stream, nb::handle parameters) {
     list_run its;
-    its.take(self, op, each, out, dtype, accuracy, parameters);
-    its.what.problem.order = static_cast<redtune_order>(order);
+    its.take(self, op, each, out, dtype, order, accuracy, parameters);
     const list &arrays = *nb::cast<list *>(self);
     if (each)
         say_lengths(its.what.problem, arrays.elements, static_cast<uint64_t>(arrays.count),

@@ -13,8 +13,8 @@ struct list_run {
     outputs results;
     redtune_segments segments = {};
 
-    void take(nb::handle list, int op, bool each, nb::handle out, int dtype, int accuracy,
-              nb::handle parameters);
+    void take(nb::handle list, int op, bool each, nb::handle out, int dtype, int order,
+              int accuracy, nb::handle parameters);
 };
 
 // Destroys the C lists of all that are left, which cannot be reduced any more.

@@ -198,7 +198,7 @@ nb::object reduce_list(team &self, nb::handle list, int op, bool each, nb::handl
     list_run its;
     refuse_users(self, "run");
     using_team used(self);
-    its.take(list, op, each, out, dtype, accuracy, parameters);
+    its.take(list, op, each, out, dtype, REDTUNE_ORDER_FREE, accuracy, parameters);
     check_place(self, *its.first);
     if (its.rt != self.rt)
         fail(PyExc_RuntimeError,

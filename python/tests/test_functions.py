@@ -308,6 +308,10 @@ class Devices(unittest.TestCase):
         self.assertEqual(both.reduce("argmin", each=True).numpy().tolist(), [-1, -1])
 
     def test_lists_keep_what_they_were_made_with(self):
+        # Without gaps, whatever the order of axes.
+        x = sim_memory.asarray(numpy.arange(24, dtype="f4"))
+        views = [x.view((3, 8), (1, 3)), x.view((2, 3, 4), (4, 8, 1)), x.view((24, 1), (1, 9))]
+        self.assertEqual(redtune.List(views).reduce("sum", each=True).numpy().tolist(), [276] * 3)
         both = redtune.List([sim_memory.asarray(numpy.ones(3, "f4"))] * 2)
         redtune.configure(device="sim")
         self.assertEqual(both.reduce("sum").numpy(), 6)
