@@ -23,7 +23,7 @@ typedef struct redtune_input {
     /* The second input of an op of two, which gives as many elements, from a reader of its own; its
      * own second and parameters are NULL. Else NULL. */
     const struct redtune_input *second;
-    /* The op's parameters, in the order of redtune_op_info; NULL: the usual ones. */
+    /* The op's parameters, in the order of redtune_op_info; NULL: the defaults. */
     const double *parameters;
     uint64_t reserved[2];
 } redtune_input;
@@ -35,11 +35,11 @@ typedef struct redtune_reading {
     double kernel_ns;           /* time on the GPU, the copies left out */
     redtune_info info;          /* the plan that ran */
     redtune_value second;       /* the second result of an op of two */
-    redtune_dtype second_dtype; /* of it; REDTUNE_DTYPE_NONE: there is none */
+    redtune_dtype second_dtype; /* its dtype; REDTUNE_DTYPE_NONE: there is no second result */
     uint64_t reserved[1];
 } redtune_reading;
 /* Reduces elements that are not on the GPU: reads them piece by piece, copies each to the GPU and
- * reduces it there, and finishes what the pieces give together. problem->count is the number of
+ * reduces it there, and combines the results of the pieces. problem->count is the number of
  * elements expected, 0 if unknown. */
 REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
                                                 const redtune_input *input, redtune_reading *out,
@@ -47,15 +47,14 @@ REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_probl
 
 /* Reduces an array that is not on the GPU along its axes, as the problem has them
  * (redtune_problem_fold): reads its elements in the order of memory, from the first one to the
- * last, with what lies between them where steps leave gaps, and writes the outer * inner results,
- * elements of the dtype that redtune_problem_result gives, to `bytes` bytes of host memory. Second
- * results follow from the next multiple of 16 bytes on. out is as for redtune_reduce_input, without
- * the values. The array goes to the GPU in pieces of whole
- * outer indices as far as its memory has room for them, and an outer index larger than that in
- * pieces of its own: rows of any op, columns of ops that redtune_op_info says resume.
- * REDTUNE_UNSUPPORTED, with the sizes, for columns of other ops, for a single row of columns that
- * does not fit, and for outer indices that overlap. Some results may have been written on failure.
- */
+ * last, including the gaps that steps leave, and writes the outer * inner results, elements of the
+ * dtype that redtune_problem_result gives, to `bytes` bytes of host memory. Second results follow
+ * from the next multiple of 16 bytes on. out is as for redtune_reduce_input, without the values.
+ * The array goes to the GPU in pieces of whole outer indices as far as its memory has room for
+ * them, and an outer index larger than that in pieces of its own: rows of any op, columns of ops
+ * that redtune_op_info says resume. REDTUNE_UNSUPPORTED, with the sizes, for columns of other ops,
+ * for a single row of columns that does not fit, and for outer indices that overlap. Some results
+ * may have been written on failure. */
 REDTUNE_API redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
                                                 const redtune_input *input, void *results,
                                                 size_t bytes, redtune_reading *out,

@@ -17,13 +17,13 @@ typedef struct redtune_list redtune_list;
  * on, which is aligned to one and may be NULL where there are none. Both tables are in host memory,
  * and read during the call only. Arrays may be empty and overlap. The list takes 16 bytes of the
  * GPU's memory for each; any number of runs may use it at once. Waits for the GPU. Not during
- * stream capture on this thread. REDTUNE_INVALID for what cannot be; REDTUNE_DEVICE. */
+ * stream capture on this thread. REDTUNE_INVALID for impossible arguments; REDTUNE_DEVICE. */
 REDTUNE_API redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype,
                                                const void *const *d_arrays, const uint64_t *counts,
                                                size_t count, redtune_list **out,
                                                redtune_error *err);
-/* list may be NULL. No run of it may still be under way, nor a graph that captured one run again;
- * before rt is closed. */
+/* list may be NULL. No run of it may still be under way, and no graph that captured one may run
+ * again; call it before rt is closed. */
 REDTUNE_API void redtune_list_destroy(redtune_list *list);
 
 /* Segments of one buffer: segment i has the elements of d_in from number d_begin[i] up to, and
@@ -34,8 +34,8 @@ REDTUNE_API void redtune_list_destroy(redtune_list *list);
  * The elements of a segment are combined in an order that depends on the plan's configuration, the
  * GPU model and the tables alone: the same ones give the same bits. */
 typedef struct redtune_segments {
-    /* The buffer. Needs only its element's alignment; nothing but the elements of segments is read.
-     * May be NULL where all segments are empty. */
+    /* The buffer. Aligned to its elements; only the elements of segments are read. May be NULL
+     * where all segments are empty. */
     const void *d_in;
     uint64_t count; /* of segments; 0: no table is read, all may be NULL, and d_out, too, where
                        each segment has a result */
@@ -43,15 +43,15 @@ typedef struct redtune_segments {
      * each replay of a graph. As signed integers none may be negative. */
     const void *d_begin;
     /* NULL: segment i ends where the next one begins, and d_begin has count + 1 offsets, as in CSR
-     * matrices and Arrow's lists. These take one launch where offsets do not decrease. The results
-     * of others are right, too, but may be as slow as one multiprocessor makes them. The address of
-     * d_begin's second offset is the same as NULL. Else count offsets: at most two launches, in
-     * whatever order segments are. */
+     * matrices and Arrow's lists. These take one launch if offsets do not decrease. Else the
+     * results are right, too, but a single multiprocessor may have to compute them. The address of
+     * d_begin's second offset is the same as NULL. Else count offsets: at most two launches, for
+     * segments in any order. */
     const void *d_end;
     uint64_t offset_bytes; /* of an offset: 4, or 8 (0: 8) */
     /* Take the results, one of each segment, or one of all; as in redtune_operands, with the four
-     * below. They overlap no table and no array of a list. Elements that only tables on the GPU
-     * know are the caller's to keep apart. */
+     * below. They must overlap no table and no array of a list. The caller makes sure that they
+     * overlap no elements that only tables on the GPU name. */
     void *d_out[2];
     redtune_workspace *workspace;
     const double *parameters;
@@ -91,11 +91,11 @@ REDTUNE_API redtune_status redtune_run_segments(redtune *rt, const redtune_probl
  * next multiple of 16 bytes on. offsets has problem->outer + 1 numbers of elements, which do not
  * decrease: segment i has those from offsets[i] up to, and without, offsets[i + 1]; where outer is
  * 0 there are no segments, and offsets and results may be NULL. Results overlap no offset. Elements
- * that belong to none are read and passed over. problem->segmented is REDTUNE_SEGMENTED_EACH; where
- * its count is 0, count, median and greatest are taken from the offsets. out is as for
- * redtune_reduce_input, without the values. The segments go to the GPU in pieces of whole ones, a
- * longer one as an input of its own. REDTUNE_INVALID, with the segment, for offsets that decrease
- * or lead beyond the input's end. Some results may have been written on failure. */
+ * of no segment are read and ignored. problem->segmented is REDTUNE_SEGMENTED_EACH; where its count
+ * is 0, count, median and greatest are taken from the offsets. out is as for redtune_reduce_input,
+ * without the values. The segments go to the GPU in pieces of whole ones, a longer one as an input
+ * of its own. REDTUNE_INVALID, with the segment, for offsets that decrease or lead beyond the
+ * input's end. Some results may have been written on failure. */
 REDTUNE_API redtune_status redtune_reduce_segments_input(
     redtune *rt, const redtune_problem *problem, const redtune_input *input,
     const uint64_t *offsets, void *results, size_t bytes, redtune_reading *out, redtune_error *err);

@@ -20,8 +20,8 @@ extern "C" {
 
 typedef enum redtune_status {
     REDTUNE_OK = 0,
-    REDTUNE_INVALID,     /* the caller asked for something that makes no sense */
-    REDTUNE_UNSUPPORTED, /* it makes sense, but not on this device or in this version */
+    REDTUNE_INVALID,     /* an argument, an option or a variable is wrong */
+    REDTUNE_UNSUPPORTED, /* valid, but not possible on this device or in this version */
     REDTUNE_MEMORY,      /* host memory ran out */
     REDTUNE_LIBRARY,     /* the CUDA driver or NVRTC is missing, incomplete or too old */
     REDTUNE_DEVICE,      /* the CUDA driver refused or the GPU failed; code is the CUresult */
@@ -47,9 +47,9 @@ REDTUNE_API const char *redtune_status_name(redtune_status status);
 /* ---- what is reduced --------------------------------------------------------------------- */
 
 /* docs/ops.md gives each op's value, result dtype and rules for NaN, infinity and zero. An op that
- * is only in templates/ops/, or in the folder of templates that REDTUNE_TEMPLATES names, or in
- * a file of the user's, has no enumerator here: redtune_op_find gives its number, which holds
- * within the process. */
+ * is only in templates/ops/, or in the folder of templates that REDTUNE_TEMPLATES names, or in one
+ * of the user's files, has no enumerator here: redtune_op_find gives its number, which holds within
+ * the process. */
 typedef enum redtune_op {
     REDTUNE_SUM = 0,
     REDTUNE_PROD,
@@ -125,23 +125,23 @@ enum { REDTUNE_DTYPE_END = REDTUNE_F64 + 1 };
 /* In which order elements may be combined. */
 typedef enum redtune_order {
     REDTUNE_ORDER_FREE = 0, /* whichever is fastest */
-    /* That of docs/order.md: the bits follow from op, dtypes, elements and count alone, whatever
-     * the configuration, the GPU model and the address. */
+    /* That of docs/order.md: the bits follow from op, dtypes, elements and count alone, not from
+     * the configuration, the GPU model or the address. */
     REDTUNE_ORDER_FIXED
 } redtune_order;
 
 /* How near the result is to that without rounding: docs/accuracy.md has the bounds. */
 typedef enum redtune_accuracy {
     REDTUNE_ACCURACY_PLAIN = 0, /* each addition rounds, as docs/ops.md says */
-    /* What additions lose is added up beside the sum. For sums, means, dots and norms of floats;
-     * others whose accumulators round are refused. */
+    /* The rounding errors of additions are added up beside the sum. For sums, means, dots and norms
+     * of floats; others whose accumulators round are refused. */
     REDTUNE_ACCURACY_COMPENSATED,
-    /* The result that is nearest to the exact one, in whatever order. For sums of floats, of whole
+    /* The result nearest to the exact one, for any order of elements. For sums of floats, of whole
      * arrays and rows. */
     REDTUNE_ACCURACY_EXACT
 } redtune_accuracy;
 
-/* What the runs of a plan may do beside, or-ed: each needs a kernel of its own. */
+/* What the runs of a plan may do in addition, or'ed: each needs a kernel of its own. */
 typedef enum redtune_use {
     REDTUNE_USE_ACCUMULATE = 1,  /* operands.accumulate; for ops that redtune_op_info says resume */
     REDTUNE_USE_DEVICE_COUNT = 2 /* operands.d_count */
@@ -165,7 +165,7 @@ typedef enum redtune_array {
 } redtune_array;
 enum { REDTUNE_ARRAYS = 4, REDTUNE_AXES_MAX = 8 };
 
-/* Which elements count. This version has no kernels of another than the first. */
+/* Which elements count. This version has kernels for the first only. */
 typedef enum redtune_mask {
     REDTUNE_MASK_NONE = 0, /* all */
     REDTUNE_MASK_BYTES,    /* those whose byte is not 0 */
@@ -190,7 +190,7 @@ typedef struct redtune_axis {
  * each combination of their indices; the reduced ones say which elements a result is made of. Both
  * are listed from the outermost to the innermost, as the axes of an array are: with indices k and r
  * element (k, r) is x[sum of k[i] * kept[i].step + sum of r[i] * reduced[i].step]. No kept axis:
- * one result. Zero fields mean the usual: elements that lie side by side in device memory.
+ * one result. Zero fields mean the default: elements that lie side by side in device memory.
  * redtune_problem_whole and the functions beside it make problems; redtune_problem_fold makes one
  * of any axes of an array. */
 typedef struct redtune_problem {
@@ -202,7 +202,7 @@ typedef struct redtune_problem {
     uint32_t segmented; /* redtune_segmented; 0: elements lie as the axes say. Else there is at most
                            one kept axis, of as many segments; none: any number */
     /* How many of the axes below count, at most REDTUNE_AXES_MAX. A plan serves any sizes of its
-     * kind and is fastest near these; no reduced axis: nothing is said of the elements. */
+     * kind and is fastest near these; no reduced axis: the number of elements is not given. */
     uint32_t kept_axes, reduced_axes;
     /* 1 << redtune_array, or-ed: whose steps the axes give. An array without is packed in row-major
      * order: x, y and the mask over the kept axes and then the reduced ones, the results over the
@@ -214,7 +214,7 @@ typedef struct redtune_problem {
     redtune_mask mask;       /* REDTUNE_UNSUPPORTED where it is not 0; the next three likewise */
     redtune_dtype key_dtype; /* of the keys of a reduction by key; 0: it has none */
     redtune_spread spread;   /* of the keys */
-    uint64_t keys;           /* keys are below it */
+    uint64_t keys;           /* keys are below this number */
     uint64_t uses;           /* redtune_use; 0: none */
     /* Of segments: the elements of the greatest, 0: not known; and the elements that half of them
      * reach, at least 1, 0: those of the average. */
@@ -253,13 +253,13 @@ typedef struct redtune_op_info {
 } redtune_op_info;
 
 /* Ops are numbered from 0 on without a gap: those above, then others that the templates have, then
- * those of files. An op is looked at on the GPU when a plan, or a tune, first needs it.
+ * those of files. A file's op is checked on the GPU when a plan, or a tune, first needs it.
  * REDTUNE_INVALID for any other number. */
 REDTUNE_API redtune_status redtune_op_get(redtune_op op, redtune_op_info *out, redtune_error *err);
-/* Takes ops from files of the user's, an op in each (docs/own-ops.md), whose names have ':'
- * between, as redtune_open does with redtune_options.ops: redtune_op_find has them from then on.
- * Those that the variable REDTUNE_OPS names need no call. A file is read once in a process. NULL or
- * "": none. REDTUNE_FILE or REDTUNE_TEMPLATE, with the file, the line and the remedy. */
+/* Adds the ops of the user's files, one in each (docs/own-ops.md): paths with ':' between, as in
+ * redtune_options.ops. redtune_op_find finds them from then on. Those that the variable REDTUNE_OPS
+ * names need no call. A process reads a file once. NULL or "": none. REDTUNE_FILE or
+ * REDTUNE_TEMPLATE, with the file, the line and the remedy. */
 REDTUNE_API redtune_status redtune_ops_read(const char *files, redtune_error *err);
 /* Bytes of one element; 0 for a value that is no dtype. */
 REDTUNE_API size_t redtune_dtype_bytes(redtune_dtype dtype);
@@ -289,7 +289,8 @@ REDTUNE_API redtune_status redtune_problem_results(const redtune_problem *proble
 /* A problem of a whole array of `count` elements; of the `rows` results of a packed matrix, each of
  * the `columns` elements of a row; of its `columns` results, each of the `rows` elements of a
  * column, as in NumPy's sum over axis 0; and of `segments` segments (0: any number) of about
- * `length` elements each (redtune/list.h). All else is the usual, and the caller's to set. */
+ * `length` elements each (redtune/list.h). All other fields have their defaults; the caller may set
+ * them. */
 REDTUNE_API redtune_problem redtune_problem_whole(redtune_op op, redtune_dtype dtype,
                                                   uint64_t count);
 REDTUNE_API redtune_problem redtune_problem_rows(redtune_op op, redtune_dtype dtype, uint64_t rows,
@@ -299,14 +300,14 @@ REDTUNE_API redtune_problem redtune_problem_columns(redtune_op op, redtune_dtype
 REDTUNE_API redtune_problem redtune_problem_segments(redtune_op op, redtune_dtype dtype,
                                                      uint64_t segments, uint64_t length);
 /* Folds a reduction over axes of an array, as in NumPy and PyTorch, into one problem: sets count,
- * outer, inner, outer_step and step; the other fields are the caller's. shape has 0 to 64 sizes;
- * strides as many steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes
- * to reduce, in any order, negative ones from the end, none: all. Without entries they may be NULL.
- * d_in of a run is the address of the element whose indices are 0. The results are packed in
- * row-major order of the kept axes; argmin and argmax count in row-major order of the reduced ones.
- * A reduced axis of size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for
- * what no problem says: reduced axes around a kept one, kept axes in another order than in memory,
- * strides of 0 or less, a kept axis of size 0. REDTUNE_INVALID for what cannot be. */
+ * outer, inner, outer_step and step, and no other field. shape has 0 to 64 sizes; strides as many
+ * steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes to reduce, in
+ * any order, negative ones from the end, none: all. Without entries they may be NULL. d_in of a run
+ * is the address of the element whose indices are 0. The results are packed in row-major order of
+ * the kept axes; argmin and argmax count in row-major order of the reduced ones. A reduced axis of
+ * size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for what no problem can
+ * describe: reduced axes around a kept one, kept axes not in memory order, strides of 0 or less, a
+ * kept axis of size 0. REDTUNE_INVALID for impossible arguments. */
 REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
                                                 const int64_t *strides, size_t dimensions,
                                                 const int *axes, size_t axis_count,
@@ -328,7 +329,7 @@ typedef union redtune_value {
     unsigned char bytes[16];
 } redtune_value;
 
-/* The value as the nearest double: exact for all but integers beyond 2^53. */
+/* The value as the nearest double: exact except for integers beyond 2^53. */
 REDTUNE_API double redtune_value_real(redtune_dtype dtype, const redtune_value *value);
 
 #ifdef __cplusplus

@@ -13,18 +13,18 @@ extern "C" {
 /* Which GPU model redtune_rows_each, redtune_explain, redtune_report and redtune_export are about:
  *
  * 1. the one that is named: gpu is the name of a model in the databases or a part of it in any
- *    case, and the whole name goes before a longer one. REDTUNE_INVALID, with the names there are,
- *    where no model has it or models of several names do. (device names a GPU of this machine.)
+ *    case, and a whole name goes before a longer one. REDTUNE_INVALID, with the known names, if no
+ *    model has it or models of several names do. (device names a GPU of this machine.)
  * 2. Else this machine's GPU: its first device of which the databases have measurements. For
- *    redtune_explain device 0 in any case, since programs run there. The CUDA driver is asked only
- *    where that makes a difference; without one there is no such GPU.
+ *    redtune_explain it is always device 0, because programs run there. The CUDA driver is used
+ *    only if that makes a difference; without one there is no such GPU.
  * 3. Else the model that was measured last.
  *
  * The databases are the user's. Those of the system, among them the rows that redtune comes with,
- * count where gpu names a model; with shipped they count, too, and the model is one of theirs.
- * redtune_explain says what a program would get, to which they always count. */
+ * count where gpu names a model; with shipped they count, too, and the model is one of theirs. For
+ * redtune_explain, which says what a program would get, they always count. */
 
-/* Which measurements to give. Zero fields: all that the user's databases have of the GPU above. */
+/* Which measurements to give. Zero fields: all of the user's databases for the GPU above. */
 typedef struct redtune_rows_query {
     const char *database;       /* as in redtune_options */
     const char *gpu;            /* as above; "all": every model */
@@ -114,7 +114,7 @@ typedef struct redtune_explanation {
 } redtune_explanation;
 
 /* Finds what redtune_plan_create would choose. Needs no GPU unless the question names a device, and
- * never CUDA's context. REDTUNE_INVALID where there is nothing to be about. */
+ * never CUDA's context. REDTUNE_INVALID if there is no GPU model to answer for. */
 REDTUNE_API redtune_status redtune_explain(const redtune_question *question,
                                            redtune_explanation *out, redtune_error *err);
 
@@ -167,14 +167,14 @@ typedef struct redtune_importing {
     uint64_t reserved[8];
 } redtune_importing;
 
-/* Takes measurements in from files that anybody may have made: nothing in them is run, every value
- * is checked against the templates and against what hardware can do, and what fails is refused row
- * by row, or a file as a whole (REDTUNE_DATABASE, REDTUNE_FILE). The database gets the rows of all
+/* Adds measurements from files that anybody may have made: nothing in them is run, every value is
+ * checked against the templates and against what hardware can do, and what fails is refused row by
+ * row, or a file as a whole (REDTUNE_DATABASE, REDTUNE_FILE). The database gets the rows of all
  * files, each once, or, on failure, none. */
 REDTUNE_API redtune_status redtune_import(const redtune_importing *importing,
                                           redtune_import_counts *counts, redtune_error *err);
-/* Takes the last import back: *removed measurements of the file named source, which is "" if there
- * was no import. */
+/* Removes the last import: *removed measurements of the file named source, which is "" if there was
+ * no import. */
 REDTUNE_API redtune_status redtune_undo(const char *database, char source[256], uint64_t *removed,
                                         redtune_error *err);
 
@@ -183,16 +183,16 @@ REDTUNE_API redtune_status redtune_undo(const char *database, char source[256], 
 /* What redtune_repair found of one file. Its strings live during the call. */
 typedef struct redtune_repaired {
     const char *database;
-    const char *kept;   /* the name that the damaged file has now; "": it is whole, and untouched */
+    const char *kept;   /* the damaged file's name now; "": it is undamaged, and untouched */
     const char *reason; /* what was wrong with it; "" */
     uint64_t saved;     /* measurements that the database has now */
-    uint64_t lost;      /* others that the damaged file still tells of */
+    uint64_t lost;      /* others that the damaged file had */
     uint64_t reserved[4];
 } redtune_repaired;
 
 /* Checks each of the user's databases that is there (database as in redtune_options), and repairs
  * one that is damaged or no tuning database: what can be read of it goes into a new file in its
- * place, and it is kept under another name that nothing had. Each measurement must be one that a
+ * place, and the damaged file is kept under an unused name. Each measurement must be one that a
  * tune with the templates here could have given, as for redtune_import. They count as measured
  * here, unless they came by an import, or the file is of another user or program. An older database
  * is migrated. Fails as redtune_import does, and for a file of a newer redtune; then nothing has

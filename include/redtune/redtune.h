@@ -1,21 +1,21 @@
-/* The interface for applications: plans, and running them. redtune/problem.h, which this one
- * includes, says what is reduced, and redtune/input.h, which it includes, too, reduces files and
- * arrays; tune.h, records.h and tools.h declare the rest.
+/* The interface for applications: plans, and running them. It includes redtune/problem.h, which
+ * describes what is reduced, and redtune/input.h, which reduces files and arrays; tune.h, records.h
+ * and tools.h declare the rest.
  *
  * Conventions.
  * - Everything that can fail returns a redtune_status and fills the caller's redtune_error, if one
  *   is given (err may be NULL). Outputs are untouched on failure. Nothing here prints or exits.
  * - Every text is the same in every locale, and a message is one line of UTF-8 without control
  *   characters.
- * - Public structs are valid when zeroed: a zero field means "the usual".
+ * - Public structs are valid when zeroed: a zero field means its default.
  * - Within one major version (one soname) a program works with a later library as it was compiled.
  *   Structs that a program makes or has filled keep their size: a later version names the first of
- *   their reserved fields, which are zero until then, and zero means what it meant before. A struct
- *   whose reserved fields are not zero is refused with REDTUNE_UNSUPPORTED: it was not zeroed, or
- *   the program asks for what a later version knows. Structs that only redtune makes, for a
- *   callback, grow at their end. New enumerators have new numbers.
+ *   their reserved fields, which are zero until then, and zero keeps the earlier behaviour. A
+ *   struct whose reserved fields are not zero is refused with REDTUNE_UNSUPPORTED: it was not
+ *   zeroed, or the program asks for what a later version knows. Structs that only redtune makes,
+ *   for a callback, grow at their end. New enumerators have new numbers.
  * - Durations that a program gives, in fields and arguments that end in _s, are from 0 to 1e9; NaN
- *   and all else are refused with REDTUNE_INVALID.
+ *   and other values are refused with REDTUNE_INVALID.
  * - Device pointers and streams are the CUDA driver's (CUdeviceptr as a pointer, CUstream). The
  *   CUDA runtime's are the same types, so callers of cudart pass theirs. No CUDA header is needed.
  */
@@ -57,8 +57,8 @@ typedef enum redtune_log_level {
 /* Receives one line, without its newline. May be called from any thread that calls redtune. */
 typedef void redtune_log_fn(void *user, redtune_log_level level, const char *line);
 
-/* How imported measurements (redtune_import) serve. Those of the system's databases and
- * those that were merged are as good as measured here. */
+/* How imported measurements (redtune_import) serve. Those of the system's databases and merged ones
+ * count as measured here. */
 typedef enum redtune_trust {
     REDTUNE_TRUST_VERIFIED = 0, /* they serve once they have been verified on this GPU */
     REDTUNE_TRUST_ALL,          /* they serve as they are */
@@ -71,15 +71,16 @@ typedef struct redtune_options {
     const char *device;
     /* The tuning database, or several with ':' between, of which the first is written. NULL:
      * $REDTUNE_DB, else $XDG_DATA_HOME/redtune/tuning.db, else ~/.local/share/redtune/tuning.db;
-     * where the environment has none of these, as that of a service, none is used. Below them are
-     * read: the system's, /etc/redtune/tuning.db and /usr/share/redtune/tuning.db, and the rows
-     * that redtune comes with; or those of $REDTUNE_SYSTEM_DB instead. */
+     * where the environment has none of these, as that of a service, none is used. Beside them are
+     * read the system's, /etc/redtune/tuning.db and /usr/share/redtune/tuning.db, and the rows that
+     * redtune comes with; or those of $REDTUNE_SYSTEM_DB instead. */
     const char *database;
     redtune_log_fn *log; /* NULL: no log, unless REDTUNE_LOG is set */
     void *log_user;
     redtune_log_level log_level; /* lines above it are not made */
-    /* The label of this machine or GPU that what is measured is stored with, for databases that
-     * several share; at most 63 bytes without signs that a shell or a page reads. NULL: "". */
+    /* A label of this machine or GPU, stored with each measurement, for databases that several
+     * share; at most 63 bytes without characters that are special in a shell or a page. NULL: "".
+     */
     const char *machine;
     /* Nonzero: a plan whose kernel must be compiled first runs another meanwhile, if the cache has
      * one: the default's, else any of its class (op, dtypes, order, accuracy and layout) that a
@@ -88,18 +89,18 @@ typedef struct redtune_options {
      * Ops of the user's files are compiled at once, unless it is the default's that is there. */
     int background;
     redtune_trust trust;
-    /* Seconds that the verifying for one plan may take, beside compiling; 0: 0.5. */
+    /* Seconds that verifying may take for one plan, without compiling; 0: 0.5. */
     double verify_s;
-    /* NULL: verifying happens in this process. Else in one of its own, so that a kernel that faults
-     * or does not end cannot spoil this context: the redtune command, or what redtune_tuning.worker
-     * may be. A worker takes about half a second to start. */
+    /* NULL: imports are verified in this process. Else the redtune command, or a program as for
+     * redtune_tuning.worker, which verifies in a process of its own, so that a kernel that faults
+     * or does not end cannot break this context. A worker takes about half a second to start. */
     const char *worker;
-    /* A file that notes which problems plans ran without a measurement of their own, and how often,
-     * for redtune_recording_read (redtune/tune.h). redtune_close writes it, so that a program that
-     * ends without has recorded nothing. NULL: $REDTUNE_RECORD, and without that none; "" or
-     * /dev/null: none. What else is not a regular file is refused, and stays as it is. */
+    /* A file that records which problems plans ran without a measurement of their own, and how
+     * often, for redtune_recording_read (redtune/tune.h). redtune_close writes it: a program that
+     * ends without it records nothing. NULL: $REDTUNE_RECORD, and without that none; "" or
+     * /dev/null: none. Anything else that is not a regular file is refused and left as it is. */
     const char *record;
-    const char *ops; /* files with ops of the user's, as for redtune_ops_read; or NULL */
+    const char *ops; /* the user's files of ops, as for redtune_ops_read; or NULL */
     uint64_t reserved[6];
 } redtune_options;
 
@@ -109,22 +110,22 @@ typedef struct redtune_options {
  * is an error if options.database names it; else, also if $REDTUNE_DB does, it is left out, and the
  * log has one warning with the remedy. options may be NULL. Fails with REDTUNE_LIBRARY without a
  * driver, REDTUNE_INVALID for a device that does not exist or where no context is current,
- * REDTUNE_DATABASE for a file that is no tuning database or is locked,
- * REDTUNE_FILE for one that cannot be reached; for options.ops as redtune_ops_read. The caller's
- * current context is left as it was.
+ * REDTUNE_DATABASE for a file that is no tuning database or is locked, REDTUNE_FILE for one that
+ * cannot be reached; for options.ops as redtune_ops_read. The caller's current context is left as
+ * it was.
  *
  * The environment is read here. REDTUNE_CONFIG is a configuration that every plan of rt must have
  * in place of problem.config (for debugging; plans that it does not fit fail). REDTUNE_TRUST
- * (verified, all or none) overrules options.trust. REDTUNE_CHECK (0 or 1) has every call ask the
+ * (verified, all or none) overrides options.trust. REDTUNE_CHECK (0 or 1) has every call ask the
  * driver whether kernels reach its device pointers. REDTUNE_LOG (warning, info or debug) raises
- * log_level, and without a log function prints the lines to stderr.
- * A child of fork() opens its own, and CUDA must not have been used before the fork. */
+ * log_level, and without a log function prints the lines to stderr. A child of fork() opens its
+ * own, and CUDA must not have been used before the fork. */
 REDTUNE_API redtune_status redtune_open(const redtune_options *options, redtune **out,
                                         redtune_error *err);
 /* Frees everything rt holds, plans made by redtune_reduce included; plans made by
- * redtune_plan_create must be destroyed before. rt may be NULL. No reduction may still run, nor any
- * graph that captured one run again. The CUDA context may be destroyed before, and with it what lay
- * on the GPU. */
+ * redtune_plan_create must be destroyed before. rt may be NULL. No reduction may still be running,
+ * and no graph that captured one may run again. The CUDA context may be destroyed before, together
+ * with its memory. */
 REDTUNE_API void redtune_close(redtune *rt);
 
 /* ---- reducing ---------------------------------------------------------------------------- */
@@ -137,14 +138,14 @@ typedef struct redtune_plan redtune_plan;
  * An imported measurement is a hint. Before its configuration serves, it is verified once, as in a
  * tune, and timed beside the default, on a stream and in at most a quarter of the free memory, both
  * redtune's own. The two measurements go into the first database, or stay with rt if it takes none,
- * and decide from then on: a wrong configuration is out, a slow one has its true time. One plan
- * verifies at most three, within options.verify_s; after that the best configuration measured here
- * serves, or the default. Verifying waits for the GPU, and never happens in redtune_plan_run. Other
- * threads' work there makes it less sure, not wrong. Not during stream capture. Fails with what
- * redtune_open and NVRTC fail with. */
+ * and decide from then on: a wrong configuration is excluded, a slow one has its true time. One
+ * plan verifies at most three, within options.verify_s; after that the best configuration measured
+ * here serves, or the default. Verifying waits for the GPU, and never happens in redtune_plan_run.
+ * Other threads' work on the GPU makes its times less reliable, but no result wrong. Not during
+ * stream capture. Fails with what redtune_open and NVRTC fail with. */
 REDTUNE_API redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem,
                                                redtune_plan **out, redtune_error *err);
-/* plan may be NULL. None of its reductions may still run, nor a graph that captured one. */
+/* plan may be NULL. None of its reductions may still be running, nor a graph that captured one. */
 REDTUNE_API void redtune_plan_destroy(redtune_plan *plan);
 
 /* The plan's configuration, "block:block=256,vec=4,...", which problem.config takes in another
@@ -156,9 +157,9 @@ typedef struct redtune_workspace redtune_workspace;
 
 /* The operands of one run. */
 typedef struct redtune_operands {
-    /* Needs only its element's alignment; nothing but the elements is read. May be NULL where count
-     * is 0, which gives the op's identity. The second is for ops of two inputs, else NULL. Both
-     * have the same extents, and each an alignment of its own. */
+    /* Aligned to its elements; only the elements are read. May be NULL where count is 0, which
+     * gives the op's identity. The second is for ops of two inputs, else NULL. Both have the same
+     * extents, and each an alignment of its own. */
     const void *d_in[2];
     /* Take the results, the second those of ops of two, else NULL. REDTUNE_INVALID where one
      * overlaps the other, the workspace or anything that is read, from its first element to its
@@ -170,20 +171,21 @@ typedef struct redtune_operands {
      * may call one. */
     redtune_workspace *workspace;
     /* Results are outer * inner: element e of result (o, i) is d_in[o * outer_step + e * step + i],
-     * and the result is d_out[o * inner + i]. 0: one of each, packed: inner for step, and
-     * count * inner for outer_step. redtune_problem_operands says those of a problem. */
+     * and the result is d_out[o * inner + i]. 0: one of each, packed: inner for step, and count *
+     * inner for outer_step. redtune_problem_operands gives those of a problem. */
     uint64_t outer;
     uint64_t inner; /* above 1, or step above 1: columns; else, outer above 1: rows */
     uint64_t outer_step;
     uint64_t step;
-    /* The op's parameters, in the order of redtune_op_info; NULL: the usual ones. A capture keeps
-     * their values: each replay of its graph has them. */
+    /* The op's parameters, in the order of redtune_op_info; NULL: the defaults. A capture keeps
+     * their values for all replays of its graph. */
     const double *parameters;
     /* The same on the GPU, read when the kernel runs, and so anew by each replay; or NULL. Not with
      * parameters. */
     const double *d_parameters;
-    /* How many elements a result has, on the GPU, likewise; the least of that and count counts, and
-     * steps that are 0 go by count. NULL: count. For plans with REDTUNE_USE_DEVICE_COUNT. */
+    /* How many elements a result has, on the GPU, likewise: the smaller of it and count is used,
+     * and steps of 0 are computed from count. NULL: count. For plans with REDTUNE_USE_DEVICE_COUNT.
+     */
     const uint64_t *d_count;
     /* Nonzero: results are combined with what d_out holds, as if that came before the elements. For
      * plans with REDTUNE_USE_ACCUMULATE. */
@@ -192,20 +194,20 @@ typedef struct redtune_operands {
 } redtune_operands;
 
 /* The operands of a run over the problem's elements: its count, outer, inner, outer_step and step.
- * All else is 0, and the caller's to set. */
+ * All other fields are 0; the caller may set them. */
 REDTUNE_API redtune_operands redtune_problem_operands(const redtune_problem *problem);
 
 /* Launches the plan's reduction, asynchronously, on a stream of rt's context (NULL: the default
  * stream). operands is read during the call only. Any thread may run a plan, on any stream, at any
- * time; rt's context need not be current. The first call on a stream allocates its scratch.
- * A plan of columns takes any extents, one of rows no columns, and one of a whole array one result.
- * REDTUNE_INVALID for others, and for operands that make no sense. Scratch belongs to the stream;
- * with drivers before CUDA 12.0 to its handle, so that a stream must be idle when it is destroyed.
- * Calls may be captured into graphs, the first one, too: each capture has scratch of its own, which
- * is given back when the graph and all its instances are gone. Graphs captured apart may run side
- * by side, and so may the branches of one. Copies of one captured graph share its scratch and must
- * run one after the other: two instances, a clone, a child graph added twice. Nor may a dependency
- * between captured calls be taken out of the graph. */
+ * time; rt's context need not be current. The first call on a stream allocates its scratch. A plan
+ * of columns takes any extents, one of rows no columns, and one of a whole array one result.
+ * REDTUNE_INVALID for others, and for invalid operands. Scratch belongs to the stream; with drivers
+ * before CUDA 12.0 to its handle, so that a stream must be idle when it is destroyed. Calls may be
+ * captured into graphs, the first one, too: each capture has scratch of its own, which is freed
+ * when the graph and all its instances are destroyed. Graphs captured separately may run at once,
+ * and so may the branches of one. Copies of one captured graph share its scratch and must run one
+ * after the other: two instances, a clone, a child graph added twice. A dependency between captured
+ * calls must not be removed from the graph. */
 REDTUNE_API redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
                                             struct CUstream_st *stream, redtune_error *err);
 
@@ -229,29 +231,29 @@ REDTUNE_API redtune_status redtune_run(redtune *rt, const redtune_problem *probl
                                        const redtune_operands *operands, struct CUstream_st *stream,
                                        redtune_error *err);
 
-/* Creates the plans that redtune_reduce and redtune_run will look for, several at a time. All that
- * can be are, and the first failure is returned. Not during stream capture on this thread. */
+/* Creates the plans that redtune_reduce and redtune_run will look for, several at a time. It
+ * creates all that it can, and returns the first failure. Not during stream capture on this thread.
+ */
 REDTUNE_API redtune_status redtune_prepare(redtune *rt, const redtune_problem *problems,
                                            size_t count, redtune_error *err);
 
-/* A workspace is scratch for those who manage their memory, or who run one plan on several graphs
- * and streams in ways that redtune cannot see: a member of redtune_operands. */
+/* A workspace is scratch for programs that manage their memory, or that run one plan on several
+ * graphs and streams in ways that redtune cannot see: a member of redtune_operands. */
 
 /* Bytes that a workspace takes, for any plan. */
 REDTUNE_API size_t redtune_workspace_bytes(void);
-/* Makes a workspace of the caller's device memory, aligned to 256 bytes, which must live as long
- * as the workspace and is the caller's again afterwards; d_memory NULL: of memory that redtune
- * allocates. The memory is cleared on the stream; runs on other streams must come after that.
- * Not while the stream is captured. */
+/* Makes a workspace in the caller's device memory, aligned to 256 bytes, which must live as long as
+ * the workspace; d_memory NULL: in memory that redtune allocates. The memory is cleared on the
+ * stream; runs on other streams must come after that. Not while the stream is captured. */
 REDTUNE_API redtune_status redtune_workspace_create(redtune *rt, void *d_memory, size_t bytes,
                                                     struct CUstream_st *stream,
                                                     redtune_workspace **out, redtune_error *err);
-/* workspace may be NULL. As for redtune_plan_destroy; before rt is closed. */
+/* workspace may be NULL. Conditions as for redtune_plan_destroy; call it before rt is closed. */
 REDTUNE_API void redtune_workspace_destroy(redtune_workspace *workspace);
 
 /* Where a plan's configuration came from, the best first, except that LIKE is better than GPU. */
 typedef enum redtune_match {
-    REDTUNE_MATCH_EXACT,   /* measured on this GPU model with these very extents */
+    REDTUNE_MATCH_EXACT,   /* measured on this GPU model with exactly these extents */
     REDTUNE_MATCH_SIZE,    /* measured on this GPU model with the nearest extents */
     REDTUNE_MATCH_GPU,     /* measured on the nearest GPU model */
     REDTUNE_MATCH_DEFAULT, /* the template's built-in default */

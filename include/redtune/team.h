@@ -22,8 +22,8 @@ typedef struct redtune_team_options {
      */
     double wait_s;
     /* The most results of a run that go by messages; 0: 4096. Each takes 64 bytes for each rank, on
-     * each, together less than 2^63. More are NCCL's to reduce, where it can (docs/teams.md), else
-     * they are refused. */
+     * each, together less than 2^63. NCCL reduces more results if it has the op (docs/teams.md);
+     * else they are refused. */
     uint64_t results;
     uint64_t reserved[6];
 } redtune_team_options;
@@ -53,9 +53,9 @@ typedef struct redtune_team_id {
     char bytes[128];
 } redtune_team_id;
 
-/* Makes the id of a team to be, on one rank, which then hands it to all others in its own way: by
- * MPI, a file or a socket. NCCL is the library that this process has loaded, else the one that is
- * found as NVRTC is. Fails with REDTUNE_LIBRARY if there is none, REDTUNE_TEAM if NCCL refuses. */
+/* Makes the id of a future team on one rank, which then sends it to all others, by MPI, a file or a
+ * socket. NCCL is the library that this process has loaded, else the one that is found as NVRTC is.
+ * Fails with REDTUNE_LIBRARY if there is none, REDTUNE_TEAM if NCCL refuses. */
 REDTUNE_API redtune_status redtune_team_make_id(redtune_team_id *out, redtune_error *err);
 
 /* Makes this rank of a team of `ranks` with a communicator of its own, which redtune_team_destroy
@@ -65,9 +65,10 @@ REDTUNE_API redtune_status redtune_team_make_id(redtune_team_id *out, redtune_er
 REDTUNE_API redtune_status redtune_team_join(redtune *rt, const redtune_team_id *id, int ranks,
                                              int rank, const redtune_team_options *options,
                                              redtune_team **out, redtune_error *err);
-/* team may be NULL. None of its runs may still be under way, nor a graph that captured one run
- * again; before rt is closed. Leaves the caller's communicator as it is. One of redtune_team_join's
- * is destroyed, which all ranks do, or aborted where a wait or a check found a rank lost. */
+/* team may be NULL. None of its runs may still be under way, and no graph that captured one may run
+ * again; call it before rt is closed. Leaves the caller's communicator as it is. One of
+ * redtune_team_join's is destroyed, which all ranks do, or aborted where a wait or a check found a
+ * rank lost. */
 REDTUNE_API void redtune_team_destroy(redtune_team *team);
 REDTUNE_API void redtune_team_get(const redtune_team *team, redtune_team_info *info);
 
@@ -80,11 +81,10 @@ REDTUNE_API void redtune_team_get(const redtune_team *team, redtune_team_info *i
  * - the runs of a team, called and replayed ones, follow one another on its GPU: events order those
  *   on several streams;
  * - a run ends after options.wait_s where another rank's message does not come, without a result:
- *   redtune_team_wait and redtune_team_check tell;
- * - no team is destroyed before the runs of all ranks are over.
- * Fails with what redtune_plan_create and redtune_team_run fail with; the team then goes on through
- * NCCL, if that still works. REDTUNE_INVALID for a team without a communicator or connected
- * already. */
+ *   redtune_team_wait and redtune_team_check report it;
+ * - no team is destroyed before the runs of all ranks are over. Fails with what redtune_plan_create
+ * and redtune_team_run fail with; the team then goes on through NCCL, if that still works.
+ * REDTUNE_INVALID for a team without a communicator or connected already. */
 REDTUNE_API redtune_status redtune_team_connect(redtune_team *const *teams, size_t count,
                                                 redtune_error *err);
 
@@ -113,8 +113,8 @@ REDTUNE_API redtune_status redtune_team_prepare(redtune_plan *plan, redtune_erro
  * redtune_team_prepare has made its kernel (else REDTUNE_UNPREPARED, and the capture goes on), and
  * all ranks then replay.
  *
- * Rows and columns have as many results on every rank, and each rank has a part of every one's
- * elements: first_index is where those begin, and steps are those of this rank's memory.
+ * Rows and columns have the same results on every rank, and each rank has a part of each one's
+ * elements: first_index is where that part begins, and steps are those of this rank's memory.
  *
  * The plan is of the team's redtune, its uses are 0, and operands->workspace is NULL; else
  * REDTUNE_INVALID or REDTUNE_UNSUPPORTED. REDTUNE_TEAM for what NCCL refuses. A rank whose call
@@ -125,10 +125,10 @@ REDTUNE_API redtune_status redtune_team_run(redtune_plan *plan, redtune_team *te
                                             const redtune_operands *operands, uint64_t first_index,
                                             struct CUstream_st *stream, redtune_error *err);
 
-/* The same for segments and lists. All ranks have as many segments where each has a result: segment
- * i of the whole is made of each rank's segment i. first_index is where this rank's elements begin,
- * of each segment or of all; indices count from there. All ranks call it, those without elements,
- * too. */
+/* The same for segments and lists. If each segment has a result, all ranks have the same number of
+ * segments, and result i is of all ranks' segments i. first_index is where this rank's elements
+ * begin, of each segment or of all; indices count from there. All ranks call it, those without
+ * elements, too. */
 REDTUNE_API redtune_status redtune_team_run_segments(redtune_plan *plan, redtune_team *team,
                                                      const redtune_segments *segments,
                                                      uint64_t first_index,
@@ -162,13 +162,13 @@ REDTUNE_API redtune_status redtune_reduce_inputs(redtune *const *rts,
                                                  const redtune_input *inputs, size_t count,
                                                  redtune_reading *out, redtune_error *err);
 
-/* Asks NCCL whether the communicator has failed since, as where another rank's process ended:
- * REDTUNE_TEAM with NCCL's words. Its ranks then wait for ever, on the GPU, too: abort the
- * communicator (ncclCommAbort), if it is the caller's, and destroy the team. Waits for nothing; any
- * thread may ask. */
+/* Asks NCCL whether the communicator has failed, for example because another rank's process ended:
+ * REDTUNE_TEAM with NCCL's message. Its ranks then wait for ever, on the GPU, too: abort the
+ * communicator (ncclCommAbort), if it is the caller's, and destroy the team. Does not wait; any
+ * thread may call it. */
 REDTUNE_API redtune_status redtune_team_check(redtune_team *team, redtune_error *err);
 
-/* Waits until the stream of the team's GPU is done, and asks NCCL meanwhile: REDTUNE_TEAM where the
+/* Waits until the stream of the team's GPU is done, and checks NCCL meanwhile: REDTUNE_TEAM if the
  * communicator fails first, or after limit_s seconds; 0: only where it fails. Between GPUs of one
  * host NCCL may not notice that a process has ended, so that a limit is the only way to know. */
 REDTUNE_API redtune_status redtune_team_wait(redtune_team *team, struct CUstream_st *stream,

@@ -17,9 +17,9 @@ typedef struct redtune_emission {
     const char *config;
     /* Nonzero: with the #line directives that the compiler is given. */
     int lines;
-    /* The GPU to render for, as in redtune_question: without a family and a config, what it would
-     * run by the databases. NULL: a typical one of compute capability 8.0. Ignored by
-     * redtune_count. */
+    /* The GPU to render for, as in redtune_question: without a family and a config, the
+     * configuration that it would run by the databases. NULL: a typical one of compute capability
+     * 8.0. Ignored by redtune_count. */
     const char *gpu;
     const char *database; /* where gpu is looked up, as in redtune_question */
     uint64_t reserved[8];
@@ -58,7 +58,7 @@ typedef struct redtune_counters {
 /* Compiles one configuration and calls it once, with the problem's extents, on the simulated GPU of
  * libredtune-sim.so, which counts what it does, with a cold L2. emission is as for redtune_emit.
  * Needs NVRTC, and no GPU. Fails with REDTUNE_LIBRARY where one of the libraries is missing, and
- * with REDTUNE_DEVICE where the kernel does what it must not, or the elements do not fit. */
+ * with REDTUNE_DEVICE if the kernel makes an error, or the elements do not fit. */
 REDTUNE_API redtune_status redtune_count(const redtune_emission *emission, redtune_counters *out,
                                          redtune_error *err);
 
@@ -101,12 +101,12 @@ typedef struct redtune_climb {
 } redtune_climb;
 
 /* Runs the steps of the ladder in order on rt's GPU, checks each sum, and times it, or counts what
- * it does where the GPU is simulated. docs/ladder.md tells what the steps are. Fails with
- * REDTUNE_WRONG, after the last step, if a sum was not right. */
+ * it does where the GPU is simulated. docs/ladder.md describes the steps. Fails with REDTUNE_WRONG,
+ * after the last step, if a sum was not right. */
 REDTUNE_API redtune_status redtune_ladder(redtune *rt, const redtune_climb *climb,
                                           redtune_error *err);
-/* Calls climb->step for every step that there is as climb says, with its name, place, text, family
- * and config, and runs nothing. Needs neither GPU nor driver. */
+/* Calls climb->step for every step that climb selects, with its name, place, text, family and
+ * config, and runs nothing. Needs neither GPU nor driver. */
 REDTUNE_API redtune_status redtune_ladder_steps(const redtune_climb *climb, redtune_error *err);
 /* Renders the CUDA source of a step by its name or place, as climb says; redtune_emit does so for
  * the last, "tuned". Needs neither GPU nor driver. *source is freed by the caller with
@@ -158,9 +158,9 @@ typedef struct redtune_baked {
 typedef struct redtune_baking {
     const redtune_problem *problems; /* their classes get a default of each architecture, too */
     size_t problem_count;
-    int shipped; /* nonzero: besides, what the system's databases have winners of */
-    /* Models of the databases by their names or a part of them, with ',' between: what a program
-     * would run there is baked. NULL: none. */
+    int shipped; /* nonzero: also what the system's databases have winners for */
+    /* Models of the databases by their names or a part of them, with ',' between: the kernels that
+     * a program would run there are baked. NULL: none. */
     const char *gpus;
     /* 90 for compute capability 9.0: the defaults are baked. None, and no gpus: 80, 86, 89, 90, 100
      * and 120. */
@@ -195,8 +195,8 @@ typedef struct redtune_finding {
     const char *remedy;  /* what to do; "" if nothing */
 } redtune_finding;
 
-/* Looks at the environment: driver, NVRTC, GPUs, database, kernel cache, templates. Calls found
- * once per finding; its strings live during the call. options as for redtune_open. *missing is the
+/* Checks the environment: driver, NVRTC, GPUs, database, kernel cache, templates. Calls found once
+ * per finding; its strings live during the call. options as for redtune_open. *missing is the
  * number of REDTUNE_HEALTH_MISSING findings. */
 REDTUNE_API redtune_status redtune_diagnose(const redtune_options *options,
                                             void (*found)(void *user,

@@ -1,5 +1,5 @@
-/* Tuning: measuring candidates on a GPU so that programs get the fastest, and trying again what is
- * known. */
+/* Tuning: measuring candidates on a GPU so that programs get the fastest, and verifying stored
+ * measurements. */
 #ifndef REDTUNE_TUNE_H
 #define REDTUNE_TUNE_H
 
@@ -44,14 +44,14 @@ typedef struct redtune_tuned {
     uint64_t l2_bytes;
     char device[16]; /* the GPU, as redtune_tuning.devices or redtune_options.device names it */
     unsigned device_count, model_count; /* GPUs that the tune is on, and models of GPU */
-    /* Of the result among all: by model in the order of the devices, then layout, op, dtype and
-     * extents; of redtune_tuning.problems by op, dtype, layout and extents.
-     * Several GPUs finish their problems in any order. */
+    /* The result's place among all: by model in the order of the devices, then layout, op, dtype
+     * and extents; of redtune_tuning.problems by op, dtype, layout and extents. Several GPUs finish
+     * their problems in any order. */
     uint64_t index;
     /* Nonzero: the second pass measured more; this replaces the problem's result from before. */
     int again;
-    /* With REDTUNE_EFFORT_EXHAUSTIVE, candidates that there are, with the input in L2 and without,
-     * and those of them for which the budget left no time; else 0. */
+    /* With REDTUNE_EFFORT_EXHAUSTIVE, the number of candidates, with the input in L2 and without,
+     * and of those for which the budget left no time; else 0. */
     uint64_t points, untried;
 } redtune_tuned;
 
@@ -86,10 +86,10 @@ typedef struct redtune_tuning {
     size_t dtype_count;
     const uint64_t *counts;
     size_t count_count;
-    int again; /* nonzero: measure anew what the database holds, too */
+    int again; /* nonzero: measure again what the database has, too */
     redtune_effort effort;
-    /* Seconds that the tune should take; 0: as long as it does. A search that runs late looks at
-     * fewer candidates; each looks at a few in any case, so it may take longer. */
+    /* Seconds that the tune should take; 0: no limit. A search that runs late measures fewer
+     * candidates, but always some, so the tune may take longer. */
     double budget_s;
     uint64_t seed; /* with one job, the same seed, database and GPU give the same candidates in the
                       same order */
@@ -97,34 +97,33 @@ typedef struct redtune_tuning {
      * does; "/proc/self/exe" for such a program itself. Kernels are then compiled in processes of
      * their own, as many as there are cores, and tried in one per GPU: one that faults or does not
      * end is recorded as such, and the tune goes on. NULL: everything happens in this process, and
-     * ends with the first kernel that spoils its CUDA context. */
+     * ends with the first kernel that breaks its CUDA context. */
     const char *worker;
     /* With a worker: the GPUs to tune on, such as "0", "0,1" or "all", or "sim". Equal models share
      * the work; different ones are tuned side by side. NULL: rt's. */
     const char *devices;
     /* With a worker: seconds that a candidate may take for one step, such as a check or a sample,
-     * before it is given up; 0: 10. */
+     * before it is abandoned; 0: 10. */
     double limit_s;
     /* Of the problems, by op, dtype and then count, the shard_index-th of shard_count equal parts,
      * from 0; so that several machines share a tune, each with a database of its own, which
      * redtune_import merges. A part that ends between two counts of one op and dtype takes the next
-     * one as well, so that what lies between any two neighbours is measured by one part, and no
-     * part has more than one whole array beyond its share rounded up. Rows of one op and dtype stay
+     * one as well, so that sizes between any two neighbours are measured by one part, and no part
+     * has more than one whole array beyond its share rounded up. Rows of one op and dtype stay
      * together in one part, and so do columns. shard_count 0: all. */
     unsigned shard_index, shard_count;
     /* With a worker: how many classes (op, dtype and layout), or parts of a class of shapes, are
-     * tuned side by side on each GPU, at most 8. Their kernels are tried in turns, never at the
-     * same time; one has the GPU while another waits for kernels. 0: one for every 2 cores that a
-     * GPU has, from 1 to 6; on the simulated GPU, 1. It is 1 where the GPU's memory does not hold
-     * the inputs of all. */
+     * tuned side by side on each GPU, at most 8. Their kernels never run at the same time: one has
+     * the GPU while another waits for kernels. 0: one for every 2 CPU cores per GPU, from 1 to 6;
+     * on the simulated GPU, 1. It is 1 if the inputs of all do not fit in the GPU's memory. */
     unsigned jobs;
     /* Called often, from the calling thread; nonzero stops with REDTUNE_INTERRUPTED. */
     int (*progress)(void *user, const redtune_progress *progress);
     /* Called once per finished problem, as they finish, from the calling thread. */
     void (*tuned)(void *user, const redtune_tuned *result);
     void *user;
-    /* The problems to tune, as they are, in place of those that ops, dtypes, counts and layouts
-     * say: shapes, or what a program has recorded. Their config is not read. */
+    /* The problems to tune, as they are, in place of those from ops, dtypes, counts and layouts:
+     * shapes, or what a program has recorded. Their config is not read. */
     const redtune_problem *problems;
     size_t problem_count;
     /* Without counts and problems: these redtune_layouts, whole arrays of the default counts, rows
@@ -147,29 +146,28 @@ REDTUNE_API redtune_status redtune_tune(redtune *rt, const redtune_tuning *tunin
 
 /* Makes this process a worker of the tune that started it, which reads from one file descriptor and
  * writes to the other (they may be one; redtune gives its workers 3): what redtune_tuning.worker
- * does when it is run with the word "worker". Ignores the signals that end programs, and returns
- * when the tune has no more use for it, or ends the process if a GPU it used must not be closed any
- * more. */
+ * does when it is run with the word "worker". Ignores termination signals. Returns when the tune no
+ * longer needs it, or ends the process if a GPU that it used must not be closed any more. */
 REDTUNE_API redtune_status redtune_worker_run(int input_fd, int output_fd, redtune_error *err);
 
 /* ---- verifying measurements -------------------------------------------------------------- */
 
-/* A config that stood for itself at one problem, and what came of it now. */
+/* A config with good measurements at one problem, and the result of verifying it. */
 typedef struct redtune_verified {
     redtune_problem problem; /* result is filled in */
     int warm;                /* nonzero: with the input in L2 */
     char family[32];
     char config[256];
-    int imported;        /* nonzero: only an import spoke for it */
-    double was_ns;       /* what it took by the databases */
-    double now_ns;       /* what it took now; 0 unless outcome is "good" */
+    int imported;        /* nonzero: only imports measured it */
+    double was_ns;       /* its time in the databases */
+    double now_ns;       /* its time now; 0 unless outcome is "good" */
     const char *outcome; /* as in redtune_row */
     const char *cause;   /* why it is not good; else "" */
     int holds;           /* nonzero: by redtune_verify's rule */
-    /* Nonzero: it does not hold, and what stood for it before does so no more. */
+    /* Nonzero: it does not hold, and its measurements from before no longer count. */
     int retired;
-    /* The same of what it was timed beside: the built-in default, or beside that the fastest other
-     * config; 0: unknown. */
+    /* The same for the config it was timed beside: the built-in default, or for that the fastest
+     * other config; 0: unknown. */
     double beside_was_ns, beside_now_ns;
 } redtune_verified;
 
@@ -212,12 +210,12 @@ typedef struct redtune_verifying {
  *  - is slower than what it is timed beside, as it was before, and their ratio has not grown.
  *
  * Longer and grown mean by more than the noise, 15 % and 0.3 us. So a GPU that is slower than on
- * the day of the tune is no reason against a config.
+ * the day of the tune does not make configs fail.
  *
- * Measurements go into rt's first database at once. So imported configs need no verifying any more,
- * a wrong one is out, and a slower one has its present time: it is measured as often as it takes to
- * outvote its older rows, up to eight times. Times of a GPU that is slower than it was are
- * stored only of a config that does not hold, or that was imported: older times of other configs
+ * Measurements go into rt's first database at once. So imported configs need no further verifying,
+ * a wrong one is excluded, and a slower one has its current time: it is measured as often as it
+ * takes to outvote its older rows, up to eight times. Times of a GPU that has become slower are
+ * stored only for a config that does not hold, or that was imported: older times of other configs
  * would win over them. Fails with REDTUNE_DATABASE or REDTUNE_FILE, before anything is measured, if
  * that database cannot be written. A config that does not hold is no failure. */
 REDTUNE_API redtune_status redtune_verify(redtune *rt, const redtune_verifying *verifying,
@@ -230,7 +228,7 @@ typedef struct redtune_recorded {
     redtune_problem problem; /* result is filled in; its steps are those of the calls */
     redtune_match match;     /* how near what served it was, when it was last recorded */
     uint64_t calls;
-    double ns; /* that they took in all, as far as measurements tell; 0: unknown */
+    double ns; /* their total time, estimated from measurements; 0: unknown */
     uint64_t reserved[4];
 } redtune_recorded;
 

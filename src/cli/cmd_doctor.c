@@ -130,7 +130,7 @@ const rdt_command rdt_cmd_doctor = {
         "It looks for the driver, NVRTC, GPUs, the database, the kernel cache and the templates.\n"
         "Exit status 1 if something is missing.\n"
         "\n"
-        "--repair checks your databases instead. One that is damaged, or is none, is kept under\n"
-        "another name, and what can be read of it goes into a new one in its place.\n",
+        "--repair checks your databases instead. A file that is damaged, or no database, is kept\n"
+        "under another name, and a new one with all that can be read takes its place.\n",
     .run = run_doctor,
 };

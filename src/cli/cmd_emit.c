@@ -87,8 +87,8 @@ const rdt_command rdt_cmd_emit = {
     .bit = RDT_EMIT,
     .summary = "prints the CUDA source of one kernel; needs no GPU",
     .details =
-        "Parameters that --config does not name are the built-in default's. A wrong name or\n"
-        "value is answered with those that there are.\n\n"
+        "Parameters that --config does not name are the built-in default's. The error for a wrong\n"
+        "name or value lists the valid ones.\n\n"
         "With --gpu it is rendered for that GPU, and without --family and --config it is what "
         "that\nGPU would run on --count elements, by the databases (redtune explain says why).\n\n"
         "With --counters the kernel is compiled (that takes NVRTC) and called once on --count\n"

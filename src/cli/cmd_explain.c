@@ -204,7 +204,7 @@ const rdt_command rdt_cmd_explain = {
     .bit = RDT_EXPLAIN,
     .summary = "says which config a reduction would run, and why",
     .details =
-        "On this machine's GPU, or a named one; without a GPU, on the GPU model that was measured\n"
+        "It answers for this machine's GPU or a named one; without a GPU, for the model measured\n"
         "last. For several GPUs, all or 0,1, it says how a team of them sends its messages, too, "
         "and\n"
         "times that: through peer memory, or through NCCL.\n"

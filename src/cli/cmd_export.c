@@ -121,11 +121,9 @@ const rdt_command rdt_cmd_export = {
     .summary = "writes measurements to a file that others import",
     .details =
         "Needs no GPU. The file is a tuning database, or has one JSON object per line, and the\n"
-        "same measurements give the same bytes. It has all of the user's databases, and of "
-        "winners\n"
-        "those of this machine's GPU; what lies in the databases of the system is left out "
-        "without\n"
-        "--shipped. No row says that it came by an import.\n"
+        "same measurements give the same bytes. It has all measurements of the user's databases,\n"
+        "or with --winners the winners of this machine's GPU; --shipped adds the system's\n"
+        "databases. No row is marked as imported.\n"
         "\n"
         "For example: redtune export --winners --gpu H200 -o h200.db\n",
     .run = run_export,

@@ -175,8 +175,8 @@ const rdt_command rdt_cmd_import = {
     .details =
         "Needs no GPU. FILE is a tuning database or JSON lines, - is standard input. Nothing in a\n"
         "file is run; a measurement that no tune could have given is refused and the others are\n"
-        "taken. All files come in, or, if one cannot be read, none. What was measured here counts\n"
-        "more than what came by an import, and redtune undo takes the last one back.\n"
+        "added. All files are added, or if one cannot be read, none. Measurements made here count\n"
+        "more than imported ones, and redtune undo removes the last import.\n"
         "\n"
         "For example: redtune import --dry-run h200.db\n",
     .run = run_import,

@@ -80,8 +80,8 @@ const rdt_command rdt_cmd_report = {
         "The page opens offline and needs no script: bandwidth over size, the gain over the\n"
         "default, maps of rows and columns of matrices, every candidate of one problem by\n"
         "parameter, where the winners change, the table of winners with their origin, noise and\n"
-        "throttling. It tells of one GPU model: this machine's, else the one measured last. With\n"
-        "--device it tells of that GPU, on which the ladder is run and shown, too.\n"
+        "throttling. It is about one GPU model: this machine's, else the one measured last.\n"
+        "With --device it is about that GPU, on which the ladder is run and shown, too.\n"
         "\n"
         "For example: redtune report -o report.html\n",
     .run = run_report,

@@ -224,7 +224,7 @@ const rdt_command rdt_cmd_show = {
     .argument_optional = true,
     .summary = "prints the winners that are known, every measurement, or the ops there are",
     .details =
-        "Of this machine's GPU; where nothing was measured on it, of the GPU model measured last.\n"
+        "It shows this machine's GPU, or if that was not measured, the GPU model measured last.\n"
         "The table gives microseconds per call, the gain over the built-in default,\n"
         "and the share of the memory bus's peak; L2 is cold if the cache was flushed before each\n"
         "call. With --all: the spread, how many samples, the config's rank in its space, how it\n"

@@ -184,10 +184,9 @@ const rdt_command rdt_cmd_verify = {
     .summary = "tries again what is known of this GPU, and drops what no longer holds",
     .details =
         "Takes a sample of the configs that the databases have good measurements of, on this GPU\n"
-        "model, checks their answers and times them beside the built-in default. One that is\n"
-        "wrong now is out, one that is more than 15 % slower stands with the time it takes "
-        "now,\n"
-        "and imported ones that hold need no verifying any more. One that is slower because the\n"
+        "model, checks their answers and times them beside the built-in default. A config that is\n"
+        "wrong now is excluded, one that is more than 15 % slower gets its current time, and\n"
+        "imported ones that hold need no further verifying. One that is slower because the\n"
         "GPU is, as the default shows, holds. The table has those that do not hold. Exit status:\n"
         "0 all hold, 1 some do not.\n"
         "\n"
