@@ -284,8 +284,7 @@ static const char *read_axes(rdt_row *row) {
     redtune_problem *problem = &row->trial.problem;
     char kept[RDT_AXES_TEXT_BYTES], reduced[RDT_AXES_TEXT_BYTES];
     problem->segmented = (uint32_t)rdt_problem_segments_of(row->layout);
-    if (!rdt_problem_axes_text_read(row->kept, true, problem) ||
-        !rdt_problem_axes_text_read(row->reduced, false, problem) ||
+    if (!rdt_problem_axes_text_read(row->kept, row->reduced, problem) ||
         rdt_problem_axes_resolve(problem, NULL))
         return "its axes are not valid";
     rdt_problem_axes_text_write(problem, true, kept);

@@ -10,17 +10,17 @@ list=$(mktemp)
 mkdir -p "$(dirname "$file")"
 trap 'rm -f "$list"' EXIT
 
-# A recording, which names problems in full: of the extents that a class's default is made for.
-recorded() { printf '{"op":"%s","dtype":"%s",%s"count":%d,"outer":%d,"inner":%d,"calls":1}\n' "$@"; }
+# A recording, which names problems in full: of the axes that a class's default is made for.
+recorded() { printf '{"op":"%s","dtype":"%s",%s"kept":"%s","reduced":"%s","calls":1}\n' "$@"; }
 {
-    echo '{"redtune_recording":1}'
+    echo '{"redtune_recording":2}'
     for op in sum mean max norm2; do
         for dtype in f32 f16 bf16; do
-            recorded $op $dtype '' 16777216 1 1
-            recorded $op $dtype '' 4096 4096 1
-            recorded $op $dtype '' 4096 1 4096
+            recorded $op $dtype '' '' 16777216
+            recorded $op $dtype '' 4096 4096
+            recorded $op $dtype '' 4096@1 4096@4096
         done
-        recorded $op f32 '"layout":"ragged",' 4096 4096 1
+        recorded $op f32 '"layout":"ragged",' 4096 4096
     done
 } >"$list"
 # Nothing that this machine's user tuned or compiled has a say in it.

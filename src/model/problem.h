@@ -141,12 +141,12 @@ static inline rdt_extents rdt_problem_extents(const redtune_problem *problem) {
 /* Brings the axes into the form that equal problems have; REDTUNE_UNSUPPORTED for what no kernel
  * takes: the one place that says so. */
 redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err);
-/* The kept or the reduced axes as text (problem_axes_text.c), and back; false for what is none, or
- * of a later version. Both are read into a problem without axes. */
+/* The kept or the reduced axes as text (problem_axes_text.c), and both back, in place of those that
+ * the problem has; false for what is none, or of a later version. */
 enum { RDT_AXES_TEXT_BYTES = 128 };
 void rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
                                  char out[RDT_AXES_TEXT_BYTES]);
-bool rdt_problem_axes_text_read(const char *text, bool kept, redtune_problem *problem);
+bool rdt_problem_axes_text_read(const char *kept, const char *reduced, redtune_problem *problem);
 /* Whether the problem, as a caller wrote it, has axes of that form already, steps given or not. */
 bool rdt_problem_axes_are_plain(const redtune_problem *problem);
 static inline bool rdt_problem_is_settled(const redtune_problem *problem) {

@@ -37,20 +37,24 @@ static bool read_digits(const char **at, uint64_t most, uint64_t *out) {
     return !errno && *out <= most;
 }
 
-bool rdt_problem_axes_text_read(const char *text, bool kept, redtune_problem *problem) {
-    redtune_axis *axes = kept ? problem->kept : problem->reduced;
-    uint32_t count = 0;
+static bool read_axes(const char *text, redtune_axis *axes, uint32_t *count, uint32_t *steps) {
     const char *at = text;
+    *count = 0;
     while (*at) {
         uint64_t size, step = 0;
-        if (count == REDTUNE_AXES_MAX || (count && *at++ != ' ') ||
+        if (*count == REDTUNE_AXES_MAX || (*count && *at++ != ' ') ||
             !read_digits(&at, UINT64_MAX, &size))
             return false;
         const bool given = *at == '@';
         if (given && (at++, !read_digits(&at, INT64_MAX, &step))) return false;
-        if (given) problem->steps |= GIVEN;
-        axes[count++] = (redtune_axis){size, {(int64_t)step, (int64_t)step}};
+        if (given) *steps |= GIVEN;
+        axes[(*count)++] = (redtune_axis){size, {(int64_t)step, (int64_t)step}};
     }
-    *(kept ? &problem->kept_axes : &problem->reduced_axes) = count;
     return true;
+}
+
+bool rdt_problem_axes_text_read(const char *kept, const char *reduced, redtune_problem *problem) {
+    problem->steps = 0;
+    return read_axes(kept, problem->kept, &problem->kept_axes, &problem->steps) &&
+           read_axes(reduced, problem->reduced, &problem->reduced_axes, &problem->steps);
 }

@@ -1,16 +1,12 @@
 /* Recording: the file that notes which problems programs ran without a measurement of their own.
  *
- * A line of JSON says which format it is, and one for each problem what was run (docs/tuning.md).
- * Values are unsigned integers and plain names, so that a line is read by one small parser, which
- * takes the members in any order. Writers take turns by a lock on the file, and each puts a whole
+ * recording_line.c has its lines. Writers take turns by a lock on the file, and each puts a whole
  * new file in its place: readers see the old one or the new one. */
 #define _GNU_SOURCE
 #include "api/records/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +14,13 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "api/records/recording_line.h"
 #include "base/array.h"
 #include "base/file.h"
 #include "model/problem.h"
 
 /* Locks are tried for 5 seconds. */
-enum { FORMAT_VERSION = 1, NAME_BYTES = 32, LOCK_TRIES = 500, LOCK_PAUSE_NS = 10000000 };
-
-static const char format_name[] = "redtune_recording";
+enum { LOCK_TRIES = 500, LOCK_PAUSE_NS = 10000000 };
 
 /* ---- problems -------------------------------------------------------------------------------- */
 
@@ -87,209 +82,7 @@ void rdt_recording_settle(rdt_recording *recording) {
     qsort(entry, kept, sizeof *entry, compare_costs);
 }
 
-/* ---- a line ---------------------------------------------------------------------------------- */
-
-/* Members of a line: name, whether it is a number, whether every line has it. */
-#define MEMBER_LIST(X)                                                                             \
-    X(op, false, true)                                                                             \
-    X(dtype, false, true)                                                                          \
-    X(result, false, false)                                                                        \
-    X(order, false, false)                                                                         \
-    X(accuracy, false, false)                                                                      \
-    X(layout, false, false)                                                                        \
-    X(count, true, true)                                                                           \
-    X(outer, true, false)                                                                          \
-    X(inner, true, false)                                                                          \
-    X(outer_step, true, false)                                                                     \
-    X(step, true, false)                                                                           \
-    X(calls, true, true)                                                                           \
-    X(ns, true, false)                                                                             \
-    X(match, false, false)
-
-enum {
-#define ENTRY(name, is_number, needed) MEMBER_##name,
-    MEMBER_LIST(ENTRY)
-#undef ENTRY
-        MEMBERS
-};
-
-static const struct {
-    const char *name;
-    bool is_number, needed;
-} members[MEMBERS] = {
-#define ENTRY(name, is_number, needed) {#name, is_number, needed},
-    MEMBER_LIST(ENTRY)
-#undef ENTRY
-};
-
-/* The members of a line; the text of those that are numbers is "". */
-typedef struct said {
-    bool there[MEMBERS];
-    char text[MEMBERS][NAME_BYTES];
-    uint64_t number[MEMBERS];
-} said;
-
-/* A place in the text, whose end is a NUL. */
-typedef struct cursor {
-    const char *at, *end;
-} cursor;
-
-static void skip_spaces(cursor *self) {
-    while (*self->at == ' ' || *self->at == '\t' || *self->at == '\r') self->at++;
-}
-
-static bool accept(cursor *self, char wanted) {
-    skip_spaces(self);
-    if (*self->at != wanted) return false;
-    self->at++;
-    return true;
-}
-
-static bool is_at_end(cursor *self) {
-    skip_spaces(self);
-    return self->at == self->end;
-}
-
-/* Names have no escapes. */
-static bool read_quoted(cursor *self, char out[NAME_BYTES]) {
-    size_t length = 0;
-    if (!accept(self, '"')) return false;
-    for (; *self->at != '"'; self->at++) {
-        if (length + 1 == NAME_BYTES || *self->at < ' ' || *self->at > '~' || *self->at == '\\')
-            return false;
-        out[length++] = *self->at;
-    }
-    self->at++;
-    out[length] = '\0';
-    return true;
-}
-
-static bool read_uint64(cursor *self, uint64_t *out) {
-    uint64_t number = 0;
-    skip_spaces(self);
-    const char *start = self->at;
-    for (; *self->at >= '0' && *self->at <= '9'; self->at++)
-        if (__builtin_mul_overflow(number, UINT64_C(10), &number) ||
-            __builtin_add_overflow(number, (uint64_t)(*self->at - '0'), &number))
-            return false;
-    *out = number;
-    return self->at > start;
-}
-
-/* NULL, or what is wrong with the member at the cursor. */
-static const char *read_member(cursor *self, said *out) {
-    char name[NAME_BYTES];
-    int i = 0;
-    if (!read_quoted(self, name) || !accept(self, ':')) return "it is no object of JSON";
-    while (i < MEMBERS && strcmp(members[i].name, name) != 0) i++;
-    if (i == MEMBERS) return "it has an unknown member";
-    if (out->there[i]) return "it has a member twice";
-    out->there[i] = true;
-    if (members[i].is_number ? read_uint64(self, &out->number[i]) : read_quoted(self, out->text[i]))
-        return NULL;
-    return members[i].is_number ? "it has a value that is no whole number of 64 bits"
-                                : "it has a value that is no name";
-}
-
-static const char *read_members(cursor *self, said *out) {
-    const char *wrong = NULL;
-    if (!accept(self, '{')) return "it is no object of JSON";
-    if (!accept(self, '}')) {
-        do {
-            wrong = read_member(self, out);
-            if (wrong) return wrong;
-        } while (accept(self, ','));
-        if (!accept(self, '}')) return "it is no object of JSON";
-    }
-    if (!is_at_end(self)) return "something follows the object";
-    for (int i = 0; i < MEMBERS; i++)
-        if (members[i].needed && !out->there[i]) return "it lacks op, dtype, count or calls";
-    return NULL;
-}
-
-static bool find_match(const char *name, redtune_match *out) {
-    for (int i = 0; i <= (int)REDTUNE_MATCH_LIKE; i++)
-        if (!strcmp(redtune_match_name((redtune_match)i), name)) {
-            *out = (redtune_match)i;
-            return true;
-        }
-    return false;
-}
-
-/* The text from line to end, which is a NUL in place of the newline. */
-static redtune_status read_problem_line(const char *line, const char *end, redtune_recorded *out,
-                                        redtune_error *err) {
-    cursor at = {line, end};
-    said said = {{false}};
-    redtune_recorded recorded = {.match = REDTUNE_MATCH_DEFAULT};
-    redtune_problem *problem = &recorded.problem;
-    const char *wrong = read_members(&at, &said);
-    if (!wrong && said.there[MEMBER_match] && !find_match(said.text[MEMBER_match], &recorded.match))
-        wrong = "its match is unknown";
-    if (wrong) return rdt_fail(err, REDTUNE_INVALID, 0, "%s", wrong);
-    recorded.calls = said.number[MEMBER_calls];
-    recorded.ns = (double)said.number[MEMBER_ns];
-    redtune_status status = redtune_op_find(said.text[MEMBER_op], &problem->op, err);
-    if (!status) status = redtune_dtype_find(said.text[MEMBER_dtype], &problem->dtype, err);
-    if (!status && said.there[MEMBER_result])
-        status = redtune_dtype_find(said.text[MEMBER_result], &problem->result, err);
-    const int order =
-        said.there[MEMBER_order] ? rdt_problem_find_order(said.text[MEMBER_order]) : 0;
-    if (!status && order < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its order is unknown");
-    problem->order = (redtune_order)order;
-    const int accuracy = said.there[MEMBER_accuracy]
-                             ? rdt_problem_ordering_find_accuracy(said.text[MEMBER_accuracy])
-                             : 0;
-    if (!status && accuracy < 0)
-        status = rdt_fail(err, REDTUNE_INVALID, 0, "its accuracy is unknown");
-    problem->accuracy = (redtune_accuracy)accuracy;
-    const int layout =
-        said.there[MEMBER_layout] ? rdt_problem_find_layout(said.text[MEMBER_layout]) : 0;
-    if (!status && layout < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its layout is unknown");
-    problem->segmented = rdt_problem_segments_of((rdt_layout)layout);
-    rdt_problem_segments_set_shape(
-        problem, (rdt_extents){said.number[MEMBER_count], said.number[MEMBER_outer],
-                               said.number[MEMBER_inner], said.number[MEMBER_outer_step],
-                               said.number[MEMBER_step]});
-    if (!status) status = rdt_problem_resolve(problem, problem, err);
-    if (!status) *out = recorded;
-    return status;
-}
-
-static void write_problem_line(rdt_text *text, const redtune_recorded *recorded) {
-    const redtune_problem *problem = &recorded->problem;
-    const rdt_extents extents = rdt_problem_segments_shape(problem);
-    const double most = 9e18; /* fits in 63 bits */
-    char layout[NAME_BYTES] = "";
-    if (problem->segmented)
-        snprintf(layout, sizeof layout, "\"layout\":\"%s\",",
-                 rdt_problem_layout_name(rdt_problem_layout(problem)));
-    char accuracy[40] = "";
-    if (problem->accuracy != REDTUNE_ACCURACY_PLAIN)
-        snprintf(accuracy, sizeof accuracy, "\"accuracy\":\"%s\",",
-                 rdt_problem_ordering_accuracy((int)problem->accuracy));
-    rdt_text_addf(
-        text,
-        "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",%s%s%s\"count\":%" PRIu64
-        ",\"outer\":%" PRIu64 ",\"inner\":%" PRIu64 ",\"outer_step\":%" PRIu64 ",\"step\":%" PRIu64
-        ",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"match\":\"%s\"}\n",
-        redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
-        redtune_dtype_name(problem->result),
-        problem->order == REDTUNE_ORDER_FIXED ? "\"order\":\"fixed\"," : "", accuracy, layout,
-        extents.count, extents.outer, extents.inner, extents.outer_step, extents.step,
-        recorded->calls, (uint64_t)fmin(recorded->ns, most), redtune_match_name(recorded->match));
-}
-
 /* ---- the file -------------------------------------------------------------------------------- */
-
-static bool is_first_line(const char *line, const char *end) {
-    char name[NAME_BYTES];
-    uint64_t version = 0;
-    cursor at = {line, end};
-    return accept(&at, '{') && read_quoted(&at, name) && !strcmp(name, format_name) &&
-           accept(&at, ':') && read_uint64(&at, &version) && version == FORMAT_VERSION &&
-           accept(&at, '}') && is_at_end(&at);
-}
 
 /* Adds the lines of the text, which ends with a NUL; one without lines is an empty recording. */
 static redtune_status read_all_lines(const char *path, char *text, size_t length,
@@ -301,10 +94,10 @@ static redtune_status read_all_lines(const char *path, char *text, size_t length
         if (!end) end = text + length;
         *end = '\0';
         redtune_status status = REDTUNE_OK;
-        if (!number && !is_first_line(line, end))
-            status = rdt_fail(err, REDTUNE_INVALID, 0, "it is not {\"%s\":%d}", format_name,
-                              FORMAT_VERSION);
-        if (!status && number) status = read_problem_line(line, end, &recorded, err);
+        if (number)
+            status = rdt_recording_line_read(line, end, &recorded, err);
+        else
+            status = rdt_recording_line_check_first(line, end, err);
         if (!status && number) status = rdt_recording_add(recording, &recorded, err);
         if (status)
             return rdt_fail_within(err, status, "cannot read the recording %.300s: line %zu", path,
@@ -387,8 +180,8 @@ redtune_status rdt_recording_merge(const char *path, const rdt_recording *record
         status = rdt_recording_add(&all, &recording->entry[i], err);
     rdt_recording_settle(&all);
     if (all.count > RDT_RECORDING_PROBLEMS_MAX) all.count = RDT_RECORDING_PROBLEMS_MAX;
-    rdt_text_addf(&text, "{\"%s\":%d}\n", format_name, FORMAT_VERSION);
-    for (size_t i = 0; i < all.count; i++) write_problem_line(&text, &all.entry[i]);
+    rdt_recording_line_write_first(&text);
+    for (size_t i = 0; i < all.count; i++) rdt_recording_line_write(&text, &all.entry[i]);
     if (!status && text.failed) status = rdt_fail_memory(err, text.length);
     const char *why = status ? NULL : rdt_file_replace(path, text.data, text.length);
     if (why) status = cannot_record(path, why, err);
