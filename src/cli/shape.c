@@ -198,6 +198,21 @@ static void print_segments(char out[RDT_SHAPE_BYTES], const rdt_shape_extents *o
              equal ? "" : median, equal ? "" : ":", equal ? "" : greatest);
 }
 
+void rdt_shape_print_axes(char out[RDT_SHAPE_AXES_BYTES], const redtune_problem *problem,
+                          bool kept) {
+    const redtune_axis *axes = kept ? problem->kept : problem->reduced;
+    const uint32_t count = kept ? problem->kept_axes : problem->reduced_axes;
+    *out = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t at = strlen(out), room = RDT_SHAPE_AXES_BYTES - at;
+        if (problem->steps)
+            snprintf(out + at, room, "%s%" PRIu64 "@%" PRId64, i ? " " : "", axes[i].size,
+                     axes[i].step[REDTUNE_ARRAY_X]);
+        else
+            snprintf(out + at, room, "%s%" PRIu64, i ? " " : "", axes[i].size);
+    }
+}
+
 static const char *name_segments(const redtune_problem *of) {
     return of->segmented == REDTUNE_SEGMENTED_ALL ? "list" : "segments";
 }

@@ -86,6 +86,34 @@ an_export_leaves_the_systems_rows_out() {
     [ "$(wc -l <stdout)" -eq 2 ] || fail "not one row"
 }
 
+a_shown_problem_has_the_axes_of_its_export() {
+    fresh
+    facts axes.db <<'LINES'
+templates=here count=4096
+templates=here count=1000 outer=64 family=rows
+templates=here count=1000 outer=64 outer_step=1024 family=rows
+templates=here count=512 outer=8 inner=100 family=columns
+LINES
+    run "$redtune" export --db axes.db --format json
+    mv stdout exported.json
+    run "$redtune" show --all --db axes.db --gpu all --json
+    want_exit 0
+    python3 - <<'PY' || fail "other axes than those of the export"
+import json
+def axes(rows):
+    return sorted((row["layout"], row["kept"], row["reduced"]) for row in rows)
+exported = axes([json.loads(line) for line in open("exported.json")][1:])
+def rows(value):
+    if isinstance(value, list):
+        return [row for each in value for row in rows(each)]
+    if not isinstance(value, dict):
+        return []
+    return [value] if "kept" in value else rows(list(value.values()))
+shown = axes(rows(json.load(open("stdout"))))
+assert len(exported) == 4 and shown == exported, (shown, exported)
+PY
+}
+
 an_export_replaces_a_file_whole() {
     fresh
     three_measurements whole.db
@@ -353,7 +381,8 @@ the_rows_that_redtune_comes_with_are_like_any_other() {
 
 check_run the_rows_that_redtune_comes_with_are_like_any_other \
     what_is_exported_comes_back an_export_has_the_filters_of_show \
-    an_export_leaves_the_systems_rows_out an_export_replaces_a_file_whole \
+    an_export_leaves_the_systems_rows_out a_shown_problem_has_the_axes_of_its_export \
+    an_export_replaces_a_file_whole \
     an_export_takes_no_place_beside_a_journal a_database_does_not_go_to_a_terminal \
     a_dry_run_changes_nothing an_import_is_told_in_short what_is_refused_is_told \
     undo_takes_the_last_import_back a_merge_counts_as_measured \

@@ -102,6 +102,7 @@ found = json.load(open("stdout"))
 assert found["layout"] == "columns", found
 assert [found[name] for name in ("count", "outer", "inner", "outer_step", "step")] == \
     [512, 64, 100, 51200, 100], found
+assert (found["kept"], found["reduced"]) == ("64@51200 100@1", "512@100"), found
 PY
     run "$redtune" explain --db shapes.db --shape 64x1024
     want_exit 0
