@@ -49,7 +49,6 @@
 /* Refused until there are kernels of it. */
 #define RDT_PROBLEM_LATER_LIST(X) X(mask) X(key_dtype) X(spread) X(keys)
 
-/* A kernel of one layout is right for those before it, too, except one of segments. */
 typedef enum rdt_layout {
 #define ENTRY(id, name) id,
     RDT_LAYOUT_LIST(ENTRY)
@@ -170,6 +169,11 @@ void rdt_problem_axes_set_count(redtune_problem *problem, uint64_t count);
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements);
 
 rdt_layout rdt_problem_layout_of(const rdt_extents *extents);
+/* Whether kernels of one layout are right for problems of another: those of columns for rows and
+ * whole arrays, too, and those of rows for whole arrays. Inline: every run asks. */
+static inline bool rdt_problem_layout_serves(rdt_layout kernels, rdt_layout problem) {
+    return problem == kernels || (problem < kernels && kernels <= RDT_LAYOUT_COLUMNS);
+}
 
 /* Of a resolved problem, here and below. */
 rdt_layout rdt_problem_layout(const redtune_problem *problem);

@@ -81,7 +81,7 @@ static redtune_status check_accuracy(const redtune_problem *problem, redtune_err
                         "are added; leave out the accuracy",
                         op->name, redtune_dtype_name(problem->dtype), name);
     if (problem->accuracy == REDTUNE_ACCURACY_EXACT &&
-        rdt_problem_layout(problem) >= RDT_LAYOUT_COLUMNS)
+        !rdt_problem_layout_serves(RDT_LAYOUT_ROWS, rdt_problem_layout(problem)))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot have the %s of %s %s: there are kernels of it for whole arrays and "
                         "rows; leave out the accuracy",

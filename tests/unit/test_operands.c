@@ -290,6 +290,33 @@ static void inputs_may_be_one_array(void) {
     CHECK_OK(take(&signature, &given), err);
 }
 
+/* Kernels of columns are right for rows and a whole array, and those of rows for a whole one. */
+static void plans_serve_their_layout_and_those_within(void) {
+    static const struct {
+        redtune_operands extents;
+        bool served[5]; /* by a plan of each rdt_layout */
+        const char *why;
+    } runs[] = {
+        {{.count = COUNT}, {true, true, true}, NULL},
+        {{.count = 5, .outer = 10}, {false, true, true}, "10 rows by a plan of one result"},
+        {{.count = 5, .inner = 10}, {false, false, true}, "1 x 10 columns, of elements 10 apart"},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        for (int layout = RDT_LAYOUT_WHOLE; layout <= RDT_LAYOUT_LIST; layout++) {
+            rdt_signature signature = simple(0);
+            redtune_operands given = runs[i].extents;
+            given.d_in[0] = at(IN);
+            given.d_out[0] = at(OUT);
+            signature.layout = (rdt_layout)layout;
+            if (runs[i].served[layout])
+                CHECK_OK(take(&signature, &given), err);
+            else
+                CHECK_FAILS(take(&signature, &given), REDTUNE_INVALID, err,
+                            rdt_problem_segments_of((rdt_layout)layout) ? "a plan of segments"
+                                                                        : runs[i].why);
+        }
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(one_input_and_one_output_are_all_of_a_plain_run),
@@ -306,6 +333,7 @@ int main(int argc, char **argv) {
         FACT(a_workspace_lies_over_nothing_else),
         FACT(what_touches_or_is_empty_is_apart),
         FACT(inputs_may_be_one_array),
+        FACT(plans_serve_their_layout_and_those_within),
     };
     return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
 }

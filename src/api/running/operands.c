@@ -61,19 +61,20 @@ static CUdeviceptr address_of(const void *pointer) { return (CUdeviceptr)(uintpt
 static redtune_status refuse_extents(const rdt_signature *signature, const rdt_extents *extents,
                                      redtune_error *err) {
     const rdt_layout layout = rdt_problem_layout_of(extents);
-    if (signature->layout >= RDT_LAYOUT_RAGGED)
+    const bool serves = rdt_problem_layout_serves(signature->layout, layout);
+    if (rdt_problem_segments_of(signature->layout))
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " elements by a plan of segments: run it by "
                         "redtune_plan_run_segments, or redtune_run_segments",
                         extents->count);
-    if (layout > signature->layout && layout == RDT_LAYOUT_COLUMNS)
+    if (!serves && layout == RDT_LAYOUT_COLUMNS)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " x %" PRIu64 " columns, of elements %" PRIu64
                         " apart, by a plan of %s: create it for a problem whose inner or step is "
                         "above 1",
                         extents->outer, extents->inner, extents->step,
                         signature->layout == RDT_LAYOUT_ROWS ? "rows" : "one result");
-    if (layout > signature->layout)
+    if (!serves)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " rows by a plan of one result: create it for a "
                         "problem whose outer is above 1",
@@ -230,7 +231,7 @@ redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_o
     rdt_extents *extents = &operands->extents;
     *extents = rdt_launch_complete(*extents);
     uint64_t elements = extents->count;
-    if (rdt_problem_layout_of(extents) > signature->layout ||
+    if (!rdt_problem_layout_serves(signature->layout, rdt_problem_layout_of(extents)) ||
         !rdt_problem_span(extents, signature->count_max, &elements))
         return refuse_extents(signature, extents, err);
     const CUdeviceptr in = operands->input, to = operands->output;
