@@ -138,7 +138,7 @@ static inline rdt_extents rdt_problem_extents(const redtune_problem *problem) {
 }
 
 /* Brings the axes into the form that equal problems have; REDTUNE_UNSUPPORTED for what no kernel
- * takes: the one place that says so. */
+ * takes. */
 redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err);
 /* The kept or the reduced axes as text (problem_axes_text.c), and both back, in place of those that
  * the problem has; false for what is none, or of a later version. */

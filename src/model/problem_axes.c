@@ -1,18 +1,12 @@
 /* Problem axes: the kept and the reduced axes of a problem, and the extents that kernels take.
  *
- * Resolving brings the axes into one form, so that equal problems have equal ones. Axes of one
- * element are dropped, and neighbours that go on where the inner one ends are joined, reduced ones
- * by their steps where elements may be combined in any order. What is left are the extents of a
- * launch: one reduced axis, an outer kept axis and an inner one of step 1. The reduced axis is
- * there even where it has one element. Steps are given, of x and y alike, unless x is packed. */
-#include "model/problem.h"
-
+ * Resolving brings the axes into one form, so that equal problems have equal ones: neighbours are
+ * joined (axis_list.h), and what is left are the extents of a launch. The reduced axis is there
+ * even where it has one element. Steps are given, of x and y alike, unless x is packed. */
 #include <inttypes.h>
+#include "model/axis_list.h"
 
 enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y, RESULTS = REDTUNE_ARRAY_RESULTS };
-
-/* How a message ends where no kernel takes the steps. */
-#define COPY_IT "copy the array to a packed one with the reduced axes last"
 
 static bool is_given(const redtune_problem *problem, int array) {
     return problem->steps & 1u << array;
@@ -82,13 +76,6 @@ bool rdt_problem_axes_are_plain(const redtune_problem *problem) {
 
 /* ---- resolving ------------------------------------------------------------------------------- */
 
-/* Of the kept axes or of the reduced ones those that matter, outermost first. */
-typedef struct axis_list {
-    const char *kind;
-    redtune_axis axis[REDTUNE_AXES_MAX];
-    size_t count;
-} axis_list;
-
 /* What this version has no kernels of. */
 static redtune_status check_later(const redtune_problem *problem, redtune_error *err) {
     const struct {
@@ -132,88 +119,40 @@ static uint64_t pack(redtune_axis *axes, uint32_t count, int array, uint64_t ste
 }
 
 static redtune_status refuse_steps(const char *what, redtune_error *err) {
-    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot reduce: %s; " COPY_IT, what);
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot reduce: %s; " RDT_AXIS_LIST_COPY_IT, what);
 }
 
-/* Lists the axes of more than one element, with x's steps. */
-static redtune_status list_steps(const redtune_axis *axes, uint32_t count, axis_list *list,
-                                 redtune_error *err) {
+/* Lists the axes with x's steps. */
+static redtune_status list_axes(const redtune_problem *problem, bool reduced, rdt_axis_lists *lists,
+                                redtune_error *err) {
+    const redtune_axis *axes = reduced ? problem->reduced : problem->kept;
+    const uint32_t count = reduced ? problem->reduced_axes : problem->kept_axes;
     for (uint32_t i = 0; i < count; i++) {
-        if (axes[i].size == 1) continue;
-        if (axes[i].step[X] <= 0)
-            return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                            "cannot reduce: %s axis %" PRIu32 " has step %" PRId64 "; " COPY_IT,
-                            list->kind, i, axes[i].step[X]);
-        if (axes[i].step[Y] != axes[i].step[X])
+        redtune_status status =
+            rdt_axis_list_add(lists, reduced, i, axes[i].size, axes[i].step[X], err);
+        if (status) return status;
+        if (axes[i].size > 1 && axes[i].step[Y] != axes[i].step[X])
             return refuse_steps("the two inputs have different steps", err);
-        list->axis[list->count++] = axes[i];
     }
     return REDTUNE_OK;
 }
 
-static void sort_axes(axis_list *list) {
-    for (size_t i = 1; i < list->count; i++)
-        for (size_t k = i; k && list->axis[k - 1].step[X] < list->axis[k].step[X]; k--) {
-            const redtune_axis axis = list->axis[k];
-            list->axis[k] = list->axis[k - 1];
-            list->axis[k - 1] = axis;
-        }
+static redtune_status fit_extents(const redtune_problem *problem, rdt_axis_lists *lists,
+                                  rdt_extents *out, redtune_error *err) {
+    redtune_status status = list_axes(problem, false, lists, err);
+    if (!status) status = list_axes(problem, true, lists, err);
+    if (!status) status = rdt_axis_list_fit(lists, problem, out, err);
+    /* That of a plan which serves longer ones. */
+    if (!status && out->count == 1 && problem->reduced_axes == 1 && problem->reduced[0].step[X] > 0)
+        out->step = (uint64_t)problem->reduced[0].step[X];
+    return status;
 }
 
-static void join_neighbours(axis_list *list) {
-    size_t last = 0;
-    for (size_t i = 1; i < list->count; i++) {
-        redtune_axis *outside = &list->axis[last];
-        const redtune_axis *axis = &list->axis[i];
-        uint64_t joined = 0;
-        if (outside->step[X] == (int64_t)(axis->size * (uint64_t)axis->step[X]) &&
-            !__builtin_mul_overflow(outside->size, axis->size, &joined))
-            *outside = (redtune_axis){joined, {axis->step[X], axis->step[X]}};
-        else
-            list->axis[++last] = *axis;
-    }
-    if (list->count) list->count = last + 1;
-}
-
-static redtune_status refuse_count(const axis_list *list, size_t most, redtune_error *err) {
-    return rdt_fail(
-        err, REDTUNE_UNSUPPORTED, 0,
-        "cannot reduce: %zu %s axes are not one run of memory, and kernels take %zu; " COPY_IT,
-        list->count, list->kind, most);
-}
-
-static redtune_status fit_extents(const redtune_problem *problem, bool sorted, rdt_extents *out,
-                                  redtune_error *err) {
-    axis_list kept = {.kind = "kept"}, reduced = {.kind = "reduced"};
-    redtune_status status = list_steps(problem->kept, problem->kept_axes, &kept, err);
-    if (!status) status = list_steps(problem->reduced, problem->reduced_axes, &reduced, err);
-    if (status) return status;
-    if (sorted) sort_axes(&reduced);
-    join_neighbours(&kept);
-    join_neighbours(&reduced);
-    const size_t inner = kept.count && kept.axis[kept.count - 1].step[X] == 1;
-    if (reduced.count > 1) return refuse_count(&reduced, 1, err);
-    if (kept.count > inner + 1) return refuse_count(&kept, inner + 1, err);
-    *out = (rdt_extents){.count = 1};
-    if (reduced.count) {
-        out->count = reduced.axis[0].size;
-        out->step = (uint64_t)reduced.axis[0].step[X];
-    } else if (problem->reduced_axes == 1 && problem->reduced[0].step[X] > 0) {
-        out->step = (uint64_t)problem->reduced[0].step[X]; /* of a plan that serves longer ones */
-    }
-    if (inner) out->inner = kept.axis[kept.count - 1].size;
-    if (kept.count > inner) {
-        out->outer = kept.axis[0].size;
-        out->outer_step = (uint64_t)kept.axis[0].step[X];
-    }
-    return REDTUNE_OK;
-}
-
-/* The product of the sizes; *empty: one of the axes has no element. */
-static uint64_t product(const redtune_axis *axes, uint32_t count, bool *empty) {
+/* The product of the sizes; *empty, which is -1: the first axis that has no element, if any. */
+static uint64_t product(const redtune_axis *axes, uint32_t count, int *empty) {
     uint64_t all = 1;
     for (uint32_t i = 0; i < count; i++) {
-        *empty |= !axes[i].size;
+        if (!axes[i].size && *empty < 0) *empty = (int)i;
         if (__builtin_mul_overflow(all, axes[i].size, &all)) all = UINT64_MAX;
     }
     return all;
@@ -247,25 +186,25 @@ static void complete_steps(redtune_problem *problem, bool two) {
 redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const bool two = op && op->inputs > 1;
-    bool no_results = false, empty = !problem->reduced_axes;
+    int no_results = -1, no_elements = -1;
+    rdt_axis_lists lists;
+    rdt_axis_list_begin(&lists, "cannot reduce", "step");
     redtune_status status = check_later(problem, err);
     if (!status && problem->segmented) status = check_segments(problem, err);
     if (!status) status = check_results(problem, err);
     if (status) return status;
     rdt_extents extents = {.outer = product(problem->kept, problem->kept_axes, &no_results),
-                           .count = product(problem->reduced, problem->reduced_axes, &empty)};
-    if (no_results && !problem->segmented)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot reduce: a kept axis has size 0, so there are no results; leave out "
-                        "the reduction");
+                           .count = product(problem->reduced, problem->reduced_axes, &no_elements)};
+    if (no_results >= 0 && !problem->segmented)
+        return rdt_axis_list_refuse_empty(&lists, (size_t)no_results, err);
+    const bool empty = no_elements >= 0 || !problem->reduced_axes;
     if (empty) extents.count = 0;
     const bool given = is_given(problem, X) || (two && is_given(problem, Y));
     if (empty && is_given(problem, X) && problem->kept_axes < 3 && problem->reduced_axes < 2)
         extents = rdt_problem_extents(problem);
     if (given && !empty && !problem->segmented) {
-        const bool sorted = !(op && op->indexed) && problem->order == REDTUNE_ORDER_FREE;
         complete_steps(problem, two);
-        status = fit_extents(problem, sorted, &extents, err);
+        status = fit_extents(problem, &lists, &extents, err);
     }
     if (!status) rdt_problem_axes_set(problem, extents);
     return status;

@@ -245,6 +245,8 @@ static void fold_reads_what_the_array_says(void) {
         CHECK_EXTENTS(folded, __VA_ARGS__);                                                        \
     } while (0)
 
+#define COPY_IT    "copy the array to a packed one with the reduced axes last"
+#define ONE_BY_ONE ", or reduce one axis after the other"
 #define CHECK_REFUSES(op_, shape, strides, axes, status, text)                                     \
     do {                                                                                           \
         redtune_problem folded = redtune_problem_whole((op_), REDTUNE_F32, 99);                    \
@@ -319,8 +321,7 @@ static void argmax_counts_in_row_major_order(void) {
     CHECK_FOLDS(REDTUNE_ARGMAX, LIST(2, 3, 4), NULL, LIST(2, 1), 2, 12, 1, 12, 1);
     CHECK_REFUSES(REDTUNE_ARGMAX, LIST(5, 4), STRIDES(1, 5), LIST(0, 1), REDTUNE_UNSUPPORTED,
                   "cannot fold the array: reduced axes 0 and 1 are not one run of memory (the "
-                  "stride of axis 0 is 1, not 20); copy the array to a packed one with the reduced "
-                  "axes last");
+                  "stride of axis 0 is 1, not 20), and kernels take 1; " COPY_IT);
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------
@@ -329,49 +330,70 @@ static void argmax_counts_in_row_major_order(void) {
 static void axes_apart_are_refused(void) {
     CHECK_REFUSES(REDTUNE_SUM, LIST(2, 3, 4), NULL, LIST(0, 2), REDTUNE_UNSUPPORTED,
                   "cannot fold the array: reduced axes 0 and 2 are not one run of memory (the "
-                  "stride of axis 0 is 12, not 4); copy the array to a packed one with the reduced "
-                  "axes last, or reduce one axis after the other");
+                  "stride of axis 0 is 12, not 4), and kernels take 1; " COPY_IT ONE_BY_ONE);
     CHECK_REFUSES(REDTUNE_SUM, LIST(2, 3, 4), STRIDES(16, 5, 1), LIST(1, 2), REDTUNE_UNSUPPORTED,
                   "cannot fold the array: reduced axes 1 and 2 are not one run of memory (the "
-                  "stride of axis 1 is 5, not 4); copy the array to a packed one with the reduced "
-                  "axes last, or reduce one axis after the other");
+                  "stride of axis 1 is 5, not 4), and kernels take 1; " COPY_IT ONE_BY_ONE);
     CHECK_REFUSES(REDTUNE_ARGMIN, LIST(2, 3, 4, 5), NULL, LIST(0, 2, 3), REDTUNE_UNSUPPORTED,
                   "cannot fold the array: reduced axes 0 and 2 are not one run of memory (the "
-                  "stride of axis 0 is 60, not 20); copy the array to a packed one with the "
-                  "reduced axes last");
+                  "stride of axis 0 is 60, not 20), and kernels take 1; " COPY_IT);
     CHECK_REFUSES(REDTUNE_SUM, LIST(3, 4), STRIDES(1, 1), LIST(0, 1), REDTUNE_UNSUPPORTED,
                   "cannot fold the array: reduced axes 0 and 1 are not one run of memory (the "
-                  "stride of axis 0 is 1, not 4); copy the array to a packed one with the reduced "
-                  "axes last, or reduce one axis after the other");
+                  "stride of axis 0 is 1, not 4), and kernels take 1; " COPY_IT ONE_BY_ONE);
 }
 
 /* Results are packed in the order of the kept axes, whatever lies how in memory. */
 static void kept_axes_out_of_order_are_refused(void) {
     CHECK_REFUSES(REDTUNE_SUM, LIST(3, 4, 5), STRIDES(1, 3, 12), 2, REDTUNE_UNSUPPORTED,
                   "cannot fold the array: kept axes 0 and 1 are not one run of memory (the stride "
-                  "of axis 0 is 1, not 12); copy the array to a packed one with the reduced axes "
-                  "last");
+                  "of axis 0 is 1, not 12), and kernels take 1; " COPY_IT);
     CHECK_REFUSES(REDTUNE_SUM, LIST(2, 3, 4, 5), STRIDES(100, 30, 5, 1), 2, REDTUNE_UNSUPPORTED,
                   "cannot fold the array: kept axes 0 and 1 are not one run of memory (the stride "
-                  "of axis 0 is 100, not 90); copy the array to a packed one with the reduced axes "
-                  "last");
+                  "of axis 0 is 100, not 90), and kernels take 2; " COPY_IT);
 }
 
 static void strides_that_go_nowhere_are_refused(void) {
     CHECK_REFUSES(REDTUNE_SUM, LIST(3, 4), STRIDES(4, -1), 1, REDTUNE_UNSUPPORTED,
-                  "cannot fold the array: axis 1 has stride -1; copy the array to a packed one "
-                  "with the reduced axes last");
+                  "cannot fold the array: reduced axis 1 has stride -1; " COPY_IT);
     CHECK_REFUSES(REDTUNE_SUM, LIST(3, 4), STRIDES(0, 1), 1, REDTUNE_UNSUPPORTED,
-                  "cannot fold the array: axis 0 has stride 0; copy the array to a packed one with "
-                  "the reduced axes last");
+                  "cannot fold the array: kept axis 0 has stride 0; " COPY_IT);
+}
+
+/* By the axes' numbers in the problem. */
+static void problems_of_such_axes_are_refused_alike(void) {
+    static const struct {
+        redtune_problem problem;
+        const char *text;
+    } bad[] = {
+        {{.kept_axes = 1, .kept = {{3, {4}}}, .reduced_axes = 2, .reduced = {{2, {12}}, {4, {1}}}},
+         "cannot reduce: reduced axes 0 and 1 are not one run of memory (the step of axis 0 is 12, "
+         "not 4), and kernels take 1; " COPY_IT ONE_BY_ONE},
+        {{.op = REDTUNE_ARGMAX, .reduced_axes = 2, .reduced = {{5, {1}}, {4, {5}}}},
+         "cannot reduce: reduced axes 0 and 1 are not one run of memory (the step of axis 0 is 1, "
+         "not 20), and kernels take 1; " COPY_IT},
+        {{.kept_axes = 2, .kept = {{3, {1}}, {4, {3}}}, .reduced_axes = 1, .reduced = {{5, {12}}}},
+         "cannot reduce: kept axes 0 and 1 are not one run of memory (the step of axis 0 is 1, not "
+         "12), and kernels take 1; " COPY_IT},
+        {{.kept_axes = 1, .kept = {{3, {4}}}, .reduced_axes = 1, .reduced = {{4, {-1}}}},
+         "cannot reduce: reduced axis 0 has step -1; " COPY_IT},
+        {{.kept_axes = 2, .kept = {{3, {4}}, {0, {4}}}, .reduced_axes = 1, .reduced = {{4, {1}}}},
+         "cannot reduce: kept axis 1 has size 0, so there are no results; leave out the reduction"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        redtune_problem problem = bad[i].problem;
+        problem.dtype = REDTUNE_F32;
+        problem.steps = 1u << REDTUNE_ARRAY_X;
+        CHECK_FAILS(rdt_problem_resolve(&problem, &problem, &err), REDTUNE_UNSUPPORTED, err, "");
+        CHECK_TEXT(err.message, bad[i].text);
+    }
 }
 
 static void no_results_are_refused(void) {
     CHECK_REFUSES(REDTUNE_SUM, LIST(3, 0), NULL, 0, REDTUNE_UNSUPPORTED,
-                  "cannot fold the array: axis 1 is kept and has size 0, so there are no results; "
+                  "cannot fold the array: kept axis 1 has size 0, so there are no results; "
                   "leave out the reduction");
     CHECK_REFUSES(REDTUNE_SUM, LIST(0, 0), NULL, 0, REDTUNE_UNSUPPORTED,
-                  "cannot fold the array: axis 1 is kept and has size 0, so there are no results; "
+                  "cannot fold the array: kept axis 1 has size 0, so there are no results; "
                   "leave out the reduction");
 }
 
@@ -448,6 +470,7 @@ int main(int argc, char **argv) {
         FACT(axes_apart_are_refused),
         FACT(kept_axes_out_of_order_are_refused),
         FACT(strides_that_go_nowhere_are_refused),
+        FACT(problems_of_such_axes_are_refused_alike),
         FACT(no_results_are_refused),
         FACT(axes_and_sizes_that_are_none_are_refused),
         FACT(huge_arrays_are_refused),
