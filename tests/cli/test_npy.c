@@ -249,8 +249,8 @@ static void what_is_written_is_read(void) {
         rdt_npy npy;
         redtune_error err;
         size_t prefix_bytes = 0, header_bytes = 0;
-        const size_t bytes =
-            rdt_npy_write(rows[i].dtype, false, rows[i].shape, rows[i].rank, rows[i].fortran_order, out);
+        const size_t bytes = rdt_npy_write(rows[i].dtype, false, rows[i].shape, rows[i].rank,
+                                           rows[i].fortran_order, out);
         const unsigned char *file = (const unsigned char *)out;
         CHECK_INT(bytes % 64, 0);
         CHECK(rdt_npy_match(file, bytes));

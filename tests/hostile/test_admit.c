@@ -101,7 +101,8 @@ static const struct {
     {SET "cause = 'a < b'", "cause"},
     {SET "cause = '&amp;'", "cause"},
     {SET "op = 'none'", "its op is not here"},
-    {SET "dtype = 'f64'", "missing or out of range"}, /* its result would be one, too */
+    {SET "result = 'i32'", "missing or out of range"}, /* no sum of f32 is one */
+    {SET "dtype = 'f64'", NULL},                       /* its result may be f32 */
 };
 
 static char reason[128];
