@@ -89,7 +89,7 @@ typedef struct redtune_options {
      * Ops of the user's files are compiled at once, unless it is the default's that is there. */
     int background;
     redtune_trust trust;
-    /* Seconds that verifying may take for one plan, without compiling; 0: 0.5. */
+    /* Seconds that verifying may take for one plan, not counting compiling; 0: 0.5. */
     double verify_s;
     /* NULL: imports are verified in this process. Else the redtune command, or a program as for
      * redtune_tuning.worker, which verifies in a process of its own, so that a kernel that faults
