@@ -9,8 +9,9 @@ foreach(page IN LISTS pages)
     get_filename_component(folder ${page} DIRECTORY)
     file(RELATIVE_PATH name ${root} ${page})
     # Links, from the page's folder; and what stands in backticks, from the root.
-    string(REPLACE "](" "@" marked "${text}") # a bracket would join a list's elements
-    string(REGEX MATCHALL "@[A-Za-z0-9_./-]+" links "${marked}")
+    string(ASCII 1 mark) # in no page; a bracket would join a list's elements
+    string(REPLACE "](" "${mark}" marked "${text}")
+    string(REGEX MATCHALL "${mark}[A-Za-z0-9_./-]+" links "${marked}")
     foreach(link IN LISTS links)
         string(SUBSTRING ${link} 1 -1 path)
         if(NOT path MATCHES "^https?$" AND NOT EXISTS ${folder}/${path})
