@@ -25,7 +25,7 @@ part == "front" && NR == 1 {
 }
 part == "front" && /^Usage:/ { next }
 part == "front" && /^Commands:/ { print ".SH COMMANDS"; next }
-part == "front" && /^Without a command/ { print ".PP\n" quote($0); next }
+part == "front" && /^redtune alone/ { print ".PP\n" quote($0); next }
 part == "front" && /^The options of another/ { exit }
 part == "command" && NR == 1 { title = $2; sub(/:$/, "", title); sub(/^[^:]*: /, ""); first = $0; next }
 part == "command" && /^Usage:/ {

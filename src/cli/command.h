@@ -32,6 +32,9 @@ extern const rdt_command rdt_cmd_verify;
 extern const rdt_command rdt_cmd_doctor;
 extern const rdt_command rdt_cmd_worker;
 
+/* redtune without any word. Returns the exit code. */
+int rdt_cmd_overview(void);
+
 /* redtune show ops. Returns the exit code. */
 int rdt_cmd_show_ops(const rdt_options *options);
 

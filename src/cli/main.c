@@ -50,7 +50,7 @@ static void print_help(void) {
     rdt_table lines = {.column_count = 2, .right = "ll"};
     rdt_screen_print_prose(
         "redtune finds the fastest reduction kernel for a GPU, remembers it, and runs it.\n\n"
-        "Usage: redtune [COMMAND] [OPTION...]\n\n"
+        "Usage: redtune [OPTION...] [COMMAND] [OPTION...]\n\n"
         "Commands:\n",
         stdout);
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
@@ -60,7 +60,8 @@ static void print_help(void) {
         rdt_table_add(&lines, "%s", commands[i]->summary);
     }
     rdt_table_print(&lines, stdout);
-    puts("\nWithout a command, redtune tunes. Its options then:");
+    rdt_screen_print_prose(
+        "\nredtune alone prints what is there. With options and no command it tunes:\n", stdout);
     rdt_options_print(RDT_TUNE | RDT_BARE, stdout);
     rdt_screen_print_prose(
         "\nThe options of another command: redtune help COMMAND.\n"
@@ -71,21 +72,26 @@ static void print_help(void) {
 
 int main(int argc, char **argv) {
     const rdt_command *command = commands[0];
-    int first = 1;
     bool bare = true, help = argc > 1 && !strcmp(argv[1], "help");
+    const int first = 1 + help;
+    char **words = argv + first;
+    int word_count = argc > first ? argc - first : 0;
     signal(SIGXFSZ, SIG_IGN); /* ulimit -f: an error of the write, which is told */
-    first += help;
-    if (argc > first && argv[first][0] != '-') {
-        command = find_command(argv[first]);
-        if (!command) return unknown_command(argv[first]);
+    if (argc <= 1) return rdt_message_finish(rdt_cmd_overview());
+    const int at = rdt_options_find_command(words, word_count);
+    if (at < word_count) {
+        command = find_command(words[at]);
+        if (!command) return unknown_command(words[at]);
         bare = false;
-        first++;
+        memmove(words + 1, words, (size_t)at * sizeof *words);
+        words++;
+        word_count--;
     }
 
     rdt_options options;
     redtune_error err;
-    if (rdt_options_parse(command, bare ? command->bit | RDT_BARE : command->bit, argv + first,
-                          argc > first ? argc - first : 0, help, &options, &err))
+    if (rdt_options_parse(command, bare ? command->bit | RDT_BARE : command->bit, words, word_count,
+                          help, &options, &err))
         return rdt_message_fail(&err);
     int code = RDT_EXIT_DONE;
     if (options.help && bare)

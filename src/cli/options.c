@@ -119,6 +119,27 @@ static redtune_status read_op_files(const parser *in) {
     return status;
 }
 
+/* Whether the option is one of any command, and how many of the next words are its values. */
+static bool find_any(const char *word, int *values) {
+    const size_t length = strcspn(word + 2, "=");
+    const rdt_option *row = word[1] == '-' ? find_name(word + 2, length, RDT_ALL) : NULL;
+    *values = row && row->argument && !word[2 + length];
+    if (word[1] == '-') return row;
+    for (const char *letter = word + 1; *letter; letter++) {
+        row = find_letter(*letter, RDT_ALL);
+        if (!row) return false;
+        *values += row->argument != NULL;
+    }
+    return true;
+}
+
+int rdt_options_find_command(char *const words[], int word_count) {
+    int at = 0, values = 0;
+    for (; at < word_count && words[at][0] == '-'; at += 1 + values)
+        if (!find_any(words[at], &values)) return word_count;
+    return at;
+}
+
 redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char *const words[],
                                  int word_count, bool help, rdt_options *out, redtune_error *err) {
     parser in = {
