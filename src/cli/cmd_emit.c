@@ -90,8 +90,8 @@ const rdt_command rdt_cmd_emit = {
         "Parameters that --config does not name are the built-in default's. The error for a wrong\n"
         "name or value lists the valid ones.\n\n"
         "With --gpu it is rendered for that GPU, and without --family and --config it is what "
-        "that\nGPU would run on --count elements, by the databases (redtune explain says why).\n\n"
-        "With --counters the kernel is compiled (that takes NVRTC) and called once on --count\n"
+        "that\nGPU would run on --size elements, by the databases (redtune explain says why).\n\n"
+        "With --counters the kernel is compiled (that takes NVRTC) and called once on --size\n"
         "elements on the simulated GPU: instructions and how many lanes of a warp were active,\n"
         "accesses to memory and how well they coalesced, bank conflicts, barriers, atomics.\n",
     .run = run_emit,

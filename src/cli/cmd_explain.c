@@ -209,7 +209,7 @@ const rdt_command rdt_cmd_explain = {
         "and\n"
         "times that: through peer memory, or through NCCL.\n"
         "\n"
-        "For example: redtune explain --gpu H200 --op sum --dtype f32 --count 3000000\n"
+        "For example: redtune explain --gpu H200 --op sum --dtype f32 --size 3000000\n"
         "             redtune explain --device all\n",
     .run = run_explain,
 };

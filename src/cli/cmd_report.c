@@ -43,7 +43,7 @@ static redtune_status check_options(const rdt_options *options, redtune_error *e
         !options->shape)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot report: --op, --dtype and --axis choose a problem together "
-                               "with --count or --shape; add it");
+                               "with --size or --shape; add it");
     return REDTUNE_OK;
 }
 

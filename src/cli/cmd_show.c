@@ -232,6 +232,6 @@ const rdt_command rdt_cmd_show = {
         "\n"
         "redtune show ops lists the ops instead, with their inputs, results and parameters.\n"
         "\n"
-        "For example: redtune show --all --op sum --dtype f32 --count 1M\n",
+        "For example: redtune show --all --op sum --dtype f32 --size 1M\n",
     .run = run_show,
 };

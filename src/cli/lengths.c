@@ -139,7 +139,8 @@ static redtune_status read_word(const char *text, size_t length, redtune_problem
 }
 
 static bool is_word(const char *text) {
-    return !text[strspn(text, "0123456789KMGTx:,")] && strchr(text, 'x');
+    const bool digit = *text >= '0' && *text <= '9';
+    return digit && !text[strspn(text, "0123456789KMGTkmgtieE.x:,")] && strchr(text, 'x');
 }
 
 redtune_status rdt_lengths_read_next(const char **list, redtune_problem *problem, bool *more,

@@ -11,29 +11,66 @@
 static const uint64_t count_max = UINT64_C(1) << 60;
 static const char suffixes[] = "KMGT";
 
-bool rdt_number_read_count(const char *text, size_t length, uint64_t *count) {
-    uint64_t value = 0;
+/* The digits of text[0..length), and how many of them stand behind the point; the bytes read. */
+static size_t read_digits(const char *text, size_t length, uint64_t *value, int *fraction) {
+    bool point = false;
     size_t i = 0;
-    for (; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
-        value = value * 10 + (uint64_t)(text[i] - '0');
-        if (value > count_max) return false;
+    for (*value = 0, *fraction = 0; i < length && *value <= count_max; i++) {
+        if (text[i] == '.' && !point && i) {
+            point = true;
+        } else if (text[i] >= '0' && text[i] <= '9') {
+            *value = *value * 10 + (uint64_t)(text[i] - '0');
+            *fraction += point;
+        } else {
+            break;
+        }
     }
-    if (i == 0 || value == 0) return false;
-    if (i < length) {
-        const char *suffix = strchr(suffixes, text[i]);
-        if (!text[i] || !suffix || i + 1 != length) return false;
-        unsigned shift = 10 * (unsigned)(suffix - suffixes + 1);
-        if (value > count_max >> shift) return false;
-        value <<= shift;
+    return i && text[i - 1] == '.' ? 0 : i;
+}
+
+/* The shift of "K", "k", "Ki", ...; -1: it is none of them. */
+static int read_suffix(const char *text, size_t length) {
+    if (!length) return 0;
+    const char letter = *text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text;
+    const char *suffix = letter ? strchr(suffixes, letter) : NULL;
+    if (!suffix || length > 2 || (length == 2 && text[1] != 'i')) return -1;
+    return 10 * (int)(suffix - suffixes + 1);
+}
+
+/* value * 10^power * 2^shift, where that is a whole number of at most count_max. */
+static bool scale(uint64_t value, int power, int shift, uint64_t *count) {
+    for (; power < 0; power++) {
+        if (value % 10 == 0)
+            value /= 10;
+        else if (value % 5 == 0 && shift)
+            value /= 5, shift--;
+        else
+            return false;
     }
-    *count = value;
+    for (; power > 0 && value <= count_max; power--) value *= 10;
+    if (!value || value > count_max >> shift) return false;
+    *count = value << shift;
     return true;
+}
+
+bool rdt_number_read_count(const char *text, size_t length, uint64_t *count) {
+    uint64_t value, power = 0;
+    int fraction, none, shift;
+    size_t at = read_digits(text, length, &value, &fraction);
+    if (!at || value > count_max) return false;
+    if (at < length && (text[at] == 'e' || text[at] == 'E')) {
+        const size_t digits = read_digits(text + at + 1, length - at - 1, &power, &none);
+        if (!digits || none || power > 18) return false;
+        at += 1 + digits;
+    }
+    shift = read_suffix(text + at, length - at);
+    return shift >= 0 && scale(value, (int)power - fraction, shift, count);
 }
 
 static redtune_status no_size(const char *text, size_t length, redtune_error *err) {
     return rdt_message_set(err, REDTUNE_INVALID, 0,
-                           "'%.*s' is no size; give elements from 1 to 2^60, such as 1000, 4K or "
-                           "256M, or a range such as 1K..256M",
+                           "'%.*s' is no size; give a whole number of elements from 1 to 2^60, "
+                           "such as 1000, 1e6, 4K or 256M, or a range such as 1K..256M",
                            (int)(length < 60 ? length : 60), text);
 }
 

@@ -9,8 +9,9 @@ enum {
     RDT_NUMBER_COUNT_MAX = 256 /* sizes in one list */
 };
 
-/* A number of elements from 1 on: digits, then K, M, G or T for 1024, 1024^2, 1024^3, 1024^4;
- * all of text[0..length). false if it is invalid or above 2^60. */
+/* A whole number from 1 on: digits, perhaps with a point between and an exponent of ten, such as
+ * 1e6, then K, M, G or T, or k, Ki and so on, for 1024, 1024^2, 1024^3, 1024^4; all of
+ * text[0..length). false if it is invalid, no whole number, or above 2^60. */
 bool rdt_number_read_count(const char *text, size_t length, uint64_t *count);
 
 /* A list such as "1K..256M,1000000": single counts, and ranges that stand for the powers of two

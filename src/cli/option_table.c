@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cli/message.h"
-#include "cli/nearest.h"
+#include "cli/names.h"
 
 typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, const char *value,
                                redtune_error *err);
@@ -68,7 +68,7 @@ const rdt_option rdt_option_table[] = {
      "only of this reduction (default: all)"},
     {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_dtypes, MEMBER(dtypes),
      "only of these elements (default: all)"},
-    {"count", 0, "COUNT", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_count, MEMBER(count),
+    {"size", 0, "SIZE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_count, MEMBER(count),
      "only whole arrays of this number of elements (default: all)"},
     {"shape", 0, "SHAPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_shapes, MEMBER(shape),
      "only this array, such as 64x512x512, reduced"},
@@ -85,7 +85,7 @@ const rdt_option rdt_option_table[] = {
     {"op", 0, "OP", RDT_REPORT, take_ops, MEMBER(ops),
      "the problem whose candidates are shown: its op (default: sum),"},
     {"dtype", 0, "DTYPE", RDT_REPORT, take_dtypes, MEMBER(dtypes), "... its dtype (default: any),"},
-    {"count", 0, "COUNT", RDT_REPORT, take_count, MEMBER(count),
+    {"size", 0, "SIZE", RDT_REPORT, take_count, MEMBER(count),
      "... its elements (default: the one with the greatest gain)"},
     {"shape", 0, "SHAPE", RDT_REPORT, take_shapes, MEMBER(shape),
      "... or its array, such as 64x512x512, reduced"},
@@ -131,10 +131,10 @@ const rdt_option rdt_option_table[] = {
      "or segments: 4096x1000, 4096x1000:MEDIAN:GREATEST, or a file of lengths"},
     {"list", 0, "LENGTHS", RDT_EXPLAIN | RDT_EMIT | RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_string,
      MEMBER(list), "or a list of such arrays, with one result of all of them"},
-    {"count", 0, "COUNT", RDT_EXPLAIN, take_count, MEMBER(count), "elements (default: 1M)"},
-    {"count", 0, "COUNT", RDT_EMIT, take_count, MEMBER(count),
+    {"size", 0, "SIZE", RDT_EXPLAIN, take_count, MEMBER(count), "elements (default: 1M)"},
+    {"size", 0, "SIZE", RDT_EMIT, take_count, MEMBER(count),
      "elements to render for, or to run on (default: 1M)"},
-    {"count", 0, "COUNT", RDT_LADDER, take_count, MEMBER(count),
+    {"size", 0, "SIZE", RDT_LADDER, take_count, MEMBER(count),
      "elements to sum (default: 16M; on the simulated GPU 1M)"},
     {"block", 0, "THREADS", RDT_LADDER, take_number, MEMBER(block),
      "threads per block: 32 to 1024, a power of two, or 101 (default: 256)"},
@@ -352,20 +352,6 @@ static redtune_status take_format(rdt_options *options, const rdt_option *row, c
     return REDTUNE_OK;
 }
 
-/* With the nearest name in place of a list of all, where one is near. */
-static redtune_status find_op_or_guess(const char *name, redtune_op *out, redtune_error *err) {
-    const redtune_status status = redtune_op_find(name, out, err);
-    rdt_nearest near = {.word = name};
-    redtune_op_info op;
-    for (int i = 0; status == REDTUNE_INVALID && !redtune_op_get((redtune_op)i, &op, NULL); i++)
-        rdt_nearest_try(&near, op.name);
-    if (!near.name) return status;
-    return rdt_message_set(err, status, 0,
-                           "cannot use op '%s': no such op; did you mean %s? redtune show ops "
-                           "lists them",
-                           name, near.name);
-}
-
 static redtune_status take_ops(rdt_options *options, const rdt_option *row, const char *value,
                                redtune_error *err) {
     const char *list = value;
@@ -374,7 +360,7 @@ static redtune_status take_ops(rdt_options *options, const rdt_option *row, cons
     while (next_name(row, &list, name)) {
         if (options->op_count == RDT_OPTIONS_LIST_MAX)
             return wrong(row, value, "too many names", err);
-        redtune_status status = find_op_or_guess(name, &options->ops[options->op_count], err);
+        redtune_status status = rdt_names_find_op(name, &options->ops[options->op_count], err);
         if (status) return status;
         options->op_count++;
     }
@@ -407,7 +393,7 @@ static redtune_status take_dtypes(rdt_options *options, const rdt_option *row, c
         if (options->dtype_count == RDT_OPTIONS_LIST_MAX)
             return wrong(row, value, "too many names", err);
         redtune_status status =
-            redtune_dtype_find(name, &options->dtypes[options->dtype_count], err);
+            rdt_names_find_dtype(name, &options->dtypes[options->dtype_count], err);
         if (status) return status;
         options->dtype_count++;
     }
@@ -425,7 +411,8 @@ static redtune_status take_counts(rdt_options *options, const rdt_option *row, c
 static redtune_status take_count(rdt_options *options, const rdt_option *row, const char *value,
                                  redtune_error *err) {
     return read_number(options, row, value,
-                       "give elements from 1 to 2^60, such as 1000, 4K or 256M", err);
+                       "give a whole number of elements from 1 to 2^60, such as 1000, 1e6, 4K",
+                       err);
 }
 
 /* A list, or one array for an option of one. */

@@ -21,7 +21,9 @@ typedef struct parser {
     redtune_error *err;
 } parser;
 
+/* --count is another name of --size. */
 static const rdt_option *find_name(const char *name, size_t length, unsigned bits) {
+    if (length == 5 && !memcmp(name, "count", 5)) name = "size", length = 4;
     for (const rdt_option *row = rdt_option_table; row->name; row++)
         if (row->commands & bits && strlen(row->name) == length && !memcmp(row->name, name, length))
             return row;
@@ -174,8 +176,8 @@ redtune_status rdt_options_parse(const rdt_command *command, unsigned bits, char
 
 redtune_status rdt_options_check_segments(const rdt_options *options, redtune_error *err) {
     const char *name = options->segments ? "segments" : "list";
-    const char *other = options->sizes.count_count  ? "size"
-                        : options->count            ? "count"
+    const bool size = options->sizes.count_count || options->count;
+    const char *other = size                        ? "size"
                         : options->shape            ? "shape"
                         : options->rows.count_count ? "rows"
                         : options->cols.count_count ? "cols"
@@ -206,7 +208,7 @@ static redtune_status read_segments(const rdt_options *options, redtune_problem 
     return status;
 }
 
-/* The extents: of --count, or of --shape along --axis, or of segments. */
+/* The extents: of --size, or of --shape along --axis, or of segments. */
 static redtune_status read_extents(const rdt_options *options, uint64_t count,
                                    redtune_problem *problem, redtune_error *err) {
     const char *list = options->shape;
@@ -215,7 +217,7 @@ static redtune_status read_extents(const rdt_options *options, uint64_t count,
     if (options->segments || options->list) return read_segments(options, problem, err);
     if (list && options->count)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use --count with --shape: the array has its elements");
+                               "cannot use --size with --shape: the array has its elements");
     if (!list && options->axes.count)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --axis without --shape: name the array that it is of, "
@@ -261,7 +263,7 @@ redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_
     const bool axis_alone = options->axes.count && !options->shape;
     if (axis_alone && options->count)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use --count with --axis: it is for whole arrays; name the "
+                               "cannot use --size with --axis: it is for whole arrays; name the "
                                "array with --shape");
     if (axis_alone && !layouts)
         return rdt_message_set(err, REDTUNE_INVALID, 0,

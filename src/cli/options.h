@@ -111,7 +111,7 @@ redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dty
 redtune_status rdt_options_check_segments(const rdt_options *options, redtune_error *err);
 
 /* Sets which problems the query, whose members for them are zero, is about: of several ops or
- * dtypes the first counts. --count is of whole arrays; --axis without --shape stands for all rows,
+ * dtypes the first counts. --size is of whole arrays; --axis without --shape stands for all rows,
  * 1, for all columns, 0, or for both. */
 redtune_status rdt_options_read_filter(const rdt_options *options, redtune_rows_query *query,
                                        redtune_error *err);

@@ -114,7 +114,7 @@ PY
     run "$redtune" explain --axis 1
     want_refused 2 "cannot use --axis without --shape"
     run "$redtune" explain --shape 64x512 --count 4
-    want_refused 2 "cannot use --count with --shape"
+    want_refused 2 "cannot use --size with --shape"
     run "$redtune" explain --shape 64x512,4x4 --axis 1
     want_refused 2 "'64x512,4x4' is no array"
 }

@@ -61,7 +61,7 @@ wrong_ops_are_named() {
 
 wrong_options_are_named() {
     refuses "--sise 1K" "'--sise' is no option of redtune tune; did you mean --size?"
-    refuses "explain --cou 5" "did you mean --count?"
+    refuses "explain --siz 5" "did you mean --size?"
     refuses "explain --acc exact" "did you mean --accuracy?"
     refuses "doctor --sizes" "'--sizes' is no option of redtune doctor; redtune doctor --help"
     refuses "--config block=256" "'--config' is no option of redtune tune"
@@ -80,7 +80,7 @@ missing_values_are_named() {
 }
 
 wrong_values_are_named() {
-    refuses "--size 1X" "'1X' is no size; give elements"
+    refuses "--size 1X" "'1X' is no size; give a whole number of elements"
     refuses "--size 0" "'0' is no size"
     refuses "--size 8K..1K" "'8K..1K' runs backwards"
     refuses "--op sum,product" "'product'"
@@ -102,7 +102,7 @@ wrong_values_are_named() {
     refuses "--seed x" "'x': give a whole number"
     refuses "--shard 3/3" "parts count from 0"
     refuses "--shard 1" "'1': write a part and their number"
-    refuses "emit --count 1k" "'1k': give elements"
+    refuses "emit --size 1kb" "'1kb': give a whole number of elements"
     refuses "emit --dtype f32,f64" "'f32,f64'"
 }
 

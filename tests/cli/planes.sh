@@ -88,7 +88,7 @@ PY
     run "$redtune" report --db plane.db --shape 16x5000 --axis 1
     want_refused 2 "sum of 16 x 5000 x 1 elements along axis 1: the database has no such problem"
     run "$redtune" report --db plane.db --axis 1
-    want_refused 2 "choose a problem together with --count or --shape"
+    want_refused 2 "choose a problem together with --size or --shape"
 }
 
 check_run matrices_are_maps crossovers_are_not_in_maps extents_are_in_tables_and_json

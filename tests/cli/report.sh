@@ -72,7 +72,7 @@ what_makes_no_sense_is_refused() {
     run "$redtune" report --db tuning.db --csv --json
     want_refused 2 "--csv and --json ask for two formats"
     run "$redtune" report --db tuning.db --op max
-    want_refused 2 "--op, --dtype and --axis choose a problem together with --count or --shape"
+    want_refused 2 "--op, --dtype and --axis choose a problem together with --size or --shape"
     run "$redtune" report --db tuning.db --count 5
     want_refused 2 "sum of 5 elements: the database has no such problem"
     run "$redtune" report --db tuning.db --gpu "NVIDIA None"

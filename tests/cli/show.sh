@@ -130,9 +130,9 @@ PY
     run "$redtune" show --db shapes.db --axis 2
     want_refused 2 "cannot use --axis alone for other axes than 0, all columns, and 1, all rows"
     run "$redtune" show --db shapes.db --count 4K --axis 1
-    want_refused 2 "cannot use --count with --axis"
+    want_refused 2 "cannot use --size with --axis"
     run "$redtune" verify --device sim --db shapes.db --count 4K --shape 4x4
-    want_refused 2 "cannot use --count with --shape"
+    want_refused 2 "cannot use --size with --shape"
 }
 
 json_is_the_same_on_a_terminal() {

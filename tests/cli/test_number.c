@@ -9,9 +9,21 @@ static void count_reads_suffixes(void) {
     static const struct {
         const char *text;
         uint64_t count;
-    } rows[] = {{"1", 1},         {"1000", 1000},           {"1K", 1024},
-                {"3M", 3u << 20}, {"4G", 4ull << 30},       {"2T", 2ull << 40},
-                {"007", 7},       {"1048576T", 1ull << 60}, {"1152921504606846976", 1ull << 60}};
+    } rows[] = {{"1", 1},
+                {"1000", 1000},
+                {"1K", 1024},
+                {"3M", 3u << 20},
+                {"4G", 4ull << 30},
+                {"2T", 2ull << 40},
+                {"007", 7},
+                {"1k", 1024},
+                {"16Mi", 16u << 20},
+                {"1e6", 1000000},
+                {"1.5K", 1536},
+                {"1.0", 1},
+                {"1e18", 1000000000000000000},
+                {"1048576T", 1ull << 60},
+                {"1152921504606846976", 1ull << 60}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t count = 0;
         CHECK(rdt_number_read_count(rows[i].text, strlen(rows[i].text), &count));
@@ -23,7 +35,14 @@ static void count_refuses_others(void) {
     static const char *const rows[] = {"",
                                        "0",
                                        "K",
-                                       "1k",
+                                       "1e",
+                                       "1e19",
+                                       "1e-3",
+                                       "1.e3",
+                                       ".5K",
+                                       "1.0001K",
+                                       "0.0",
+                                       "1Kb",
                                        "1KB",
                                        "-1",
                                        "1.5",

@@ -62,4 +62,63 @@ LINES
     rm words.db*
 }
 
-check_run options_stand_before_a_command_too redtune_alone_says_what_is_there
+size_and_count_are_one() {
+    facts words.db <<<"templates=here median_ns=2000"
+    for command in show "show --all" "export --format json" explain report; do
+        same "$command --size 1M" "$command --count 1M"
+        want_exit 0
+    done
+    refuses "tune --count 1X" "cannot use --size: '1X' is no size"
+    refuses "bake --count 4K --rows 4" "cannot use --size with --rows"
+    refuses "explain --count 0" "cannot use --size '0'"
+    for command in tune bake show export verify report explain emit ladder; do
+        run "$redtune" "$command" --help
+        want_in_out "--size SIZE"
+        want_not_in_out "--count "
+    done
+    rm words.db*
+}
+
+dtypes_have_the_names_of_others() {
+    while read -r name others; do
+        for other in $others; do same "emit --dtype $name --op max" "emit --dtype $other --op max"; done
+        want_exit 0
+    done <<'NAMES'
+f32 float32 fp32 single
+f16 float16 fp16 half
+f64 float64 fp64 double
+bf16 bfloat16
+i8 int8
+u8 uint8
+i64 int64
+u16 uint16
+NAMES
+    refuses "emit --dtype float" "cannot use dtype 'float': NumPy reads it as f64, PyTorch as f32"
+    refuses "tune --dtype f32,int" "cannot use dtype 'int': NumPy reads it as i64, PyTorch as i32"
+    refuses "emit --dtype float31" "cannot use dtype 'float31': no such dtype; use i8"
+}
+
+numbers_are_written_in_many_ways() {
+    facts words.db <<<"templates=here median_ns=2000"
+    while read -r count others; do
+        for other in $others; do same "explain --gpu H --size $count" "explain --gpu H --size $other"; done
+        want_exit 0
+    done <<'NUMBERS'
+1024 1k 1K 1Ki 1ki 1.024e3
+1000000 1e6 1E6 1.0e6
+16777216 16M 16m 16Mi
+1536 1.5K
+NUMBERS
+    for wrong in 1.5 1e-3 1.5e0 1.0001K 1KB 1e 1e99 .5K; do
+        refuses "explain --size $wrong" "'$wrong': give a whole number of elements"
+        refuses "tune --size $wrong" "'$wrong' is no size; give a whole number of elements"
+    done
+    same "explain --gpu H --shape 4kx1e3 --axis 1" "explain --gpu H --shape 4096x1000 --axis 1"
+    want_exit 0
+    same "explain --gpu H --segments 4kx1e3" "explain --gpu H --segments 4096x1000"
+    want_exit 0
+    rm words.db*
+}
+
+check_run options_stand_before_a_command_too redtune_alone_says_what_is_there \
+    size_and_count_are_one dtypes_have_the_names_of_others numbers_are_written_in_many_ways

@@ -52,7 +52,7 @@ it_is_tuned() {
     want_in_out "sumcube  i16"
     with mine show --db mine.db --op sumcube --json
     want_in_out '"op": "sumcube"'
-    with mine explain --device 0 --db mine.db --op sumcube --dtype i16 --count 512
+    with mine explain --device 0 --db mine.db --op sumcube --dtype i16 --size 512
     want_in_out "sumcube of 512 i16"
 }
 
