@@ -40,7 +40,7 @@ static void add_layouts(listing *self, unsigned layouts, redtune_op op, redtune_
     if (!layouts) add_class(self, redtune_problem_segments(op, dtype, MANY, MANY));
 }
 
-/* Every op and dtype with every size, or, where none is named, with every layout. */
+/* Every op and dtype that it takes with every size, or, where none is named, with every layout. */
 static redtune_status list_classes(const rdt_options *options, unsigned layouts, listing *out,
                                    redtune_error *err) {
     const size_t sizes = options->sizes.count_count;
@@ -53,8 +53,9 @@ static redtune_status list_classes(const rdt_options *options, unsigned layouts,
         return rdt_message_set(err, REDTUNE_MEMORY, 0, "cannot bake: out of host memory");
     for (size_t i = 0; i < op_count * dtype_count; i++) {
         const redtune_op op = options->op_count ? options->ops[i / dtype_count] : usual_ops[0];
-        const redtune_dtype dtype =
-            (options->dtype_count ? options->dtypes : usual_dtypes)[i % dtype_count];
+        const redtune_dtype *dtypes = options->dtype_count ? options->dtypes : usual_dtypes;
+        const redtune_dtype dtype = dtypes[i % dtype_count];
+        if (rdt_wanted_leaves_out(options, op, dtypes, dtype_count, i % dtype_count)) continue;
         for (size_t k = 0; k < sizes; k++)
             add_class(&self, redtune_problem_whole(op, dtype, options->sizes.counts[k]));
         if (!sizes) add_layouts(&self, layouts, op, dtype);

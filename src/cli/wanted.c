@@ -10,6 +10,26 @@
 static const redtune_op usual_ops[] = {REDTUNE_SUM};
 static const redtune_dtype usual_dtypes[] = {REDTUNE_F16, REDTUNE_BF16, REDTUNE_F32};
 
+static bool takes(const rdt_options *options, redtune_op op, redtune_dtype dtype) {
+    redtune_problem problem = redtune_problem_whole(op, dtype, 1);
+    redtune_dtype result;
+    redtune_error ignored;
+    problem.order = options->order;
+    problem.accuracy = options->accuracy;
+    return !redtune_problem_result(&problem, &result, &ignored);
+}
+
+bool rdt_wanted_leaves_out(const rdt_options *options, redtune_op op, const redtune_dtype *dtypes,
+                           size_t dtype_count, size_t i) {
+    bool others = false;
+    if (takes(options, op, dtypes[i])) return false;
+    for (size_t k = 0; k < dtype_count && !others; k++) others = takes(options, op, dtypes[k]);
+    if (others && !options->quiet)
+        rdt_message_print("warning: %s of %s is left out: it does not take that",
+                          redtune_op_name(op), redtune_dtype_name(dtypes[i]));
+    return others;
+}
+
 typedef struct listing {
     const rdt_options *options;
     redtune_op op; /* of what is added now */
@@ -120,7 +140,7 @@ static redtune_status add_matrices(listing *self, redtune_error *err) {
     return status;
 }
 
-/* Every shape with every op and dtype. */
+/* Every shape with every op and dtype that it takes. */
 static redtune_status cross_shapes(listing *self, redtune_error *err) {
     const rdt_options *options = self->options;
     const redtune_op *ops = options->op_count ? options->ops : usual_ops;
@@ -132,6 +152,8 @@ static redtune_status cross_shapes(listing *self, redtune_error *err) {
     for (size_t i = 0; !status && i < op_count * dtype_count; i++) {
         self->op = ops[i / dtype_count];
         self->dtype = dtypes[i % dtype_count];
+        if (rdt_wanted_leaves_out(options, self->op, dtypes, dtype_count, i % dtype_count))
+            continue;
         if (options->shape)
             status = add_arrays(self, err);
         else if (options->rows.count_count)

@@ -26,6 +26,11 @@ typedef struct rdt_wanted_gain {
 rdt_wanted_gain rdt_wanted_compare(const rdt_wanted *wanted, const redtune_tuned *results,
                                    size_t result_count);
 
+/* Whether the op, in the options' order and accuracy, does not take dtypes[i] but another of them,
+ * so that it goes without; a warning names the two. */
+bool rdt_wanted_leaves_out(const rdt_options *options, redtune_op op, const redtune_dtype *dtypes,
+                           size_t dtype_count, size_t i);
+
 /* REDTUNE_INVALID for options that do not go together, and what redtune_problem_fold refuses. */
 redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redtune_error *err);
 void rdt_wanted_free(rdt_wanted *wanted);

@@ -120,5 +120,25 @@ NUMBERS
     rm words.db*
 }
 
+an_op_goes_without_the_dtypes_that_it_lacks() {
+    run "$redtune" --device sim --op nans --dtype f32,i32,i64 --size 64 --effort quick
+    want_exit 0
+    want_in_err "warning: nans of i32, i64 is left out"
+    [ "$(grep -c "left out" stderr)" = 1 ] || fail "that is not said once"
+    want_in_out "nans  f32"
+    want_not_in_out " i32 "
+    run "$redtune" --device sim --op nans --effort quick --dtype f32,i32 --shape 4x16 --axis 1
+    want_exit 0
+    want_in_err "warning: nans of i32 is left out"
+    want_not_in_out " i32 "
+    run "$redtune" bake --op nans --dtype f32,i32 --arch 90 --size 64 -o baked.db
+    want_exit 0
+    want_in_err "warning: nans of i32 is left out"
+    refuses "--device sim --op nans --dtype i32,i64 --size 64" "cannot have the nans of i32"
+    refuses "--device sim --op nans --dtype i32 --shape 4x16" "cannot have the nans of i32"
+    rm words.db*
+}
+
 check_run options_stand_before_a_command_too redtune_alone_says_what_is_there \
-    size_and_count_are_one dtypes_have_the_names_of_others numbers_are_written_in_many_ways
+    size_and_count_are_one dtypes_have_the_names_of_others numbers_are_written_in_many_ways \
+    an_op_goes_without_the_dtypes_that_it_lacks

@@ -14,7 +14,7 @@ static redtune_status list(const redtune_tuning *asked, unsigned index, unsigned
     redtune_tuning tuning = *asked;
     tuning.shard_index = index;
     tuning.shard_count = count;
-    return rdt_problem_list_make(&tuning, false, out, &err);
+    return rdt_problem_list_make(&tuning, false, NULL, out, &err);
 }
 
 /* How often the first so many of these, side by side, are in the list. */
@@ -71,7 +71,7 @@ static void simulated_gpu_has_few_usual_problems(void) {
     static const size_t expected[] = {9, 3, 6};
     for (size_t i = 0; i < 3; i++) {
         rdt_problems whole = {0};
-        CHECK_OK(rdt_problem_list_make(&asked[i], true, &whole, &err), err);
+        CHECK_OK(rdt_problem_list_make(&asked[i], true, NULL, &whole, &err), err);
         CHECK_INT(whole.count, expected[i]);
         CHECK(asked[i].count_count || shaped_of(&whole.problem[whole.count - 1]).count == 1024);
         rdt_problem_list_free(&whole);
@@ -189,7 +189,7 @@ static void counts_are_whole_arrays_whatever_the_layouts(void) {
 static void simulated_gpu_has_few_shapes(void) {
     const redtune_tuning asked = {.layouts = REDTUNE_LAYOUT_ROWS | REDTUNE_LAYOUT_COLUMNS};
     rdt_problems whole = {0};
-    CHECK_OK(rdt_problem_list_make(&asked, true, &whole, &err), err);
+    CHECK_OK(rdt_problem_list_make(&asked, true, NULL, &whole, &err), err);
     CHECK(whole.count >= 4 && whole.count <= 8);
     for (size_t i = 0; i < whole.count; i++) CHECK(rdt_problem_elements(&whole.problem[i]) <= 2048);
     rdt_problem_list_free(&whole);

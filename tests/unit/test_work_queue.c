@@ -17,7 +17,7 @@ static redtune_status begin(size_t classes, size_t sizes, size_t gpus, rdt_work_
     for (size_t i = 0; i < sizes; i++) counts[i] = UINT64_C(64) << (i % 16);
     const redtune_tuning tuning = {
         .dtypes = dtypes, .dtype_count = classes, .counts = counts, .count_count = sizes};
-    redtune_status status = rdt_problem_list_make(&tuning, false, &problems, &err);
+    redtune_status status = rdt_problem_list_make(&tuning, false, NULL, &problems, &err);
     *out = (rdt_work_queue){.free_bytes = UINT64_C(1) << 34, .gpu_count = gpus};
     if (!status) status = rdt_work_queue_begin(out, &problems, NULL, &err);
     rdt_problem_list_free(&problems);
@@ -127,7 +127,7 @@ static redtune_status begin_planes(uint64_t extents, size_t jobs, rdt_work_queue
         }
     rdt_problems problems = {0};
     const redtune_tuning tuning = {.problems = shapes, .problem_count = count};
-    redtune_status status = rdt_problem_list_make(&tuning, false, &problems, &err);
+    redtune_status status = rdt_problem_list_make(&tuning, false, NULL, &problems, &err);
     *out = (rdt_work_queue){.free_bytes = UINT64_C(1) << 34, .gpu_count = 1, .job_count = jobs};
     if (!status) status = rdt_work_queue_begin(out, &problems, NULL, &err);
     rdt_problem_list_free(&problems);

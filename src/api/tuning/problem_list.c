@@ -9,6 +9,7 @@
 #include <string.h>
 #include "api/tuning/shape_grid.h"
 #include "base/array.h"
+#include "base/text.h"
 #include "model/problem.h"
 #include "tuner/measure/test_buffers.h"
 
@@ -28,6 +29,7 @@ enum { SIMULATED_COUNT_LOW = 8, SIMULATED_COUNT_HIGH = 10 };
 typedef struct draft {
     const redtune_tuning *wanted;
     bool simulated;
+    const rdt_log *log; /* of the first layout; then NULL, so that nothing is told twice */
     rdt_problems list;
     size_t capacity;
 } draft;
@@ -92,21 +94,52 @@ static redtune_status add_shapes(draft *self, redtune_problem problem, bool rows
     return status;
 }
 
+static redtune_problem begin_problem(const draft *self, redtune_op op, redtune_dtype dtype) {
+    return (redtune_problem){.op = op,
+                             .dtype = dtype,
+                             .order = self->wanted->order,
+                             .accuracy = (redtune_accuracy)self->wanted->accuracy};
+}
+
+/* The dtypes that the op takes, as bits, and a note of the others; all of them where it takes none,
+ * so that the first is refused. */
+static uint32_t find_served(const draft *self, redtune_op op, const dtype_list *dtypes) {
+    rdt_text lacking = {0};
+    uint32_t served = 0;
+    for (size_t i = 0; i < dtypes->count; i++) {
+        redtune_problem asked = begin_problem(self, op, dtypes->dtype[i]), resolved;
+        redtune_error ignored;
+        rdt_problem_axes_set_count(&asked, 1);
+        if (!rdt_problem_resolve(&asked, &resolved, &ignored))
+            served |= 1u << dtypes->dtype[i];
+        else if (redtune_dtype_name(asked.dtype))
+            rdt_text_addf(&lacking, "%s%s", lacking.length ? ", " : "",
+                          redtune_dtype_name(asked.dtype));
+    }
+    if (served && lacking.length)
+        rdt_log_write(self->log, REDTUNE_LOG_WARNING, "%s of %s is left out: it does not take that",
+                      redtune_op_name(op), lacking.data);
+    rdt_text_free(&lacking);
+    return served ? served : UINT32_MAX;
+}
+
 static redtune_status add_layout(draft *self, rdt_layout layout, redtune_error *err) {
     const redtune_tuning *wanted = self->wanted;
     const dtype_list dtypes = choose_dtypes(self, layout);
     const redtune_op *ops = wanted->op_count ? wanted->ops : usual_ops;
     const size_t op_count = wanted->op_count ? wanted->op_count : COUNT_OF(usual_ops);
     redtune_status status = REDTUNE_OK;
+    uint32_t served = 0;
     for (size_t i = 0; !status && i < op_count * dtypes.count; i++) {
-        const redtune_problem problem = {.op = ops[i / dtypes.count],
-                                         .dtype = dtypes.dtype[i % dtypes.count],
-                                         .order = wanted->order,
-                                         .accuracy = (redtune_accuracy)wanted->accuracy};
+        const redtune_dtype dtype = dtypes.dtype[i % dtypes.count];
+        const redtune_problem problem = begin_problem(self, ops[i / dtypes.count], dtype);
+        if (i % dtypes.count == 0) served = find_served(self, problem.op, &dtypes);
+        if ((unsigned)dtype < REDTUNE_DTYPE_END && !(served & 1u << dtype)) continue;
         status = layout == RDT_LAYOUT_WHOLE
                      ? add_counts(self, problem, err)
                      : add_shapes(self, problem, layout == RDT_LAYOUT_ROWS, err);
     }
+    self->log = NULL;
     return status;
 }
 
@@ -190,8 +223,8 @@ static redtune_status take_shard(const redtune_tuning *wanted, rdt_problems *lis
 }
 
 redtune_status rdt_problem_list_make(const redtune_tuning *wanted, bool simulated,
-                                     rdt_problems *out, redtune_error *err) {
-    draft self = {.wanted = wanted, .simulated = simulated};
+                                     const rdt_log *log, rdt_problems *out, redtune_error *err) {
+    draft self = {.wanted = wanted, .simulated = simulated, .log = log};
     redtune_status status = add_all(&self, err);
     if (status) {
         rdt_problem_list_free(&self.list);

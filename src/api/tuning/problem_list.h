@@ -20,9 +20,9 @@ typedef struct rdt_work_range {
 } rdt_work_range;
 
 /* The problems that a tuning asks for, on a simulated GPU or a real one; of them its shard, which
- * may be empty. */
+ * may be empty. An op goes with those of several dtypes that it has; the log names the rest. */
 redtune_status rdt_problem_list_make(const redtune_tuning *tuning, bool simulated,
-                                     rdt_problems *out, redtune_error *err);
+                                     const rdt_log *log, rdt_problems *out, redtune_error *err);
 /* A copy without those that a GPU with these facts has no memory for, which the log names;
  * REDTUNE_INVALID if none is left. */
 redtune_status rdt_problem_list_fit(const rdt_problems *problems, const rdt_facts *facts,

@@ -54,7 +54,7 @@ static redtune_status tune(redtune *rt, const redtune_tuning *wanted, rdt_codege
     const bool simulated = rdt_facts_is_simulated(&rt->context->facts);
     rdt_tuning *database = NULL;
     rdt_problems problems = {0};
-    redtune_status status = rdt_problem_list_make(wanted, simulated, &problems, err);
+    redtune_status status = rdt_problem_list_make(wanted, simulated, &rt->log, &problems, err);
     if (!status && simulated && has_defaults(wanted))
         rdt_log_write(
             &rt->log, REDTUNE_LOG_WARNING,
