@@ -77,10 +77,10 @@ typedef struct redtune_row {
 /* Another status than REDTUNE_OK ends the enumeration with it. */
 typedef redtune_status redtune_row_fn(void *user, const redtune_row *row, redtune_error *err);
 
-/* Calls each with measurements of the databases, by GPU, op, dtype, result, layout, cache state and
- * extents (count, outer, inner, steps), and then the good ones first, from fast to slow. Works
- * without GPU and driver. A problem's winner is that among measurements whose kernels this
- * redtune's templates still give; where there are none, among those with the templates of the
+/* Calls each with measurements of the databases, by GPU, op, dtype (f32 first), result, layout,
+ * cache state and extents (count, outer, inner, steps), and then the good ones first, from fast to
+ * slow. Works without GPU and driver. A problem's winner is that among measurements whose kernels
+ * this redtune's templates still give; where there are none, among those with the templates of the
  * latest winner. Databases that do not exist are empty ones. REDTUNE_DATABASE for a file that is no
  * tuning database or stays locked for 5 seconds, REDTUNE_FILE for one that cannot be reached. */
 REDTUNE_API redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each,

@@ -68,17 +68,31 @@ static redtune_status check_name(const char *output, redtune_error *err) {
                            output);
 }
 
+/* By --format, else by the file's name. */
+static redtune_export_format choose_format(const rdt_options *options) {
+    static const char *const endings[] = {".jsonl", ".ndjson", ".json"};
+    const char *format = options->format ? options->format : "sqlite";
+    for (size_t i = 0; !options->format && i < sizeof endings / sizeof *endings; i++) {
+        const size_t bytes = options->output ? strlen(options->output) : 0;
+        const size_t ending_bytes = strlen(endings[i]);
+        if (bytes > ending_bytes && !strcmp(options->output + bytes - ending_bytes, endings[i]))
+            format = "json";
+    }
+    return strcmp(format, "json") ? REDTUNE_EXPORT_SQLITE : REDTUNE_EXPORT_JSON;
+}
+
 static redtune_status check_export(const rdt_options *options, const redtune_rows_query *query,
                                    survey *out, redtune_error *err) {
     bool to_stdout = !options->output || !strcmp(options->output, "-");
+    const bool binary = choose_format(options) == REDTUNE_EXPORT_SQLITE;
     survey self = {.output = to_stdout ? NULL : options->output};
-    if (to_stdout && !options->json_lines && isatty(STDOUT_FILENO))
+    if (to_stdout && binary && isatty(STDOUT_FILENO))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot export a database to a terminal: it is binary; write to a "
                                "file with -o FILE, or give --format json");
     redtune_status status = to_stdout ? REDTUNE_OK : check_name(options->output, err);
     if (!status) status = redtune_rows_each(query, survey_row, &self, err);
-    if (!status && !to_stdout && !options->json_lines) status = check_beside(options->output, err);
+    if (!status && !to_stdout && binary) status = check_beside(options->output, err);
     *out = self;
     if (status || self.row_count) return status;
     return rdt_message_set(err, REDTUNE_DATABASE, 0,
@@ -100,10 +114,7 @@ static int run_export(const rdt_options *options) {
     void *data = NULL;
     size_t bytes = 0;
     redtune_status status = check_export(options, &query, &found, &err);
-    if (!status)
-        status = redtune_export(&query,
-                                options->json_lines ? REDTUNE_EXPORT_JSON : REDTUNE_EXPORT_SQLITE,
-                                &data, &bytes, &err);
+    if (!status) status = redtune_export(&query, choose_format(options), &data, &bytes, &err);
     if (!status) status = rdt_output_put(options->output, data, bytes, &err);
     redtune_free(data);
     if (status) return rdt_message_fail(&err);

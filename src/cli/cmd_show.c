@@ -1,4 +1,5 @@
 /* redtune show: the winners of the tuning database, or every measurement in it. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +127,55 @@ static void write_row(rdt_json *json, const redtune_row *row) {
     rdt_json_end(json, '}');
 }
 
+/* ---- CSV ----------------------------------------------------------------------------------- */
+
+static void write_texts(const char *const texts[], size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s", texts[i]);
+        rdt_message_make_plain(text);
+        fputs(",\"", stdout);
+        for (const char *at = text; *at; at++) printf(*at == '"' ? "\"\"" : "%c", *at);
+        fputc('"', stdout);
+    }
+}
+
+/* Negative: unknown, and left empty. */
+static void write_numbers(const double numbers[], size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char digits[RDT_NUMBER_BYTES] = "";
+        if (numbers[i] >= 0) rdt_number_print_double(digits, numbers[i]);
+        printf(",%s", digits);
+    }
+}
+
+static double known(double number) { return number > 0 ? number : -1; }
+
+static void write_csv(const redtune_row *row) {
+    const redtune_problem *problem = &row->problem;
+    const rdt_shape_extents of = rdt_shape_complete(problem);
+    const double numbers[] = {known(row->median_ns),     row->median_ns > 0 ? row->spread_ns : -1,
+                              known(row->samples),       known(row->gbps),
+                              known(row->gpu.peak_gbps), known(row->winner_ns),
+                              known(row->default_ns),    (double)row->date};
+    const char *const texts[] = {row->outcome,  row->cause,   row->family,  row->config,
+                                 row->gpu.name, row->machine, row->database};
+    printf("%s,%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s,%s,%d,%d,%d,%d",
+           redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
+           redtune_dtype_name(problem->result), rdt_shape_layout_name(problem), of.count, of.outer,
+           of.inner, problem->order == REDTUNE_ORDER_FIXED ? "fixed" : "free",
+           rdt_shape_accuracy_name(problem), row->warm ? "warm" : "cold", row->is_winner,
+           row->is_default, row->imported, row->shipped);
+    write_numbers(numbers, sizeof numbers / sizeof *numbers);
+    write_texts(texts, sizeof texts / sizeof *texts);
+    putchar('\n');
+}
+
+static const char csv_titles[] =
+    "op,dtype,result,layout,count,outer,inner,order,accuracy,l2,winner,default,imported,shipped,"
+    "median_ns,spread_ns,samples,gbps,peak_gbps,winner_ns,default_ns,unix_time,outcome,cause,"
+    "family,config,gpu,machine,database";
+
 /* ---- the command --------------------------------------------------------------------------- */
 
 static redtune_status list_row(void *user, const redtune_row *row, redtune_error *err) {
@@ -134,6 +184,11 @@ static redtune_status list_row(void *user, const redtune_row *row, redtune_error
     self->row_count++;
     if (self->options->json) {
         write_row(&self->out, row);
+        return REDTUNE_OK;
+    }
+    if (self->options->csv) {
+        if (self->row_count == 1) puts(csv_titles);
+        write_csv(row);
         return REDTUNE_OK;
     }
     if (!self->table.cell_count || !rdt_table_is_same_gpu(&self->gpu, &row->gpu)) {
@@ -184,7 +239,13 @@ static void tell_of_others(const listing *self) {
 }
 
 static int run_show(const rdt_options *options) {
-    if (options->argument && !strcmp(options->argument, "ops")) return rdt_cmd_show_ops(options);
+    const bool ops = options->argument && !strcmp(options->argument, "ops");
+    if (options->csv && (ops || options->json)) {
+        rdt_message_print(ops ? "cannot show ops as CSV: give --json"
+                              : "cannot show: --csv and --json ask for two formats; give one");
+        return RDT_EXIT_MISUSED;
+    }
+    if (ops) return rdt_cmd_show_ops(options);
     if (options->argument) {
         rdt_message_print("cannot show '%.200s': write redtune show, or redtune show ops",
                           options->argument);
@@ -204,6 +265,7 @@ static int run_show(const rdt_options *options) {
         rdt_json_begin(&self.out, "rows", '[');
     }
     redtune_status status = redtune_rows_each(&query, list_row, &self, &err);
+    if (options->csv && !status && !self.row_count) puts(csv_titles);
     if (options->json) {
         rdt_json_end(&self.out, ']');
         rdt_json_truth(&self.out, "complete", status == REDTUNE_OK);
@@ -213,7 +275,7 @@ static int run_show(const rdt_options *options) {
     }
     fflush(stdout);
     if (status) return rdt_message_fail(&err);
-    if (!options->quiet && !options->json) tell_of_others(&self);
+    if (!options->quiet && !options->json && !options->csv) tell_of_others(&self);
     return RDT_EXIT_DONE;
 }
 

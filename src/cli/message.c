@@ -2,6 +2,7 @@
 #include "cli/message.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,6 +93,8 @@ int rdt_message_finish(int code) {
     if (!reason && !ferror(stdout)) return code;
     /* The reason why an earlier write failed is lost by now; one more fails for the same. */
     if (!reason && (putchar('\n') == EOF || fflush(stdout))) reason = errno;
+    /* Who closed the pipe has read enough: the signal, were it not ignored, would end this so. */
+    if (reason == EPIPE) return code == RDT_EXIT_DONE ? 128 + SIGPIPE : code;
     rdt_message_print("cannot write the result: %s",
                       reason ? rdt_message_reason(reason)
                              : "a part of it is missing; run this again");

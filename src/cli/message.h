@@ -35,6 +35,7 @@ redtune_log_level rdt_message_log_level(int quiet, int verbose);
 /* A redtune_log_fn. */
 void rdt_message_log(void *user, redtune_log_level level, const char *line);
 
-/* Flushes stdout. A result that could not be written (a full disk, a closed pipe) turns
- * RDT_EXIT_DONE into RDT_EXIT_FAILED, with a message. */
+/* Flushes stdout. A result that could not be written, because of a full disk say, turns
+ * RDT_EXIT_DONE into RDT_EXIT_FAILED, with a message. A closed pipe, where SIGPIPE is ignored,
+ * turns it into that signal's status, without one. */
 int rdt_message_finish(int code);

@@ -46,8 +46,8 @@ const rdt_option rdt_option_table[] = {
      "segments)"},
     {"op", 0, "OP,...", RDT_TUNE, take_ops, MEMBER(ops), "what to tune (default: sum)"},
     {"all", 0, NULL, RDT_SHOW, take_flag, MEMBER(all), "every measurement, not only the winners"},
-    {"format", 0, "FORMAT", RDT_EXPORT, take_format, MEMBER(json_lines),
-     "sqlite, a database, or json, one object per line (default: sqlite)"},
+    {"format", 0, "FORMAT", RDT_EXPORT, take_format, MEMBER(format),
+     "sqlite, a database, or json, one object per line (default: json of FILE.jsonl, else sqlite)"},
     {"winners", 0, NULL, RDT_EXPORT, take_flag, MEMBER(winners),
      "only the winners, and what the default took beside each"},
     {"gpu", 0, "NAME", RDT_EMIT, take_string, MEMBER(gpu),
@@ -92,6 +92,7 @@ const rdt_option rdt_option_table[] = {
     {"axis", 0, "AXIS,...", RDT_REPORT, take_axes, MEMBER(axes),
      "... along these axes, from 0, or from the end: -1"},
     {"csv", 0, NULL, RDT_REPORT, take_flag, MEMBER(csv), "the winners as CSV"},
+    {"csv", 0, NULL, RDT_SHOW, take_flag, MEMBER(csv), "print the result as CSV"},
     {"dtype", 0, "DTYPE", RDT_LADDER, take_dtypes, MEMBER(dtypes),
      "of the elements: i32, i64, f32 or f64 (default: f32)"},
     {"axis", 0, "AXIS,...", RDT_REDUCE, take_axes, MEMBER(axes),
@@ -346,10 +347,9 @@ static bool next_name(const rdt_option *row, const char **list, char name[64]) {
 
 static redtune_status take_format(rdt_options *options, const rdt_option *row, const char *value,
                                   redtune_error *err) {
-    bool json = !strcmp(value, "json");
-    if (!json && strcmp(value, "sqlite")) return wrong(row, value, "give sqlite or json", err);
-    options->json_lines = json;
-    return REDTUNE_OK;
+    if (strcmp(value, "json") != 0 && strcmp(value, "sqlite") != 0)
+        return wrong(row, value, "give sqlite or json", err);
+    return take_string(options, row, value, err);
 }
 
 static redtune_status take_ops(rdt_options *options, const rdt_option *row, const char *value,

@@ -45,7 +45,7 @@ typedef struct rdt_sizes {
 /* The options as given. Zero and NULL: not given. */
 typedef struct rdt_options {
     const char *device, *database, *family, *config, *show, *gpu, *machine, *output, *export,
-        *recorded, *bits;
+        *recorded, *bits, *format;
     const char *shape;           /* arrays with commas between, read once already */
     const char *offsets;         /* a file of them */
     const char *segments, *list; /* as cli/lengths.h reads them */
@@ -69,8 +69,8 @@ typedef struct rdt_options {
     double limit_s, budget_s;
     uint64_t count, seed, sample, block, trace, jobs;
     rdt_shard shard;
-    int again, all, shipped, lines, counters, one_block, csv, json_lines, winners, dry_run, json,
-        quiet, verbose, keepdims, repair, ptx, help, version; /* how often they were given */
+    int again, all, shipped, lines, counters, one_block, csv, winners, dry_run, json, quiet,
+        verbose, keepdims, repair, ptx, help, version; /* how often they were given */
 } rdt_options;
 
 typedef struct rdt_option {

@@ -139,6 +139,48 @@ an_op_goes_without_the_dtypes_that_it_lacks() {
     rm words.db*
 }
 
+listings_are_for_other_programs_too() {
+    facts words.db <<'LINES'
+templates=here dtype=f16 result=f32 median_ns=1000
+templates=here median_ns=2000
+templates=here block=32 outcome=wrong cause="gave ""1"", not 2"
+LINES
+    run "$redtune" show
+    [ "$(grep -o '^sum  *[a-z0-9]*' stdout)" = $'sum  f32\nsum  f16' ] || fail "f32 is not first"
+    run "$redtune" show --all --csv
+    want_exit 0
+    want_no_err
+    python3 -c 'import csv
+rows = list(csv.DictReader(open("stdout")))
+assert [row["dtype"] for row in rows] == ["f32", "f32", "f16"], rows
+assert [row["median_ns"] for row in rows] == ["2000", "", "1000"], rows
+assert rows[1]["outcome"] == "wrong" and None not in rows[1], rows
+assert rows[0]["config"].startswith("block=") and rows[0]["count"] == "1048576", rows' 2>why ||
+        fail "$(tail -n 1 why)"
+    refuses "show --csv --json" "two formats"
+    refuses "show ops --csv" "as CSV"
+    for name in a.jsonl a.json a.ndjson; do
+        run "$redtune" export -o $name
+        head -c 18 $name | grep -q '^{"redtune_tuning":' || fail "$name has no JSON lines"
+    done
+    run "$redtune" export --format sqlite -o a.jsonl
+    head -c 6 a.jsonl | grep -q '^SQLite$' || fail "--format does not count"
+    rm words.db*
+}
+
+# As head has it: by the signal, or where that is ignored, by its status.
+a_closed_pipe_is_silent() {
+    for ignored in "" "trap '' PIPE;"; do
+        ran="redtune show ops | true, with '$ignored'"
+        bash -c "$ignored (sleep 0.3; exec \"\$0\" show ops) 2>stderr | true; exit \${PIPESTATUS[0]}" \
+            "$redtune" >stdout
+        code=$?
+        want_exit 141
+        want_no_err
+    done
+}
+
 check_run options_stand_before_a_command_too redtune_alone_says_what_is_there \
     size_and_count_are_one dtypes_have_the_names_of_others numbers_are_written_in_many_ways \
-    an_op_goes_without_the_dtypes_that_it_lacks
+    an_op_goes_without_the_dtypes_that_it_lacks listings_are_for_other_programs_too \
+    a_closed_pipe_is_silent

@@ -121,7 +121,7 @@ static void a_chart_of_gains_has_three_lines_at_most(void) {
           put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1600, 4100));
     CHECK_OK(report(page), err);
     CHECK_PAGE();
-    CHECK_CONTAINS(text, "\"gain over the default, sum of f16, bf16, f32\"");
+    CHECK_CONTAINS(text, "\"gain over the default, sum of f32, f16, bf16\"");
     CHECK_CONTAINS(text, "\"gain over the default, sum of f64\"");
 }
 

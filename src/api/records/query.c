@@ -30,9 +30,12 @@ static void drop_unwanted(rdt_rows *rows, const redtune_rows_query *query,
 
 /* ---- their order ----------------------------------------------------------------------------- */
 
-/* The problem of a winner, and its GPU. */
+/* The problem of a winner, and its GPU. Of each op f32 comes first, the dtype most look for. */
 static int compare_problem(const rdt_row *a, const rdt_row *b) {
+    const redtune_problem *x = &a->trial.problem, *y = &b->trial.problem;
     int diff = rdt_rows_compare_gpu(&a->gpu, &b->gpu);
+    if (!diff) diff = rdt_op_compare(x->op, y->op);
+    if (!diff) diff = (y->dtype == REDTUNE_F32) - (x->dtype == REDTUNE_F32);
     return diff ? diff : rdt_rows_compare_problem(&a->trial, &b->trial);
 }
 
