@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "cli/command.h"
 #include "cli/device.h"
 #include "cli/json.h"
@@ -14,6 +15,7 @@
 #include "cli/plane.h"
 #include "cli/table.h"
 #include "cli/wanted.h"
+#include "redtune/records.h"
 #include "redtune/tune.h"
 
 /* The one thing that a signal handler may touch. */
@@ -37,6 +39,7 @@ typedef struct outcome {
     const rdt_wanted *wanted;
     redtune_tuned *results; /* by index */
     size_t result_count, capacity;
+    int64_t began; /* seconds since 1970 */
     bool out_of_memory;
 } outcome;
 
@@ -202,6 +205,34 @@ static void write_tune_json(const redtune *rt, const outcome *done, bool complet
 
 /* ---- the command --------------------------------------------------------------------------- */
 
+/* The first of the measurements that failed in this tune. */
+typedef struct failure {
+    int64_t since, date; /* when the tune began, and it was measured; 0: none was found */
+    char text[640];
+} failure;
+
+static redtune_status note_failure(void *user, const redtune_row *row, redtune_error *err) {
+    failure *self = user;
+    char what[RDT_SHAPE_BYTES];
+    (void)err;
+    if (row->median_ns > 0 || row->date < self->since || (self->date && row->date >= self->date))
+        return REDTUNE_OK;
+    self->date = row->date;
+    rdt_shape_describe(what, &row->problem, false);
+    snprintf(self->text, sizeof self->text, "%s, %s %.200s: %s%s%.120s", what, row->family,
+             row->config, row->outcome, *row->cause ? ": " : "", row->cause);
+    return REDTUNE_OK;
+}
+
+static void tell_first_failure(const redtune *rt, const outcome *done) {
+    const redtune_rows_query query = {
+        .database = redtune_database_path(rt), .gpu = "all", .own = 1};
+    failure first = {.since = done->began};
+    redtune_error ignored;
+    if (!redtune_rows_each(&query, note_failure, &first, &ignored) && first.date)
+        rdt_message_print("the first that failed: %s; redtune show --all lists them", first.text);
+}
+
 /* The lines below the table: how much was measured, what failed, where it is kept. */
 static void summarise(const redtune *rt, const outcome *done) {
     uint64_t measured = 0, failed = 0, points = 0, untried = 0;
@@ -218,10 +249,19 @@ static void summarise(const redtune *rt, const outcome *done) {
                       "%" PRIu64 " failed; kept in %s",
                       done->result_count, done->result_count == 1 ? "" : "s", known, measured,
                       measured == 1 ? "" : "s", failed, redtune_database_path(rt));
+    if (failed) tell_first_failure(rt, done);
     if (untried)
         rdt_message_print("the budget was enough for %" PRIu64 " of %" PRIu64
                           " candidates, the likely ones first; the same command goes on from there",
                           points - untried, points);
+}
+
+static void tell_budget(const rdt_options *options, const outcome *done) {
+    const double over_s = rdt_meter_elapsed_s(&done->meter) - options->budget_s;
+    if (options->budget_s > 0 && over_s > options->budget_s / 20)
+        rdt_message_print("the budget of %.4g s was exceeded by %.3g s: each search looks at a few "
+                          "candidates in any case",
+                          options->budget_s, over_s);
 }
 
 /* The lines for what programs ran: what they gain by this tune. */
@@ -260,6 +300,7 @@ static int report_outcome(const redtune *rt, const rdt_options *options, const o
     }
     if (status) return rdt_message_fail(err);
     if (!options->quiet) summarise(rt, done);
+    if (!options->quiet) tell_budget(options, done);
     if (!options->quiet && options->recorded) summarise_recorded(done);
     return RDT_EXIT_DONE;
 }
@@ -300,7 +341,7 @@ static void first_device(const char *devices, char out[16]) {
 }
 
 static int run_tune(const rdt_options *options) {
-    outcome done = {0};
+    outcome done = {.began = (int64_t)time(NULL)};
     redtune *rt = NULL;
     redtune_error err;
     char device[16], local[16];

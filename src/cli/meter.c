@@ -28,8 +28,10 @@ void rdt_meter_begin(rdt_meter *meter, bool quiet) {
     const char *terminal = getenv("TERM");
     bool dumb = !terminal || !*terminal || !strcmp(terminal, "dumb");
     *meter = (rdt_meter){.quiet = quiet, .rewrites = isatty(STDERR_FILENO) && !dumb};
-    meter->problem_s = now_s();
+    meter->began_s = meter->problem_s = now_s();
 }
+
+double rdt_meter_elapsed_s(const rdt_meter *meter) { return now_s() - meter->began_s; }
 
 void rdt_meter_clear(rdt_meter *meter) {
     if (!meter->shown) return;

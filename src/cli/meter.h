@@ -9,7 +9,7 @@
 typedef struct rdt_meter {
     bool quiet, rewrites;                  /* rewrites: stderr is a terminal that can */
     bool shown;                            /* a line stands on the terminal now */
-    double drawn_s;                        /* when it was drawn */
+    double began_s, drawn_s;               /* when the tune began, and the line was drawn */
     size_t bar_cells;                      /* of its bar that are full */
     double problem_s;                      /* when the current problem began */
     uint64_t problem_index, problem_count; /* of the last progress; 0 before the first */
@@ -19,6 +19,8 @@ typedef struct rdt_meter {
 } rdt_meter;
 
 void rdt_meter_begin(rdt_meter *meter, bool quiet);
+/* Since then. */
+double rdt_meter_elapsed_s(const rdt_meter *meter);
 /* Where the tune is: to be called often, draws only now and then. */
 void rdt_meter_show(rdt_meter *meter, const redtune_progress *progress);
 /* A problem is finished. */

@@ -180,7 +180,23 @@ a_closed_pipe_is_silent() {
     done
 }
 
+a_tune_names_what_took_more_and_what_failed() {
+    run "$redtune" --device sim --dtype f32 --size 64 --effort quick --budget 0.01 --db budget.db
+    want_exit 0
+    want_in_err "the budget of 0.01 s was exceeded by "
+    mkdir templates && cp -r "$here/../fixtures/solo" templates/
+    echo 'return { "block", "solo" }' >templates/registry.lua
+    sed -i 's/\*output = @{op.finalize("a", "count")}/*output = 7/' templates/solo/kernel.cu
+    run env REDTUNE_TEMPLATES=$folder/templates "$redtune" --device sim --dtype f32 --size 64 \
+        --effort quick --db failed.db
+    want_exit 0
+    want_in_err "the first that failed: sum of 64 f32, solo block="
+    want_in_err ": wrong: "
+    run "$redtune" --device sim --dtype f32 --size 64 --effort quick --budget 1h --db failed.db
+    [[ $err != *exceeded* && $err != *"the first that failed"* ]] || fail "nothing did"
+}
+
 check_run options_stand_before_a_command_too redtune_alone_says_what_is_there \
     size_and_count_are_one dtypes_have_the_names_of_others numbers_are_written_in_many_ways \
     an_op_goes_without_the_dtypes_that_it_lacks listings_are_for_other_programs_too \
-    a_closed_pipe_is_silent
+    a_closed_pipe_is_silent a_tune_names_what_took_more_and_what_failed
