@@ -105,13 +105,18 @@ static void add_team(rdt_table *table, const redtune_team_info *team) {
                                          : "not all GPUs reach each other's memory");
 }
 
-/* team: NULL where one GPU was asked for. */
-static void print_text(const redtune_explanation *found, const redtune_team_info *team) {
+/* asked: it was named. team: NULL where one GPU was asked for. */
+static void print_text(const redtune_explanation *found, bool asked,
+                       const redtune_team_info *team) {
     const redtune_info *info = &found->info;
     rdt_table table = {.column_count = 2, .right = "ll"};
     char what[RDT_SHAPE_BYTES];
     rdt_shape_describe(what, &info->problem, true);
     printf("%s on %s\n", what, found->gpu.name);
+    if (!asked && !found->driver_version) /* it is none of this machine */
+        add_line(&table, "whose",
+                 "the GPU model of the latest row; --gpu names another one, --device 0 this "
+                 "machine's");
     rdt_table_add(&table, "  uses");
     rdt_table_add(&table, "%s %s", info->family, info->config);
     rdt_table_add(&table, "  match");
@@ -195,7 +200,10 @@ static int run_explain(const rdt_options *options) {
         if (options->device) rdt_device_advise(options->device, &err);
         return rdt_message_fail(&err);
     }
-    (options->json ? print_explained : print_text)(&found, several ? &team : NULL);
+    if (options->json)
+        print_explained(&found, several ? &team : NULL);
+    else
+        print_text(&found, options->gpu || options->device, several ? &team : NULL);
     return RDT_EXIT_DONE;
 }
 

@@ -28,6 +28,7 @@ LINES
     want_exit 0
     want_no_err
     want_out "sum of 1048576 f32 on Test H100
+  whose     the GPU model of the latest row; --gpu names another one, --device 0 this machine's
   uses      block block=512,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4
   match     exact: measured on this GPU model at this size
   time      2.00 us there, L2 cold, 1.50x as fast as the default's 3.00 us

@@ -196,7 +196,19 @@ a_tune_names_what_took_more_and_what_failed() {
     [[ $err != *exceeded* && $err != *"the first that failed"* ]] || fail "nothing did"
 }
 
+explain_names_whose_answer_it_gives() {
+    facts words.db <<<"templates=here median_ns=2000"
+    run "$redtune" explain
+    want_in_out "the GPU model of the latest row; --gpu names another one"
+    run "$redtune" explain --gpu H100
+    want_not_in_out "whose "
+    run "$redtune" export --gpu nowhere
+    want_refused 2 "--shipped counts what redtune comes with"
+    rm words.db*
+}
+
 check_run options_stand_before_a_command_too redtune_alone_says_what_is_there \
     size_and_count_are_one dtypes_have_the_names_of_others numbers_are_written_in_many_ways \
     an_op_goes_without_the_dtypes_that_it_lacks listings_are_for_other_programs_too \
-    a_closed_pipe_is_silent a_tune_names_what_took_more_and_what_failed
+    a_closed_pipe_is_silent a_tune_names_what_took_more_and_what_failed \
+    explain_names_whose_answer_it_gives
