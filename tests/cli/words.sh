@@ -31,7 +31,7 @@ options_stand_before_a_command_too() {
     same "export --format json" "--format json export"
     refuses "--size 1K reduce four.npy" "'--size' is no option of redtune reduce"
     refuses "--sise 1K reduce" "'--sise' is no option of redtune tune; did you mean --size?"
-    refuses "--device 0 reduse" "'reduse' is no command; did you mean reduce?"
+    refuses "--device 0 reducex" "'reducex' is no command; did you mean reduce?"
     # An option's value is no command, and behind -- stands none.
     refuses "--op show --dtype f33" "cannot use op 'show'"
     refuses "--device sim -- show" "cannot use 'show': redtune tune takes only options"
