@@ -236,14 +236,17 @@ static int64_t stride_of(int64_t bytes, int64_t size, int64_t element_bytes, con
     return bytes / element_bytes;
 }
 
-// NumPy's arrays of a dtype that its buffers have no format for, as bfloat16 of ml_dtypes.
+// NumPy's arrays of a dtype that its buffers have no format for, as bfloat16 of ml_dtypes. A scalar
+// has the interface of an array that is gone by then, so an array is made of it, and kept.
 bool array::read_extension(nb::handle object, const char *purpose) {
     nb::object its = attribute_of(object, "dtype"), name;
     if (its.is_valid()) name = attribute_of(its, "name");
     if (!name.is_valid() || !nb::isinstance<nb::str>(name)) return false;
     if (strcmp(nb::str(name).c_str(), "bfloat16")) return false;
-    nb::object interface = object.attr("__array_interface__");
+    held = object[nb::ellipsis()];
+    nb::object interface = held.attr("__array_interface__");
     nb::object place = interface["data"];
+    if (nb::cast<std::string>(interface["typestr"])[0] == '>') fail_swapped(purpose);
     dtype = REDTUNE_BF16;
     library_learn(library, dtype, its);
     on_host = true;

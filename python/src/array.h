@@ -47,6 +47,7 @@ struct array {
     void check_extents(nb::handle object, const char *purpose) const;
     void give_back();
 
+    nb::object held;                     // the array that was made of a scalar, if any
     int64_t extents[2 * DIMENSIONS_MAX]; // of those that come as Python's numbers
     enum { NOBODY, BUFFER, CAPSULE, VERSIONED_CAPSULE } lender = NOBODY;
     union { // by lender: what is to be given back

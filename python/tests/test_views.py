@@ -107,6 +107,9 @@ class Views(unittest.TestCase):
         got = redtune.max(x, axis=0)
         self.assertEqual((got.dtype, got.tolist()), (x.dtype, x.max(0).tolist()))
         self.assertEqual(redtune.sum(x.astype("f4"), dtype=x.dtype).dtype, x.dtype)
+        self.assertEqual(redtune.dot(x[0, 1], x[0, 2]), -7.5)  # of scalars
+        with self.assertRaisesRegex(TypeError, "bytes of its elements are swapped"):
+            redtune.sum(x.view(x.dtype.newbyteorder(">")))
         out = numpy.empty((2, 2), x.dtype)[:, 1]
         redtune.max(x, axis=1, out=out)
         self.assertEqual(out.tolist(), x.max(1).tolist())
