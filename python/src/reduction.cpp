@@ -68,6 +68,17 @@ void refuse_bool(const char *op) {
 
 const redtune_op_info *op_get(int op) { return &facts_of(op).info; }
 
+static const redtune_dtype *results_of(op_facts &its, const redtune_problem &problem) {
+    redtune_dtype(&results)[OUTPUTS_MAX] = its.results[problem.dtype][problem.result];
+    redtune_error err;
+    if (results[0] || !redtune_problem_results(&problem, results, &err)) return results;
+    // Python has dtype where C has result.
+    const std::string text = err.message;
+    const size_t remedy = text.find("; set result to");
+    fail(PyExc_TypeError, "%s%s", text.substr(0, remedy).c_str(),
+         remedy == text.npos ? "" : "; give such a dtype, or none");
+}
+
 void reduction::choose(int number, const array &x, redtune_dtype dtype) {
     const int plain = facts_of(number).plain;
     if (plain != number && !is_float(x.dtype)) number = plain; // others have no NaN
@@ -78,18 +89,11 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
     if (x.boolean && !op->bools) refuse_bool(op->name);
     problem.op = static_cast<redtune_op>(number);
     problem.dtype = x.dtype;
-    const bool is_shown =
-        (its.is_count[0] && dtype == REDTUNE_I64) || (x.boolean && dtype == REDTUNE_I64);
-    problem.result = is_shown ? REDTUNE_DTYPE_NONE : dtype;
-    redtune_dtype(&results)[OUTPUTS_MAX] = its.results[x.dtype][problem.result];
-    redtune_error err;
-    if (!results[0] && redtune_problem_results(&problem, results, &err)) {
-        // Python has dtype where C has result.
-        const std::string text = err.message;
-        const size_t remedy = text.find("; set result to");
-        fail(PyExc_TypeError, "%s%s", text.substr(0, remedy).c_str(),
-             remedy == text.npos ? "" : "; give such a dtype, or none");
-    }
+    // Counts are u64 in C, and so are sums of bools.
+    const bool is_shown = dtype == REDTUNE_I64 && (its.is_count[0] || x.boolean) &&
+                          results_of(its, problem)[0] == REDTUNE_U64;
+    if (!is_shown) problem.result = dtype;
+    const redtune_dtype *results = results_of(its, problem);
     for (int i = 0; i < op->outputs; i++) {
         const bool counts = its.is_count[i] || (x.boolean && results[i] == REDTUNE_U64);
         const bool is_u64 = results[i] == REDTUNE_U64 && dtype != REDTUNE_U64;

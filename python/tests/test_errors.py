@@ -74,6 +74,8 @@ WRONG = [
     (lambda: redtune.sum(X, dtype="f128"), TypeError, "f128", "f64"),
     (lambda: redtune.sum(X, dtype="f32\0"), ValueError, "dtype='f32\\x00'", "character of 0"),
     (lambda: redtune.sum(X, dtype=[]), TypeError, "[] as dtype", "give a dtype"),
+    (lambda: redtune.mean(X > 1, dtype="int64"), TypeError, "mean of u8 as i64", "f64 or f32"),
+    (lambda: redtune.max(X > 1, dtype="int64"), TypeError, "max of u8 as i64", ""),
     # Axes and shapes.
     (lambda: redtune.sum(X, axis=2), ValueError, "reduce the array: it has 2", "no axis 2"),
     (lambda: redtune.sum(X, axis=(0, 0)), ValueError, "axis 0 is named twice", ""),
