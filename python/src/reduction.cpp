@@ -229,19 +229,17 @@ void reduction::fold_axes(const array &x, bool alike, nb::handle axis, bool keep
     if (!axis.is_none()) read_axes(axis, &axes);
     const bool nothing = !axis.is_none() && !axes.count && x.dimensions;
     if (!x.dimensions) take_axes_of_none(&axes);
-    bool reduced[DIMENSIONS_MAX] = {}, in_range = true;
+    bool reduced[DIMENSIONS_MAX] = {}, are_good = true; // if not, the library says why
     for (size_t i = 0; i < axes.count; i++) {
         const int place = axes.axis[i] + (axes.axis[i] < 0 ? x.dimensions : 0);
-        if (place < 0 || place >= x.dimensions)
-            in_range = false;
-        else
-            reduced[place] = true;
+        are_good &= place >= 0 && place < x.dimensions && !reduced[place];
+        if (are_good) reduced[place] = true;
     }
     dimensions = 0;
     for (int i = 0; i < x.dimensions; i++) {
         const bool kept = !axis.is_none() && !reduced[i];
         if (kept || keepdims) shape[dimensions++] = kept ? x.shape[i] : 1;
-        if (kept && !x.shape[i]) is_empty = in_range;
+        if (kept && !x.shape[i]) is_empty = are_good;
         if (!kept && !x.shape[i]) of_none = true;
     }
     if (is_empty) return;

@@ -79,6 +79,7 @@ WRONG = [
     # Axes and shapes.
     (lambda: redtune.sum(X, axis=2), ValueError, "reduce the array: it has 2", "no axis 2"),
     (lambda: redtune.sum(X, axis=(0, 0)), ValueError, "axis 0 is named twice", ""),
+    (lambda: redtune.sum(X[:0], axis=(1, -1)), ValueError, "axis -1 is named twice", ""),
     (lambda: redtune.sum(X, axis="rows"), TypeError, "axis 'rows'", "an integer"),
     (lambda: redtune.sum(X, axis=1.0), TypeError, "axis 1.0", "an integer"),
     (lambda: redtune.sum(X, axis=True), TypeError, "axis True", "an integer"),
