@@ -422,14 +422,33 @@ bool array::is_packed() const {
     return true;
 }
 
-const void *array::begin_of_dense() const {
-    if (is_packed() || !count()) return data;
-    int order[DIMENSIONS_MAX], axes = 0;
-    int64_t expected = 1, before = 0;
+int array::sort_axes(int *order) const {
+    int axes = 0;
     for (int i = 0; i < dimensions; i++)
         if (shape[i] > 1) order[axes++] = i;
     std::sort(order, order + axes,
               [this](int a, int b) { return abs(strides[a]) < abs(strides[b]); });
+    return axes;
+}
+
+bool array::may_overlap_itself() const {
+    if (is_packed() || !count()) return false;
+    int order[DIMENSIONS_MAX];
+    const int axes = sort_axes(order);
+    int64_t last = 0; // the last element along the axes so far
+    for (int i = 0; i < axes; i++) {
+        const int64_t stride = abs(strides[order[i]]);
+        if (stride <= last) return true;
+        last += (shape[order[i]] - 1) * stride;
+    }
+    return false;
+}
+
+const void *array::begin_of_dense() const {
+    if (is_packed() || !count()) return data;
+    int order[DIMENSIONS_MAX];
+    const int axes = sort_axes(order);
+    int64_t expected = 1, before = 0;
     for (int i = 0; i < axes; i++) {
         const int64_t stride = strides[order[i]], size = shape[order[i]];
         if (abs(stride) != expected) return nullptr;

@@ -31,6 +31,8 @@ struct array {
     bool is_packed() const;
     // Where elements without gaps begin, whatever the order of their axes; NULL: they have gaps.
     const void *begin_of_dense() const;
+    // Whether elements share memory, or lie between those of another index.
+    bool may_overlap_itself() const;
     uint64_t count() const;
 
   private:
@@ -46,6 +48,7 @@ struct array {
     void put_extents(nb::handle shape, nb::handle strides, const char *purpose);
     void check_extents(nb::handle object, const char *purpose) const;
     void give_back();
+    int sort_axes(int *order) const; // those of several indices, by stride; how many
 
     nb::object held;                     // the array that was made of a scalar, if any
     int64_t extents[2 * DIMENSIONS_MAX]; // of those that come as Python's numbers

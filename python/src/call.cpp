@@ -39,6 +39,9 @@ static void check_given(const reduction &what, int index, const array &x, const 
         fail(PyExc_ValueError, "cannot write the result to out: it is not contiguous; give an "
                                "array that is");
     if (out.read_only) fail(PyExc_ValueError, "cannot write the result to out: it is read-only");
+    if (out.may_overlap_itself())
+        fail(PyExc_ValueError, "cannot write the result to out: its elements may share memory; "
+                               "give an array that has memory for each");
 }
 
 // From the first byte of the array's elements to the last; an array without elements has none.

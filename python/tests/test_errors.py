@@ -15,6 +15,7 @@ X3, ROW = numpy.empty(3, "f4"), sim_memory.empty((3,), "f4")
 PAIR = sim_memory.Array((2,), "f4", ROW.memory)  # the first two of ROW
 ONE = sim_memory.Array((), "f4", ROW.memory)
 OFFSETS = sim_memory.empty((3,), "i4")
+SHARED = numpy.lib.stride_tricks.as_strided(numpy.zeros(1, "f4"), (2,), (0,))
 READ_ONLY = numpy.empty((), "f4")
 READ_ONLY.flags.writeable = False
 
@@ -102,6 +103,7 @@ WRONG = [
     (lambda: redtune.sum(X, 0, out=ROW), ValueError, "another device", "x's device"),
     (lambda: redtune.sum(X, out=0), TypeError, "write the result to out: int is no array", ""),
     (lambda: redtune.sum(X, out=READ_ONLY), ValueError, "read-only", ""),
+    (lambda: redtune.sum(X, 1, out=SHARED), ValueError, "may share memory", "memory for each"),
     (lambda: redtune.sum(G, 1, out=ROW.view((2,), (2,))), ValueError, "not contiguous", ""),
     (lambda: redtune.minmax(X, out=X), TypeError, "it has 2", "a tuple of 2"),
     (lambda: redtune.mean_var(X, 0, out=(X3, X3)), ValueError, "overlaps the first result's", ""),
