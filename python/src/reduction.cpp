@@ -198,10 +198,15 @@ bool have_same_strides(const array &x, const array &y) {
     return same;
 }
 
-// Whether one outer index begins before the one ahead of it ends.
-bool overlaps(const redtune_problem &problem) {
-    const redtune_operands of = redtune_problem_operands(&problem);
-    return of.outer > 1 && of.count && of.outer_step < (of.count - 1) * of.step + of.inner;
+// From how many steps of a row's length on columns cost more to read with their gaps than packed.
+constexpr uint64_t GAPS_MIN = 4;
+
+// Whether the host's elements are to be packed: rows that are not, which may overlap or be mostly
+// gaps, and columns that are apart, as not those of every op can be cut.
+bool needs_packing(const redtune_problem &problem) {
+    const redtune_operands of = redtune_problem_operands(&problem); // 0: the usual steps
+    if (of.inner <= 1) return of.step || of.outer_step;
+    return of.outer > 1 || of.step / of.inner >= GAPS_MIN;
 }
 
 } // namespace
@@ -252,7 +257,8 @@ void reduction::fold_axes(const array &x, bool alike, nb::handle axis, bool keep
     const redtune_status status = redtune_problem_fold(
         &problem, sizes, x.strides ? strides : nullptr, static_cast<size_t>(x.dimensions + nothing),
         axes.axis, axes.count, &err);
-    const bool is_packed = status ? status == REDTUNE_UNSUPPORTED : !alike || overlaps(problem);
+    const bool is_packed =
+        status ? status == REDTUNE_UNSUPPORTED : !alike || needs_packing(problem);
     if (x.on_host && is_packed) return pack(x, axis.is_none() ? nullptr : reduced);
     if (status)
         fail(PyExc_ValueError, "cannot reduce the array%s", after(err.message, "the array"));

@@ -78,6 +78,17 @@ class Views(unittest.TestCase):
             want = redtune.sum(packed, axis=1, order="fixed", accuracy=accuracy)
             self.assertEqual(got.tobytes(), want.tobytes())
 
+    def test_windows_may_overlap_and_columns_may_have_gaps(self):
+        x = numpy.arange(40, dtype="f4")
+        for shape, strides in (((3, 5), (2, 1)), ((5, 3), (1, 1)), ((4, 3, 2), (2, 1, 1))):
+            windows = numpy.lib.stride_tricks.as_strided(x, shape, numpy.multiply(strides, 4))
+            for axis in (0, 1, -1):
+                self.same(redtune.sum(windows, axis=axis), windows.sum(axis), f"{shape} {axis}")
+        wide = numpy.arange(4000, dtype="f4").reshape(40, 100)
+        for each in (wide[:, 3], wide[:, 3:5], wide[::7, ::50]):
+            for axis in (None, 0, -1):
+                self.same(redtune.mean(each, axis=axis), each.mean(axis), f"{each.strides} {axis}")
+
     def test_bools_may_be_any_byte(self):
         x = numpy.array([[1, 0, 255], [2, 0, 128]], "u1").view(bool)
         self.assertEqual(redtune.sum(x), 4)
