@@ -206,7 +206,7 @@ constexpr uint64_t GAPS_MIN = 4;
 bool needs_packing(const redtune_problem &problem) {
     const redtune_operands of = redtune_problem_operands(&problem); // 0: the usual steps
     if (of.inner <= 1) return of.step || of.outer_step;
-    return of.outer > 1 || of.step / of.inner >= GAPS_MIN;
+    return (of.outer > 1 && of.outer_step) || of.step / of.inner >= GAPS_MIN;
 }
 
 } // namespace
