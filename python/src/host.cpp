@@ -58,6 +58,20 @@ void write_results(const array &out, const char *results, size_t bytes) {
     elements(out, order, out.dimensions).write(results, bytes);
 }
 
+redtune_status reduce(redtune *rt, const reduction &what, const array &x, const array *y,
+                      const double *parameters, std::vector<char> *results, redtune_error *err) {
+    reader readers[] = {{what, x}, {what, y ? *y : x}};
+    redtune_input second = {}, input = {};
+    second.read = input.read = read_more;
+    second.user = &readers[1];
+    input.user = &readers[0];
+    input.second = y ? &second : nullptr;
+    input.parameters = parameters;
+    redtune_reading reading;
+    return redtune_reduce_array(rt, &what.problem, &input, results->data(), results->size(),
+                                &reading, err);
+}
+
 } // namespace
 
 void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
@@ -65,22 +79,20 @@ void run_on_host(const reduction &what, const array &x, const array *y, const ou
     const size_t first_bytes = result_bytes(what, 0);
     const size_t second_at = (first_bytes + 15) / 16 * 16; // as redtune_reduce_array says
     const size_t bytes = what.op->outputs == 1 ? first_bytes : second_at + result_bytes(what, 1);
-    reader readers[] = {{what, x}, {what, y ? *y : x}};
-    redtune_input second = {}, input = {};
-    second.read = input.read = read_more;
-    second.user = &readers[1];
-    input.user = &readers[0];
-    input.second = y ? &second : nullptr;
-    input.parameters = parameters.is_none() ? nullptr : what.parameters;
+    const double *values = parameters.is_none() ? nullptr : what.parameters;
     std::vector<char> results(bytes);
     redtune *rt = runtime_get(HOST_DEVICE);
-    redtune_reading reading;
     redtune_error err;
     redtune_status status;
     {
         without_gil release;
-        status =
-            redtune_reduce_array(rt, &what.problem, &input, results.data(), bytes, &reading, &err);
+        status = reduce(rt, what, x, y, values, &results, &err);
+        // Columns that the GPU has no room for, of an op that cannot go on from a part of them.
+        if (status == REDTUNE_UNSUPPORTED && what.kept && !what.packs) {
+            reduction rows = what;
+            rows.pack(x);
+            status = reduce(rt, rows, x, y, values, &results, &err);
+        }
     }
     check(status, err);
     write_results(out.view[0], results.data(), first_bytes);

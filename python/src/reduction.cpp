@@ -202,7 +202,7 @@ bool have_same_strides(const array &x, const array &y) {
 constexpr uint64_t GAPS_MIN = 4;
 
 // Whether the host's elements are to be packed: rows that are not, which may overlap or be mostly
-// gaps, and columns that are apart, as not those of every op can be cut.
+// gaps, and columns that are mostly gaps, or overlap.
 bool needs_packing(const redtune_problem &problem) {
     const redtune_operands of = redtune_problem_operands(&problem); // 0: the usual steps
     if (of.inner <= 1) return of.step || of.outer_step;
@@ -248,6 +248,11 @@ void reduction::fold_axes(const array &x, bool alike, nb::handle axis, bool keep
         if (!kept && !x.shape[i]) of_none = true;
     }
     if (is_empty) return;
+    kept = 0;
+    for (int i = 0; i < x.dimensions; i++)
+        if (!axis.is_none() && !reduced[i]) order[kept++] = i;
+    for (int i = 0, placed = kept; i < x.dimensions; i++)
+        if (axis.is_none() || reduced[i]) order[placed++] = i;
     // Along no axis, as along one more of size 1.
     int64_t sizes[DIMENSIONS_MAX + 1], strides[DIMENSIONS_MAX + 1];
     std::copy_n(x.shape, x.dimensions, sizes)[0] = 1;
@@ -259,21 +264,15 @@ void reduction::fold_axes(const array &x, bool alike, nb::handle axis, bool keep
         axes.axis, axes.count, &err);
     const bool is_packed =
         status ? status == REDTUNE_UNSUPPORTED : !alike || needs_packing(problem);
-    if (x.on_host && is_packed) return pack(x, axis.is_none() ? nullptr : reduced);
+    if (x.on_host && is_packed) return pack(x);
     if (status)
         fail(PyExc_ValueError, "cannot reduce the array%s", after(err.message, "the array"));
 }
 
-// reduced says which axes are; NULL: all.
-void reduction::pack(const array &x, const bool *reduced) {
+void reduction::pack(const array &x) {
     uint64_t results = 1, elements = 1;
-    int placed = 0;
-    for (const bool now : {false, true})
-        for (int i = 0; i < x.dimensions; i++) {
-            if ((!reduced || reduced[i]) != now) continue;
-            (now ? elements : results) *= static_cast<uint64_t>(x.shape[i]);
-            order[placed++] = i;
-        }
+    for (int i = 0; i < x.dimensions; i++)
+        (i < kept ? results : elements) *= static_cast<uint64_t>(x.shape[order[i]]);
     set_size(problem, results > 1 ? results : 0, elements);
     packs = true;
 }

@@ -23,22 +23,23 @@ struct reduction {
     double parameters[PARAMETERS_MAX];
     bool is_empty = false; // there are no results, as a kept axis has no index
     bool of_none = false;  // the results are of no elements
-    // Where the problem is of packed rows that the host's elements are still to be copied to: the
-    // order of x's axes there, kept ones first.
+    // Whether the problem is of packed rows that the host's elements are still to be copied to. The
+    // order of x's axes there is this, `kept` ones first; there is none where x is reduced whole.
     bool packs = false;
-    int order[DIMENSIONS_MAX];
+    int order[DIMENSIONS_MAX], kept = 0;
 
     // The problem of reducing x, and y, along the axes: None, a number or a tuple of them. Arrays
     // of the host may lie as they like.
     void fold(const array &x, const array *y, nb::handle axis, bool keepdims);
     // op is its number; dtype a redtune_dtype for the results, REDTUNE_DTYPE_NONE or BOOL.
     void choose(int op, const array &x, redtune_dtype dtype);
+    // Makes it one of packed rows of x, which has kept axes.
+    void pack(const array &x);
     // A tuple of numbers, or None.
     void take_parameters(nb::handle values);
 
   private:
     void fold_axes(const array &x, bool alike, nb::handle axis, bool keepdims);
-    void pack(const array &x, const bool *reduced);
 };
 
 // Sets the axes of a whole array of count elements; or, where segments is not 0, of that many

@@ -194,7 +194,7 @@ class Errors(unittest.TestCase):
 
     def test_a_packed_array_is_not_to_be_copied(self):
         for call in (
-            lambda: redtune.sum(X, axis=0, accuracy="exact"),
+            lambda: redtune.sum(G, axis=0, accuracy="exact"),
             lambda: redtune.var(X, accuracy="compensated"),
         ):
             with self.assertRaises(ValueError) as caught:

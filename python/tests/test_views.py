@@ -1,5 +1,8 @@
 """Arrays of the host may lie as they like: what random views give is what NumPy does."""
 
+import os
+import subprocess
+import sys
 import unittest
 
 import numpy
@@ -24,6 +27,14 @@ def view(random, shape, dtype):
     whole = numpy.array([size * abs(step) if step else 1 for size, step in zip(shape, steps)], int)
     x = random.integers(-2, 3, whole[order]).astype(dtype).transpose(numpy.argsort(order))
     return numpy.broadcast_to(x[tuple(slice(None, None, step or 1) for step in steps)], shape)
+
+# Columns of ops that do not go on from a part of them, on a GPU that has no room for one set of them.
+SMALL = """
+import numpy, redtune
+redtune.configure(device="sim")
+x = numpy.arange(3_600_000, dtype="i4").reshape(9, -1)
+assert (redtune.argmin(x, axis=0) == 0).all() and (redtune.mean(x, axis=0) == x.mean(0)).all()
+"""
 
 
 class Views(unittest.TestCase):
@@ -88,6 +99,10 @@ class Views(unittest.TestCase):
         for each in (wide[:, 3], wide[:, 3:5], wide[::7, ::50]):
             for axis in (None, 0, -1):
                 self.same(redtune.mean(each, axis=axis), each.mean(axis), f"{each.strides} {axis}")
+
+    def test_columns_that_the_gpu_has_no_room_for_go_as_rows(self):
+        space = dict(os.environ, REDTUNE_SIM_MEMORY="20M", PYTHONPATH=os.pathsep.join(sys.path))
+        subprocess.run([sys.executable, "-c", SMALL], env=space, check=True)
 
     def test_bools_may_be_any_byte(self):
         x = numpy.array([[1, 0, 255], [2, 0, 128]], "u1").view(bool)
