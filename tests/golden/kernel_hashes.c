@@ -53,8 +53,8 @@ enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 static redtune_error err;
 
-/* Ops that came later are not drawn, so that they change no line. */
-enum { OPS = REDTUNE_ARGMAXABS + 1 };
+/* Ops and dtypes that came later are not drawn, so that they change no line. */
+enum { OPS = REDTUNE_ARGMAXABS + 1, DTYPES = REDTUNE_F64 };
 
 /* A problem like that one, of a drawn op and dtype, on a drawn architecture, and a drawn config
  * that it may have. */
@@ -68,7 +68,7 @@ static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, 
         facts->minor = architectures[turn][1];
         redtune_problem drawn = *like;
         drawn.op = (redtune_op)rdt_random_below(random, OPS);
-        drawn.dtype = (redtune_dtype)(REDTUNE_I8 + rdt_random_below(random, REDTUNE_F64));
+        drawn.dtype = (redtune_dtype)(REDTUNE_I8 + rdt_random_below(random, DTYPES));
         *point = (rdt_point){.family = family};
         for (int i = 0; i < space->param_count; i++)
             point->value[i] =

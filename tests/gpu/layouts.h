@@ -296,7 +296,7 @@ static void check_every_op_and_dtype(const layout_test *test) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[rdt_op_compiled_in.count]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
+            for (int result = REDTUNE_I8; result < REDTUNE_DTYPE_END; result++) {
                 redtune_problem problem =
                     PROBLEM(op->op, dtype->dtype, (redtune_dtype)result, .count = test->count,
                             .outer = test->outer, .inner = test->inner);

@@ -155,8 +155,9 @@ static void answers_are_those_of_the_reference(void) {
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (int op = REDTUNE_SUM; op < RDT_REFERENCE_OPS; op++)
-        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++)
-            for (int result = REDTUNE_I8; result <= REDTUNE_F64 && !check_state.failed; result++) {
+        for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++)
+            for (int result = REDTUNE_I8; result < REDTUNE_DTYPE_END && !check_state.failed;
+                 result++) {
                 redtune_problem problem = {(redtune_op)op, (redtune_dtype)dtype,
                                            (redtune_dtype)result};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
@@ -229,7 +230,7 @@ static void answers_have_the_fixed_order(void) {
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (int op = REDTUNE_SUM; op < REDTUNE_DOT /* one input */; op++)
-        for (int dtype = REDTUNE_F16; dtype <= REDTUNE_F64; dtype++)
+        for (int dtype = REDTUNE_F16; dtype < REDTUNE_DTYPE_END; dtype++)
             for (int k = 0; k < 2 && !check_state.failed; k++) {
                 redtune_problem problem = {.op = (redtune_op)op,
                                            .dtype = (redtune_dtype)dtype,

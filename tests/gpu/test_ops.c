@@ -66,7 +66,7 @@ static void for_each_problem(void (*fact)(subject *self)) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
+            for (int result = REDTUNE_I8; result < REDTUNE_DTYPE_END; result++) {
                 redtune_problem problem =
                     PROBLEM(op->op, dtype->dtype, (redtune_dtype)result, .count = COUNT_MAX);
                 subject self;
@@ -153,7 +153,7 @@ static void inputs_in_pieces_give_the_value_of_the_whole(void) {
     CHECK_OK(redtune_open(&options, &rt, &err), err);
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = REDTUNE_I8; result <= REDTUNE_F64; result++) {
+            for (int result = REDTUNE_I8; result < REDTUNE_DTYPE_END; result++) {
                 redtune_problem problem = redtune_problem_whole((redtune_op)op, dtype->dtype, 5000);
                 problem.result = (redtune_dtype)result;
                 problem.config = device_is_simulated(&gpu) ? "vec=1,unroll=1" : NULL;

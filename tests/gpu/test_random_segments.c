@@ -14,7 +14,13 @@
 #include "simulator.h"
 #include "subject.h"
 
-enum { PROBLEMS_MAX = 1024, GUARD_BYTES = 64, POISON = 0xa5, RESULT_BYTES_MAX = 8, BESIDE = 5000 };
+enum {
+    PROBLEMS_MAX = RDT_OPS_MAX * REDTUNE_DTYPE_END * REDTUNE_DTYPE_END,
+    GUARD_BYTES = 64,
+    POISON = 0xa5,
+    RESULT_BYTES_MAX = 8,
+    BESIDE = 5000
+};
 
 static redtune_error err;
 static device gpu;
@@ -384,7 +390,7 @@ static void run_case(uint64_t number, const redtune_problem *problem) {
 static void find_problems(void) {
     for (int k = 0; k < rdt_op_compiled_in.count; k++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = REDTUNE_DTYPE_NONE + 1; result <= REDTUNE_F64; result++) {
+            for (int result = REDTUNE_DTYPE_NONE + 1; result < REDTUNE_DTYPE_END; result++) {
                 const redtune_problem problem =
                     PROBLEM(.op = rdt_op_compiled_in.entry[k].op, .dtype = dtype->dtype,
                             .result = (redtune_dtype)result, .count = 100,

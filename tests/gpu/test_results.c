@@ -166,7 +166,7 @@ static void for_each_problem(void (*fact)(const redtune_problem *problem), size_
     size_t tried = 0, kept = 0;
     if (!gpu.context) SKIP("there is no GPU");
     for (int op = RDT_REFERENCE_OPS; op < rdt_op_compiled_in.count; op++)
-        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++)
+        for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++)
             for (int f64 = 0; f64 < 2; f64++) {
                 redtune_problem problem = {.op = (redtune_op)op,
                                            .dtype = (redtune_dtype)dtype,

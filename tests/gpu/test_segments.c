@@ -10,7 +10,7 @@ static void every_op_of_every_dtype_is_right(void) {
     size_t kernels = 0;
     for (int k = 0; k < rdt_op_compiled_in.count && !check_state.failed; k++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = REDTUNE_DTYPE_NONE; result <= REDTUNE_F64; result++) {
+            for (int result = REDTUNE_DTYPE_NONE; result < REDTUNE_DTYPE_END; result++) {
                 redtune_problem problem = segments_of(rdt_op_compiled_in.entry[k].op, dtype->dtype,
                                                       (redtune_dtype)result, kernels % 3 == 0);
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;

@@ -203,7 +203,7 @@ static void every_op_has_the_result_of_the_whole(void) {
     const size_t one_of = is_simulated() ? 17 : 1, rounds = wanted ? 5 : 2;
     size_t tried = 0, kept = 0;
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
-        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++) {
+        for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++) {
             const redtune_problem problem = {.op = (redtune_op)op, .dtype = (redtune_dtype)dtype};
             redtune_problem resolved;
             if (rdt_problem_resolve(&problem, &resolved, NULL)) continue;

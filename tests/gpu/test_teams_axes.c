@@ -209,7 +209,7 @@ static void check_every_op(uint64_t shapes[][3], size_t shape_count, size_t one_
     size_t tried = 0;
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
-        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++) {
+        for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++) {
             const redtune_problem problem = {.op = (redtune_op)op, .dtype = (redtune_dtype)dtype};
             redtune_problem resolved;
             if (rdt_problem_resolve(&problem, &resolved, NULL)) continue;

@@ -108,7 +108,7 @@ static void compile(const redtune_problem *problem, int family, size_t leave, si
 /* The problems of one layout and ordering that a family serves: one of each op and dtype. */
 typedef struct served {
     size_t count;
-    redtune_problem problem[RDT_OPS_MAX * (REDTUNE_F64 + 1)];
+    redtune_problem problem[RDT_OPS_MAX * REDTUNE_DTYPE_END];
 } served;
 
 /* Of an op whose bits no order changes, or which loses nothing, another ordering is the plain one.
@@ -126,7 +126,7 @@ static bool does_serve(int family, redtune_problem *problem, int layout) {
 static void collect(int family, int layout, size_t ordering, served *out) {
     out->count = 0;
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
-        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++)
+        for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++)
             for (size_t form = 0; form < FORMS; form++) {
                 redtune_problem *problem = &out->problem[out->count];
                 *problem = shaped_problem(forms[form]);

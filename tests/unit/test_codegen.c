@@ -96,7 +96,7 @@ static void sums_accumulate_in_the_problems_accumulator(void) {
     rdt_codegen *codegen = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
-        for (int i = 0; i < 2 * REDTUNE_F64; i++) {
+        for (int i = 0; i < 2 * (REDTUNE_DTYPE_END - 1); i++) {
             redtune_problem problem =
                 PROBLEM(op->op, (redtune_dtype)(1 + i / 2),
                         i % 2 ? REDTUNE_F64 : REDTUNE_DTYPE_NONE, .count = 1000);

@@ -84,7 +84,7 @@ static void pieces_give_the_result_of_the_whole(void) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = 0; result <= REDTUNE_F64; result++) {
+            for (int result = 0; result < REDTUNE_DTYPE_END; result++) {
                 redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 check_problem(&problem);
@@ -98,7 +98,7 @@ static void every_piece_is_a_problem_of_its_own(void) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = 0; result <= REDTUNE_F64; result++) {
+            for (int result = 0; result < REDTUNE_DTYPE_END; result++) {
                 redtune_problem problem = {op->op, dtype->dtype, (redtune_dtype)result};
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 redtune_problem piece = rdt_fold_piece(&problem), resolved, again;

@@ -350,7 +350,7 @@ static void a_large_database_makes_a_page_below_a_megabyte(void) {
     size_t n = 0;
     CHECK(begin());
     for (int op = 0; op < 19; op++)
-        for (int dtype = REDTUNE_I8; dtype <= REDTUNE_F64; dtype++) {
+        for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++) {
             problem = (redtune_problem){(redtune_op)op, (redtune_dtype)dtype};
             if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
             for (uint64_t i = 0; i < 18 && n < 4000; i++, n++) {

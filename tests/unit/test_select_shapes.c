@@ -401,16 +401,16 @@ static int bytes_in_template(const redtune_problem *problem, const rdt_facts *he
 
 /* What rdt_problem_accumulator_bytes says is what the templates do. */
 static void accumulators_are_those_of_the_templates(void) {
+    enum { DTYPES = REDTUNE_DTYPE_END - 1 };
     const rdt_facts here = gpu_named("NVIDIA One");
     int tried = 0, accurate = 0;
     CHECK(begin_rows());
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
-        for (int i = 0; i < REDTUNE_F64 * (REDTUNE_ACCURACY_EXACT + 1); i++) {
-            const redtune_accuracy accuracy = (redtune_accuracy)(i / REDTUNE_F64);
+        for (int i = 0; i < DTYPES * (REDTUNE_ACCURACY_EXACT + 1); i++) {
+            const redtune_accuracy accuracy = (redtune_accuracy)(i / DTYPES);
             redtune_problem problem =
-                PROBLEM(.op = (redtune_op)op,
-                        .dtype = (redtune_dtype)(REDTUNE_I8 + i % REDTUNE_F64), .count = 1 << 20,
-                        .accuracy = accuracy);
+                PROBLEM(.op = (redtune_op)op, .dtype = (redtune_dtype)(REDTUNE_I8 + i % DTYPES),
+                        .count = 1 << 20, .accuracy = accuracy);
             if (rdt_problem_resolve(&problem, &problem, &err)) continue;
             if (problem.accuracy != accuracy) continue; /* as the plain one */
             const int bytes = bytes_in_template(&problem, &here);
