@@ -71,6 +71,14 @@ static redtune_status choose_piece(reading *self, redtune_error *err) {
     return REDTUNE_OK;
 }
 
+/* Kernels read whole slots, of which an accumulator may be the first part. */
+static redtune_status zero_slots(reading *self, redtune_error *err) {
+    const CUstream stream = self->sets[0].stream;
+    CUresult rc = self->driver->memset_d8_async(self->slots.address, 0, self->slots.bytes, stream);
+    if (!rc) rc = self->driver->stream_synchronize(stream);
+    return rdt_driver_check(self->driver, rc, err, "clear %zu bytes", self->slots.bytes);
+}
+
 static redtune_status open_buffers(reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
     redtune_status status = rdt_buffer_create(
@@ -84,7 +92,7 @@ static redtune_status open_buffers(reading *self, redtune_error *err) {
         if (!status) status = rdt_timer_create(driver, &set->timer, err);
         if (!status) status = rdt_stream_create(driver, &set->stream, err);
     }
-    return status;
+    return status ? status : zero_slots(self, err);
 }
 
 static void close_buffers(reading *self) {
