@@ -7,7 +7,10 @@
 --   word         what a load puts into a register: the CUDA type, the type of the load instruction
 --                and the letter of an inline-assembly operand; elements under 4 bytes share a word
 --   unpack(w, k) element k of word w, as a value
---   least, greatest, zero, one   literals of the value's type
+--   least, greatest, zero, one   literals of the value's type; floats under 4 bytes have those of their
+--                accumulator, except where they have no infinities
+--   exponent, fraction   bits of a float behind its sign
+--   finite       true: a float without infinities, whose NaN has all bits behind the sign
 -- and, where it takes more than a cast, by CUDA functions:
 --   store        the name of the one that makes an element of a value
 --   reads, writes   the texts of those that unpack and store call
@@ -29,6 +32,13 @@ local function unsigned_field(bits)
 end
 
 local function whole(w) return w end
+
+-- Element k of a word of small elements by a function that ignores the bits above the element.
+local function read_by(name, bits)
+    return function(w, k)
+        return k == 0 and ("%s(%s)"):format(name, w) or ("%s(%s >> %d)"):format(name, w, bits * k)
+    end
+end
 
 -- suffix: of its literals in CUDA.
 local function integer(name, c, bytes, suffix, least, greatest)
@@ -58,10 +68,7 @@ return {
     f16 = {
         name = "f16", c = "unsigned short", bytes = 2, kind = "float", value = "float",
         accumulator = "f32", word = u32_word,
-        unpack = function(w, k)
-            return k == 0 and ("half_to_float(%s)"):format(w)
-                or ("half_to_float(%s >> %d)"):format(w, 16 * k)
-        end,
+        exponent = 5, fraction = 10, unpack = read_by("half_to_float", 16),
         reads = [[
 __device__ __forceinline__ float half_to_float(u32 bits)
 {
@@ -82,7 +89,7 @@ __device__ __forceinline__ unsigned short float_to_half(float x)
     },
     bf16 = {
         name = "bf16", c = "unsigned short", bytes = 2, kind = "float", value = "float",
-        accumulator = "f32", word = u32_word,
+        accumulator = "f32", word = u32_word, exponent = 8, fraction = 7,
         unpack = function(w, k)
             return k == 0 and ("__uint_as_float(%s << 16)"):format(w)
                 or ("__uint_as_float(%s & 0xffff0000u)"):format(w)
@@ -98,17 +105,67 @@ __device__ __forceinline__ unsigned short float_to_bfloat(float x)
 }
 ]],
     },
+    -- Shifted to where f32 has its fraction, a number is 2^-120 times itself, subnormal ones too.
+    e4m3 = {
+        name = "e4m3", c = "unsigned char", bytes = 1, kind = "float", value = "float",
+        accumulator = "f32", word = u32_word, exponent = 4, fraction = 3, finite = true,
+        least = "-448.0f", greatest = "448.0f", zero = "0.0f",
+        unpack = read_by("e4m3_to_float", 8),
+        reads = [[
+__device__ __forceinline__ float e4m3_to_float(u32 bits)
+{
+    const u32 size = bits & 0x7f;
+    const float x = __uint_as_float((bits & 0x80) << 24 | size << 20) * 0x1p120f;
+    return size == 0x7f ? __uint_as_float(0x7fc00000) : x;
+}
+]],
+        store = "float_to_e4m3",
+        -- Below 2^-6, the least normal number, adding 2^14 rounds to multiples of 2^-9.
+        writes = [[
+__device__ __forceinline__ unsigned char float_to_e4m3(float x)
+{
+    const u32 bits = __float_as_uint(x), size = bits & 0x7fffffff;
+    const u32 code = size < 0x3c800000 ? __float_as_uint(__uint_as_float(size) + 0x1p14f) - 0x46800000
+                                       : (size + 0x7ffff + (size >> 20 & 1) - (120u << 23)) >> 20;
+    return (unsigned char)(bits >> 24 & 0x80 | (code < 0x7f ? code : 0x7f));
+}
+]],
+    },
+    e5m2 = {
+        name = "e5m2", c = "unsigned char", bytes = 1, kind = "float", value = "float",
+        accumulator = "f32", word = u32_word, exponent = 5, fraction = 2,
+        unpack = read_by("e5m2_to_float", 8),
+        reads = [[
+__device__ __forceinline__ float e5m2_to_float(u32 bits)
+{
+    const u32 size = bits & 0x7f;
+    const float x = __uint_as_float((bits & 0x80) << 24 | size << 21) * 0x1p112f;
+    return size < 0x7c ? x : __uint_as_float((bits & 0x80) << 24 | 0x7f800000 | size << 21);
+}
+]],
+        store = "float_to_e5m2",
+        -- Below 2^-14, the least normal number, adding 2^7 rounds to multiples of 2^-16.
+        writes = [[
+__device__ __forceinline__ unsigned char float_to_e5m2(float x)
+{
+    const u32 bits = __float_as_uint(x), size = bits & 0x7fffffff;
+    const u32 code = size < 0x38800000 ? __float_as_uint(__uint_as_float(size) + 0x1p7f) - 0x43000000
+                                       : (size + 0xfffff + (size >> 21 & 1) - (112u << 23)) >> 21;
+    return (unsigned char)(bits >> 24 & 0x80 | (x != x ? 0x7e : code < 0x7c ? code : 0x7c));
+}
+]],
+    },
     f32 = {
         name = "f32", c = "float", bytes = 4, kind = "float", value = "float",
         accumulator = "f32", word = { c = "float", ptx = "f32", constraint = "f" }, unpack = whole,
-        zero = "0.0f", one = "1.0f",
+        exponent = 8, fraction = 23, zero = "0.0f", one = "1.0f",
         least = "__int_as_float(0xff800000)", greatest = "__int_as_float(0x7f800000)",
         nan = "__int_as_float(0x7fc00000)",
     },
     f64 = {
         name = "f64", c = "double", bytes = 8, kind = "float", value = "double",
         accumulator = "f64", word = { c = "double", ptx = "f64", constraint = "d" }, unpack = whole,
-        zero = "0.0", one = "1.0",
+        exponent = 11, fraction = 52, zero = "0.0", one = "1.0",
         least = "__longlong_as_double(0xfff0000000000000ll)",
         greatest = "__longlong_as_double(0x7ff0000000000000ll)",
         nan = "__longlong_as_double(0x7ff8000000000000ll)",

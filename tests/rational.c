@@ -103,5 +103,7 @@ redtune_value rational_round(const rational *self, redtune_dtype dtype) {
     if (real != 0) return rdt_scalar_from_real(dtype, real);
     const rdt_dtype_traits *format = rdt_dtype_find(dtype);
     const int bits = format->fraction_bits, most = 1 << (format->exponent_bits - 1);
-    return rdt_scalar_from_real(dtype, round_to(self, bits + 1, 2 - most - bits, most));
+    /* E4M3 has numbers where others have infinities. */
+    const int end = most + (dtype == REDTUNE_E4M3);
+    return rdt_scalar_from_real(dtype, round_to(self, bits + 1, 2 - most - bits, end));
 }

@@ -184,8 +184,8 @@ static redtune_value extreme_of_nothing(const redtune_problem *problem, bool emp
     if (problem->op == REDTUNE_MAXABS) return rdt_scalar_from_bits(problem->result, 0);
     if (input->kind == RDT_KIND_FLOAT) {
         bool nan = ignores_nan(problem->op) || !empty;
-        double infinity = (double)(least ? INFINITY : -INFINITY);
-        return rdt_scalar_from_real(problem->result, nan ? (double)NAN : infinity);
+        double most = problem->dtype == REDTUNE_E4M3 ? 448 : (double)INFINITY;
+        return rdt_scalar_from_real(problem->result, nan ? (double)NAN : least ? most : -most);
     }
     if (input->kind == RDT_KIND_SIGNED)
         return rdt_scalar_from_bits(problem->result, least ? top - 1 : top);

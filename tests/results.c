@@ -253,8 +253,8 @@ static int64_t find(const job *self, bool least, bool place) {
 static redtune_value edge(redtune_dtype dtype, bool greatest) {
     const size_t bits = 8 * redtune_dtype_bytes(dtype);
     const uint64_t top = UINT64_C(1) << (bits - 1), all = UINT64_MAX >> (64 - bits);
-    if (rdt_scalar_is_float(dtype))
-        return rdt_scalar_from_real(dtype, greatest ? (double)INFINITY : (double)-INFINITY);
+    const double most = dtype == REDTUNE_E4M3 ? 448 : (double)INFINITY;
+    if (rdt_scalar_is_float(dtype)) return rdt_scalar_from_real(dtype, greatest ? most : -most);
     if (rdt_scalar_is_signed(dtype)) return rdt_scalar_from_bits(dtype, greatest ? top - 1 : top);
     return rdt_scalar_from_bits(dtype, greatest ? all : 0);
 }

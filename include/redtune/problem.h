@@ -118,9 +118,11 @@ typedef enum redtune_dtype {
     REDTUNE_BF16, /* the upper half of an f32 */
     REDTUNE_F32,
     REDTUNE_F64,
+    REDTUNE_E4M3, /* OCP's float of 8 bits, E4M3FN: to 448; no infinities, 0x7f and 0xff are NaN */
+    REDTUNE_E5M2, /* OCP's float of 8 bits, the upper half of an f16 */
 } redtune_dtype;
 /* Dtypes are numbered from 1 to below this one, without a gap. */
-enum { REDTUNE_DTYPE_END = REDTUNE_F64 + 1 };
+enum { REDTUNE_DTYPE_END = REDTUNE_E5M2 + 1 };
 
 /* In which order elements may be combined. */
 typedef enum redtune_order {
@@ -273,7 +275,8 @@ typedef struct redtune_dtype_info {
     int dlpack;            /* its DLDataTypeCode */
     size_t bytes;
     redtune_dtype npy; /* as which .npy files hold it: f32 for what NumPy has not, such as bf16 */
-    uint32_t reserved[5];
+    uint32_t finite;   /* 1: a float without infinities, whose NaN has all bits behind the sign */
+    uint32_t reserved[4];
 } redtune_dtype_info;
 
 /* REDTUNE_INVALID for a value that is no dtype. */
@@ -324,6 +327,7 @@ typedef union redtune_value {
     int64_t i64;
     uint64_t u64;
     uint16_t f16, bf16; /* their bits */
+    uint8_t e4m3, e5m2; /* their bits */
     float f32;
     double f64;
     unsigned char bytes[16];

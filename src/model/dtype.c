@@ -45,29 +45,39 @@ static uint64_t native_bits(const rdt_dtype_traits *self, double real) {
     return bits;
 }
 
-/* Floats of fewer bits, as IEEE 754 lays them out: sign, exponent, fraction. */
+/* Floats of fewer bits, as IEEE 754 lays them out: sign, exponent, fraction. One that is finite has
+ * numbers in place of infinities and of all NaNs but the last. */
 static double narrow_real(const rdt_dtype_traits *self, uint64_t bits) {
     const int fraction_bits = self->fraction_bits, top = (1 << self->exponent_bits) - 1;
     const int exponent = (int)(bits >> fraction_bits) & top, least = 1 - top / 2 - fraction_bits;
     const int one = 1 << fraction_bits, fraction = (int)bits & (one - 1);
-    const double magnitude = exponent == top ? (double)(fraction ? NAN : INFINITY)
-                             : exponent      ? ldexp(one + fraction, exponent - 1 + least)
-                                             : ldexp(fraction, least);
+    const bool strange = exponent == top && (!self->finite || fraction == one - 1);
+    const double magnitude = strange    ? (double)(fraction ? NAN : INFINITY)
+                             : exponent ? ldexp(one + fraction, exponent - 1 + least)
+                                        : ldexp(fraction, least);
     return bits >> (fraction_bits + self->exponent_bits) & 1 ? -magnitude : magnitude;
+}
+
+/* What is larger than all numbers: an infinity, or the NaN of a float that has none. */
+static uint64_t overflow_bits(const rdt_dtype_traits *self) {
+    const uint64_t one = UINT64_C(1) << self->fraction_bits;
+    const uint64_t infinity = (UINT64_C(1) << (self->exponent_bits + self->fraction_bits)) - one;
+    return self->finite ? infinity + one - 1 : infinity;
 }
 
 /* To the nearest, ties to even, by way of f32, as the GPU does; every NaN becomes a quiet one. */
 static uint64_t narrow_bits(const rdt_dtype_traits *self, double real) {
     const double magnitude = fabs((double)(float)real);
     const int fraction_bits = self->fraction_bits, bias = (1 << (self->exponent_bits - 1)) - 1;
-    const uint64_t infinity = (((UINT64_C(1) << self->exponent_bits) - 1) << fraction_bits);
+    const uint64_t overflow = overflow_bits(self);
     const uint64_t sign = (uint64_t) !!signbit(real) << (fraction_bits + self->exponent_bits);
-    if (isnan(real)) return sign | infinity | UINT64_C(1) << (fraction_bits - 1);
-    if (magnitude >= ldexp(1, bias + 1)) return sign | infinity;
+    if (isnan(real)) return sign | overflow | UINT64_C(1) << (fraction_bits - 1);
+    if (isinf(magnitude)) return sign | overflow;
     const int exponent = magnitude < ldexp(1, 1 - bias) ? 1 - bias : ilogb(magnitude);
     /* The leading 1 is one more in the exponent, as is a carry out of the fraction. */
     const double units = nearbyint(ldexp(magnitude, fraction_bits - exponent));
-    return sign | (((uint64_t)(exponent + bias - 1) << fraction_bits) + (uint64_t)units);
+    const uint64_t bits = ((uint64_t)(exponent + bias - 1) << fraction_bits) + (uint64_t)units;
+    return sign | (bits < overflow ? bits : overflow);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -82,7 +92,13 @@ static uint64_t narrow_bits(const rdt_dtype_traits *self, double real) {
 #define NARROW .accumulator = REDTUNE_F32, .real = narrow_real, .bits = narrow_bits
 #define NATIVE .real = native_real, .bits = native_bits
 
-enum { DLPACK_UINT = 1, DLPACK_FLOAT = 2, DLPACK_BFLOAT = 4 };
+enum {
+    DLPACK_UINT = 1,
+    DLPACK_FLOAT = 2,
+    DLPACK_BFLOAT = 4,
+    DLPACK_FLOAT8_E4M3FN = 10,
+    DLPACK_FLOAT8_E5M2 = 12,
+};
 
 const rdt_dtype_traits rdt_dtype_table[] = {
     {REDTUNE_I8, "i8", "int8", 1, SIGNED, .magnitude = REDTUNE_U8, .npy = REDTUNE_I8, .nccl = 1},
@@ -105,6 +121,10 @@ const rdt_dtype_traits rdt_dtype_table[] = {
      .accumulator = REDTUNE_F32, .magnitude = REDTUNE_F32, .npy = REDTUNE_F32, .nccl = 8},
     {REDTUNE_F64, "f64", "float64", 8, FLOAT(11, 52, DLPACK_FLOAT), NATIVE,
      .accumulator = REDTUNE_F64, .magnitude = REDTUNE_F64, .npy = REDTUNE_F64, .nccl = 9},
+    {REDTUNE_E4M3, "e4m3", "float8_e4m3fn", 1, FLOAT(4, 3, DLPACK_FLOAT8_E4M3FN), NARROW,
+     .finite = true, .magnitude = REDTUNE_E4M3, .npy = REDTUNE_F32},
+    {REDTUNE_E5M2, "e5m2", "float8_e5m2", 1, FLOAT(5, 2, DLPACK_FLOAT8_E5M2), NARROW,
+     .magnitude = REDTUNE_E5M2, .npy = REDTUNE_F32},
     {REDTUNE_DTYPE_NONE, .real = unsigned_real, .bits = unsigned_bits},
 };
 static_assert(sizeof rdt_dtype_table / sizeof *rdt_dtype_table == REDTUNE_DTYPE_END,
@@ -113,6 +133,11 @@ static_assert(sizeof rdt_dtype_table / sizeof *rdt_dtype_table == REDTUNE_DTYPE_
 const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype) {
     const bool known = dtype > REDTUNE_DTYPE_NONE && (unsigned)dtype < REDTUNE_DTYPE_END;
     return known ? &rdt_dtype_table[dtype - 1] : NULL;
+}
+
+double rdt_dtype_greatest(const rdt_dtype_traits *traits) {
+    if (!traits->finite) return (double)INFINITY;
+    return traits->real(traits, overflow_bits(traits) - 1);
 }
 
 int rdt_dtype_exact_bits(const rdt_dtype_traits *traits) {
@@ -143,7 +168,8 @@ redtune_status redtune_dtype_get(redtune_dtype dtype, redtune_dtype_info *out, r
                                 .exponent_bits = traits->exponent_bits,
                                 .fraction_bits = traits->fraction_bits,
                                 .npy = traits->npy,
-                                .dlpack = traits->dlpack};
+                                .dlpack = traits->dlpack,
+                                .finite = traits->finite};
     return REDTUNE_OK;
 }
 

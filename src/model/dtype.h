@@ -2,6 +2,7 @@
  * knows of it stands there, and templates/dtypes.lua has what the device's code is made of. */
 #pragma once
 
+#include <stdbool.h>
 #include "redtune/redtune.h"
 
 /* Sums and means of any dtype may be asked for in this one. */
@@ -20,10 +21,11 @@ typedef struct rdt_dtype_traits {
     size_t bytes;
     rdt_kind kind;
     int exponent_bits, fraction_bits; /* of a float */
-    redtune_dtype accumulator;        /* of sums */
-    redtune_dtype magnitude;          /* of absolute values */
-    redtune_dtype npy;                /* as which an .npy file holds it */
-    int dlpack;                       /* its DLDataTypeCode */
+    bool finite; /* a float without infinities: all bits behind the sign are its NaN */
+    redtune_dtype accumulator; /* of sums */
+    redtune_dtype magnitude;   /* of absolute values */
+    redtune_dtype npy;         /* as which an .npy file holds it */
+    int dlpack;                /* its DLDataTypeCode */
     int nccl; /* 1 + its ncclDataType_t; 0: NCCL has none, or rounds between ranks */
     /* Its bits, integers with their sign extended, as a value and back. */
     double (*real)(const struct rdt_dtype_traits *self, uint64_t bits);
@@ -35,5 +37,7 @@ extern const rdt_dtype_traits rdt_dtype_table[];
 
 /* NULL for a value that is no dtype. */
 const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype);
+/* Of a float: infinity, or the largest number if it has none. */
+double rdt_dtype_greatest(const rdt_dtype_traits *traits);
 /* The largest n such that it has every integer from 0 to 2^n. */
 int rdt_dtype_exact_bits(const rdt_dtype_traits *traits);

@@ -21,7 +21,7 @@ bool rdt_scalar_same(redtune_dtype dtype, const redtune_value *a, const redtune_
 
 /* The value of these low bits. */
 redtune_value rdt_scalar_from_bits(redtune_dtype dtype, uint64_t bits);
-/* The nearest value, ties to even, the 16-bit floats by way of f32; an integer dtype takes whole
+/* The nearest value, ties to even, narrower floats by way of f32; an integer dtype takes whole
  * numbers in its range only. */
 redtune_value rdt_scalar_from_real(redtune_dtype dtype, double real);
 

@@ -14,7 +14,7 @@ end
 
 -- The dtype whose literals are of its values.
 function extremes.kind(dtype)
-    return dtype.kind == "float" and extremes.compared(dtype) or dtype
+    return dtype.least and dtype or extremes.compared(dtype)
 end
 
 -- name is "min" or "max". A NaN on either side wins; -0 is less than +0.
@@ -57,7 +57,7 @@ end
 function extremes.magnitude(t, name, edge, map)
     if t.dtype.kind == "float" then
         local op = extremes.like(t, name, edge, map)
-        op.identity = extremes.compared(t.dtype)[edge]
+        op.identity = extremes.kind(t.dtype)[edge]
         return op
     end
     return {

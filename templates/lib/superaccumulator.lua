@@ -44,18 +44,20 @@ local kinds = {
     },
 }
 
--- How a result is rounded: its digits, the place of its least number among the bits of the sum, its
--- infinity and sign, and the element of these bits.
-local roundings = {
-    f32 = { digits = 24, lowest = { f32 = 0 }, infinity = "0x7f800000", sign = 31,
-            store = "__uint_as_float((u32)%s)" },
-    f64 = { digits = 53, lowest = { f64 = 0 }, infinity = "0x7ff0000000000000", sign = 63,
-            store = "__longlong_as_double((i64)%s)" },
-    f16 = { digits = 11, lowest = { f32 = 125 }, infinity = "0x7c00", sign = 15,
-            store = "(unsigned short)%s" },
-    bf16 = { digits = 8, lowest = { f32 = 16 }, infinity = "0x7f80", sign = 15,
-             store = "(unsigned short)%s" },
-}
+-- How a sum in units of the least number of `kind` is rounded to a result: its digits, the place of
+-- its least number among the bits of the sum, what follows its greatest number, its sign, and the
+-- element of these bits.
+local function rounding_to(result, kind)
+    local sign, infinity = result.exponent + result.fraction, (1 << result.exponent) - 1 << result.fraction
+    local function least(exponent, fraction) return 2 - (1 << exponent - 1) - fraction end
+    return {
+        digits = result.fraction + 1, sign = sign,
+        lowest = least(result.exponent, result.fraction) - least(kind.sign - kind.fraction, kind.fraction),
+        infinity = ("0x%x"):format(result.finite and (1 << sign) - 1 or infinity),
+        store = ({ float = "__uint_as_float((u32)%s)", double = "__longlong_as_double((i64)%s)" })[result.c]
+            or "(" .. result.c .. ")%s",
+    }
+end
 
 -- Names without a value stay.
 local function fill(text, values)
@@ -415,7 +417,7 @@ end
 
 -- The sum of elements, as floats of the dtype named, f32 or f64.
 function superaccumulator.sum(t, name)
-    local kind, rounding = kinds[name], roundings[t.result.name]
+    local kind, rounding = kinds[name], rounding_to(t.result, kinds[name])
     local acc = accumulator_of(kind)
     local function number(x) return convert.value(t.dtype, accumulator[name].dtype, x) end
     return {
@@ -427,7 +429,7 @@ function superaccumulator.sum(t, name)
         append = function(a, x) return ("append(%s, %s)"):format(a, number(x)) end,
         finalize = function(a)
             local bits = ("rounded(%s, %d, %d, %sull, %d)"):format(
-                a, rounding.digits, rounding.lowest[name], rounding.infinity, rounding.sign)
+                a, rounding.digits, rounding.lowest, rounding.infinity, rounding.sign)
             return rounding.store:format(bits)
         end,
         resume = function(r)

@@ -105,11 +105,16 @@ function words.sum_of_squared_differences(dtype)
     end)
 end
 
+-- These bits of an element in all elements of a word.
+local function everywhere(dtype, bits)
+    return dtype.bytes == 2 and bits * 0x10001 or bits * 0x1010101
+end
+
 -- The bits of a word but the signs of its floats: zero where all elements are.
 local function without_signs(dtype, w)
     if dtype.kind ~= "float" then return w end
-    if dtype.bytes == 2 then return ("(%s & 0x7fff7fffu)"):format(w) end
-    return nil
+    if dtype.bytes >= 4 then return nil end
+    return ("(%s & 0x%08xu)"):format(w, everywhere(dtype, (1 << 8 * dtype.bytes - 1) - 1))
 end
 
 function words.any(dtype)
@@ -117,13 +122,14 @@ function words.any(dtype)
     return function(a, w) return ("%s | %s"):format(a, without_signs(dtype, w)) end
 end
 
--- An exponent of ones is one that overflows when 1 is added. The sum's other bits say nothing.
+-- An exponent of ones is one that overflows when 1 is added, as are all bits of a float without
+-- infinities. The sum's other bits say nothing.
 function words.nonfinite(dtype)
     if dtype.bytes > 2 then return nil end
-    local exponents, one = "0x7c007c00u", "0x04000400u"
-    if dtype.name == "bf16" then exponents, one = "0x7f807f80u", "0x00800080u" end
+    local top, one = 1 << 8 * dtype.bytes - 1, dtype.finite and 1 or 1 << dtype.fraction
     return function(a, w)
-        return ("%s | (((%s & %s) + %s) & 0x80008000u)"):format(a, w, exponents, one)
+        return ("%s | (((%s & 0x%08xu) + 0x%08xu) & 0x%08xu)"):format(
+            a, w, everywhere(dtype, top - one), everywhere(dtype, one), everywhere(dtype, top))
     end
 end
 

@@ -256,6 +256,7 @@ static bool takes_all_floats(redtune_op op) {
 
 static double greatest_of(redtune_dtype dtype) {
     const rdt_dtype_traits *its = rdt_dtype_find(dtype);
+    if (dtype == REDTUNE_E4M3) return 448;
     return ldexp(2 - ldexp(1, -its->fraction_bits), (1 << (its->exponent_bits - 1)) - 1);
 }
 

@@ -30,7 +30,8 @@ static redtune_value draw(const redtune_problem *problem, rdt_random *random) {
     if (problem->op == REDTUNE_PROD)
         real = copysign(1 + real / 128, next_real(random));
     else
-        real = ldexp(real, (int)(rdt_random_next(random) % 12));
+        real =
+            ldexp(real, (int)(rdt_random_next(random) % (problem->dtype == REDTUNE_E4M3 ? 8 : 12)));
     return rdt_scalar_from_real(problem->dtype, real);
 }
 

@@ -212,13 +212,14 @@ static void check_ordered_windows(bench *self) {
  * range. */
 static void draw_period(const redtune_problem *problem, uint64_t period[PERIOD]) {
     const size_t bytes = redtune_dtype_bytes(problem->dtype);
+    const uint64_t powers = problem->dtype == REDTUNE_E4M3 ? 8 : 12; /* of two, below its largest */
     rdt_random random = {20261123 + (uint64_t)problem->op * 100 + (uint64_t)problem->dtype};
     for (size_t i = 0; i < PERIOD; i++) {
         const double real = ldexp((double)(int64_t)rdt_random_next(&random), -63);
         const redtune_value each = rdt_scalar_from_real(
             problem->dtype, problem->op == REDTUNE_PROD
                                 ? copysign(1 + real / 256, real)
-                                : ldexp(real, (int)(rdt_random_next(&random) % 12)));
+                                : ldexp(real, (int)(rdt_random_next(&random) % powers)));
         memcpy((char *)period + i * bytes, &each, bytes);
     }
 }

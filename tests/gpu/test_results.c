@@ -250,6 +250,63 @@ static void subnormal_numbers_have_logarithms(void) {
     check_constant(REDTUNE_SLOGPROD, REDTUNE_F16, -0x1.8p-20, NULL);
 }
 
+/* ---- floats of 8 bits -------------------------------------------------------------------------
+ */
+
+/* The value by the format's definition. */
+static double value_of_byte(redtune_dtype dtype, unsigned bits) {
+    const int digits = dtype == REDTUNE_E4M3 ? 3 : 2, bias = dtype == REDTUNE_E4M3 ? 7 : 15;
+    const unsigned exponent = (bits & 0x7f) >> digits, fraction = bits & ((1u << digits) - 1);
+    const double size = exponent ? ldexp(1 + ldexp(fraction, -digits), (int)exponent - bias)
+                                 : ldexp(fraction, 1 - bias - digits);
+    if (dtype == REDTUNE_E4M3 ? (bits & 0x7f) == 0x7f : (bits & 0x7f) > 0x7c) return (double)NAN;
+    const double real = dtype == REDTUNE_E5M2 && exponent == 31 ? (double)INFINITY : size;
+    return bits & 0x80 ? -real : real;
+}
+
+/* The sums of all rows of `count` elements that are in here.element, as that result. */
+static void check_bytes(redtune_dtype dtype, redtune_dtype result, uint64_t count) {
+    const uint64_t rows = (count == 1 ? 256 : 4096) / count;
+    static char read[ELEMENTS_MAX * 8];
+    redtune_problem problem = redtune_problem_rows(REDTUNE_SUM, dtype, rows, count);
+    const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = count, .outer = rows});
+    const unsigned char *bytes = (const unsigned char *)here.element[0];
+    subject self;
+    problem.result = result;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    launch(&self, &extents, 0, NULL);
+    CHECK_OK(rdt_buffer_read(gpu.driver, read, here.output[0].address,
+                             rows * redtune_dtype_bytes(result), gpu.stream, &err),
+             err);
+    for (uint64_t r = 0; r < rows && !check_state.failed; r++) {
+        double sum = 0;
+        for (uint64_t i = 0; i < count; i++) sum += value_of_byte(dtype, bytes[r * count + i]);
+        const redtune_value wanted = rdt_scalar_from_real(result, sum);
+        redtune_value got = {.u64 = 0};
+        memcpy(&got, read + r * redtune_dtype_bytes(result), redtune_dtype_bytes(result));
+        check_that(rdt_scalar_same(result, &got, &wanted), __FILE__, __LINE__,
+                   "%s: row %llu from 0x%02x is %g, not %g", self.name, (unsigned long long)r,
+                   bytes[r * count], rdt_scalar_real(result, &got, 0), sum);
+    }
+    subject_close(&self);
+}
+
+/* Every byte as an f32, and sums of two, which round and overflow, as the dtype itself. */
+static void bytes_are_the_floats_that_they_encode(void) {
+    if (!gpu.context) SKIP("there is no GPU");
+    for (int dtype = REDTUNE_E4M3; dtype <= REDTUNE_E5M2; dtype++)
+        for (uint64_t count = 1; count < 3 && !check_state.failed; count++) {
+            for (size_t i = 0; i < ELEMENTS_MAX; i++)
+                here.element[0][i] = (char)(count > 1 && i % 2 ? draw(256) : i / count);
+            CHECK_OK(rdt_buffer_write(gpu.driver, here.buffer[0].address, here.element[0],
+                                      ELEMENTS_MAX, gpu.stream, &err),
+                     err);
+            check_bytes((redtune_dtype)dtype, count > 1 ? (redtune_dtype)dtype : REDTUNE_F32,
+                        count);
+        }
+}
+
 /* ---- the variance ---------------------------------------------------------------------------- */
 
 /* Where the squares' sum has no digit of it: every third element is 3 more than the others, which
@@ -318,6 +375,7 @@ int main(int argc, char **argv) {
         FACT(parameters_count),
         FACT(a_tolerance_is_not_rounded_up),
         FACT(subnormal_numbers_have_logarithms),
+        FACT(bytes_are_the_floats_that_they_encode),
         FACT(a_large_mean_leaves_the_variance_its_digits),
         FACT(an_infinity_is_the_mean_beside_a_variance),
     };

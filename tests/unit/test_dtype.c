@@ -22,8 +22,9 @@ static double defined_value(const rdt_dtype_traits *f, uint64_t bits) {
     int bias = (1 << (f->exponent_bits - 1)) - 1;
     int exponent = (int)(bits >> f->fraction_bits) & ((1 << f->exponent_bits) - 1);
     double fraction = ldexp((double)(bits & ((1u << f->fraction_bits) - 1)), -f->fraction_bits);
-    double magnitude = exponent == (1 << f->exponent_bits) - 1
-                           ? (double)(fraction != 0 ? NAN : INFINITY)
+    bool last = exponent == (1 << f->exponent_bits) - 1;
+    if (f->dtype == REDTUNE_E4M3) last = (bits & 0x7f) == 0x7f; /* NaN, and there is no infinity */
+    double magnitude = last       ? (double)(fraction != 0 ? NAN : INFINITY)
                        : exponent ? ldexp(1 + fraction, exponent - bias)
                                   : ldexp(fraction, 1 - bias);
     return bits & top_of(f) ? -magnitude : magnitude;
@@ -83,6 +84,21 @@ static void the_ends_of_the_range_are_known(void) {
         {REDTUNE_BF16, 0x1p-134, 0},
         {REDTUNE_BF16, 0x1.8p-134, 1},
         {REDTUNE_BF16, (double)NAN, 0x7fc0},
+        {REDTUNE_E4M3, 448, 0x7e},
+        {REDTUNE_E4M3, 464, 0x7e},
+        {REDTUNE_E4M3, 0x1.d00002p8, 0x7f},
+        {REDTUNE_E4M3, -1e30, 0xff},
+        {REDTUNE_E4M3, (double)INFINITY, 0x7f},
+        {REDTUNE_E4M3, 0x1p-10, 0},
+        {REDTUNE_E4M3, 0x1.8p-10, 1},
+        {REDTUNE_E4M3, (double)NAN, 0x7f},
+        {REDTUNE_E5M2, 57344, 0x7b},
+        {REDTUNE_E5M2, 61439.996, 0x7b},
+        {REDTUNE_E5M2, 61440, 0x7c},
+        {REDTUNE_E5M2, -(double)INFINITY, 0xfc},
+        {REDTUNE_E5M2, 0x1p-17, 0},
+        {REDTUNE_E5M2, -0x1.8p-17, 0x81},
+        {REDTUNE_E5M2, (double)NAN, 0x7e},
         {REDTUNE_F32, 1e300, 0x7f800000},
         {REDTUNE_F32, -1.5, 0xbfc00000},
         {REDTUNE_F64, -1.5, 0xbff8000000000000},
@@ -103,7 +119,7 @@ static void rows_agree_with_each_other(void) {
         CHECK_INT(rdt_dtype_find(each->npy)->npy, each->npy);
         if (each->kind == RDT_KIND_FLOAT)
             CHECK_INT(1 + each->exponent_bits + each->fraction_bits, 8 * each->bytes);
-        for (int number = -9; number < 10; number++) {
+        for (int number = -8; number <= 8; number++) {
             const bool has = number >= 0 || each->kind != RDT_KIND_UNSIGNED;
             CHECK(!has || real_of(each, bits_of(each, number)) == number);
         }
@@ -121,6 +137,9 @@ static void the_public_view_is_that_of_the_row(void) {
     const redtune_value value = {.bf16 = 0xc040};
     CHECK(redtune_value_real(REDTUNE_BF16, &value) == -3);
     CHECK(redtune_value_real(REDTUNE_DTYPE_NONE, &value) == 0);
+    CHECK_INT(info.finite, 0);
+    CHECK_OK(redtune_dtype_get(REDTUNE_E4M3, &info, &err), err);
+    CHECK(info.bytes == 1 && info.exponent_bits == 4 && info.finite == 1 && info.dlpack == 10);
     CHECK_FAILS(redtune_dtype_get((redtune_dtype)77, &info, &err), REDTUNE_INVALID, err, "77");
     CHECK_FAILS(redtune_dtype_get(REDTUNE_F32, NULL, &err), REDTUNE_INVALID, err, "out is NULL");
 }

@@ -265,6 +265,15 @@ static void no_op_is_behind_the_last(void) {
     CHECK_INT(redtune_op_get(none, &info, NULL), REDTUNE_INVALID);
 }
 
+/* templates/lib/floats.lua has all of them. */
+static void ops_of_floats_are_for_every_float(void) {
+    for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
+        const redtune_problem nans = PROBLEM(REDTUNE_NANS, dtype->dtype, .count = 9);
+        redtune_problem resolved;
+        CHECK(!rdt_problem_resolve(&nans, &resolved, NULL) == (dtype->kind == RDT_KIND_FLOAT));
+    }
+}
+
 static void no_description_of_a_problem_is_cut(void) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
@@ -377,6 +386,7 @@ int main(int argc, char **argv) {
         FACT(problem_is_described_in_words),
         FACT(enumerators_are_the_numbers_of_their_entries),
         FACT(no_op_is_behind_the_last),
+        FACT(ops_of_floats_are_for_every_float),
         FACT(no_description_of_a_problem_is_cut),
         FACT(values_are_stored_and_printed),
         FACT(floats_are_printed_so_that_they_read_back),

@@ -115,6 +115,7 @@ static uint64_t one_bit(const redtune_problem *problem, uint64_t random) {
     return UINT64_C(1) << (1 + random % (bits - 1));
 }
 
+/* NaN, where there is no infinity. */
 static redtune_value infinity(const redtune_problem *problem, int sign) {
     return rdt_scalar_from_real(problem->dtype, sign * (double)INFINITY);
 }
@@ -127,10 +128,12 @@ static redtune_value finite_or_not(const redtune_problem *problem, uint64_t rand
     return infinity(problem, random & 128 ? 1 : -1);
 }
 
-/* e^0 is exact, and e^-inf adds nothing; nor does an integer that is so much less than another. */
+/* e^0 is exact, and e^-inf adds nothing; nor does a number that is so much less than another. */
 static redtune_value exponent(const redtune_problem *problem, bool adds) {
-    if (rdt_scalar_is_float(problem->dtype))
-        return adds ? number(problem, 0) : infinity(problem, -1);
+    const rdt_dtype_traits *its = rdt_dtype_find(problem->dtype);
+    if (its->kind == RDT_KIND_FLOAT)
+        return adds ? number(problem, 0)
+                    : rdt_scalar_from_real(problem->dtype, -rdt_dtype_greatest(its));
     const int64_t least = is_unsigned(problem->dtype) ? 0 : -VALUE_MAX;
     return number(problem, adds ? least + VALUE_MAX : least);
 }
