@@ -108,7 +108,7 @@ const rdt_option rdt_option_table[] = {
     {"shape", 0, "SHAPE", RDT_REDUCE, take_shapes, MEMBER(shape),
      "of a file of raw elements: its array, such as 64x512x512"},
     {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtypes, MEMBER(dtypes),
-     "of a file of raw elements: i8 to u64, f16, bf16, f32 or f64"},
+     "of a file of raw elements: i8 to u64, f16, bf16, f32, f64, e4m3 or e5m2"},
     {"size", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(sizes),
      "elements: 4K,1M or a range of powers of two, K is 1024 (default: 1K..1G)"},
     {"rows", 0, "SIZES", RDT_TUNE | RDT_BAKE, take_counts, MEMBER(rows),

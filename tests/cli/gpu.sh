@@ -267,6 +267,18 @@ reduce_writes_bf16_as_f32() {
     want_out 5
 }
 
+# Nor has it floats of 8 bits: 448 and 57344, the largest of each.
+reduce_reads_floats_of_8_bits() {
+    printf '\176\070\270' >raw
+    run "$redtune" reduce raw --dtype e4m3
+    want_out 448
+    run "$redtune" reduce raw --dtype e4m3 --op min
+    want_out -1
+    printf '\173\074' >raw
+    run "$redtune" reduce raw --dtype e5m2
+    want_out 57345
+}
+
 reduce_reads_standard_input() {
     { npy "'<i4'" "(1000,)"; integers 4 1000; } >i32.npy
     run_input i32.npy "$redtune" reduce -
@@ -361,7 +373,8 @@ check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_
     no_such_device_is_named reduce_sums_files reduce_takes_bool_and_big_endian_arrays \
     reduce_takes_what_fits_as_one_piece reduce_sums_raw_elements reduce_goes_along_axes \
     reduce_takes_two_files reduce_names_several_results \
-    reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_standard_input \
+    reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_floats_of_8_bits \
+    reduce_reads_standard_input \
     reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked \
     a_systems_database_that_is_none_is_named a_damaged_database_stops_no_reduction \
     bits_are_written_and_compared doctor_finds_everything

@@ -173,8 +173,11 @@ static void halves_read_back(void) {
     static const struct {
         redtune_dtype dtype;
         int fraction_bits, exponent_min, infinity;
-    } formats[] = {{REDTUNE_F16, 10, -14, 0x7c00}, {REDTUNE_BF16, 7, -126, 0x7f80}};
-    for (size_t f = 0; f < 2; f++)
+    } formats[] = {{REDTUNE_F16, 10, -14, 0x7c00},
+                   {REDTUNE_BF16, 7, -126, 0x7f80},
+                   {REDTUNE_E4M3, 3, -6, 0x7f},
+                   {REDTUNE_E5M2, 2, -14, 0x7c}};
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
         for (int bits = 0; bits < formats[f].infinity; bits++) {
             int fraction = bits & ((1 << formats[f].fraction_bits) - 1);
             int exponent = bits >> formats[f].fraction_bits;
@@ -204,7 +207,10 @@ static void halves_print_shortly(void) {
                 {REDTUNE_F16, 0xfc00, "-inf"},      {REDTUNE_F16, 0x7e00, "nan"},
                 {REDTUNE_BF16, 0x3dcd, "0.1"},      {REDTUNE_BF16, 0x4049, "3.14"},
                 {REDTUNE_BF16, 0x7f7f, "3.39e+38"}, {REDTUNE_BF16, 0xffc0, "nan"},
-                {REDTUNE_BF16, 0x7f80, "inf"},      {REDTUNE_BF16, 0x0001, "9e-41"}};
+                {REDTUNE_BF16, 0x7f80, "inf"},      {REDTUNE_BF16, 0x0001, "9e-41"},
+                {REDTUNE_E4M3, 0x7e, "448"},        {REDTUNE_E4M3, 0xff, "nan"},
+                {REDTUNE_E4M3, 0x3f, "1.9"},        {REDTUNE_E5M2, 0xfb, "-57344"},
+                {REDTUNE_E5M2, 0xfc, "-inf"},       {REDTUNE_E5M2, 0x01, "2e-05"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[RDT_NUMBER_BYTES];
         redtune_error err;
