@@ -33,6 +33,16 @@ const std::vector<dtype_code> &dtype_codes() {
     return codes;
 }
 
+// REDTUNE_DTYPE_NONE: redtune has none of that name, such as float8_e5m2.
+redtune_dtype dtype_named(const char *long_name) {
+    redtune_dtype_info info;
+    for (int i = 1; i < REDTUNE_DTYPE_END; i++) {
+        redtune_dtype_get(static_cast<redtune_dtype>(i), &info, nullptr);
+        if (!strcmp(info.long_name, long_name)) return static_cast<redtune_dtype>(i);
+    }
+    return REDTUNE_DTYPE_NONE;
+}
+
 // "f16, bf16, f32 and f64"
 std::string float_names() {
     std::string names, last;
@@ -236,18 +246,19 @@ static int64_t stride_of(int64_t bytes, int64_t size, int64_t element_bytes, con
     return bytes / element_bytes;
 }
 
-// NumPy's arrays of a dtype that its buffers have no format for, as bfloat16 of ml_dtypes. A scalar
+// NumPy's arrays of a dtype that its buffers have no format for, as those of ml_dtypes. A scalar
 // has the interface of an array that is gone by then, so an array is made of it, and kept.
 bool array::read_extension(nb::handle object, const char *purpose) {
     nb::object its = attribute_of(object, "dtype"), name;
     if (its.is_valid()) name = attribute_of(its, "name");
     if (!name.is_valid() || !nb::isinstance<nb::str>(name)) return false;
-    if (strcmp(nb::str(name).c_str(), "bfloat16")) return false;
+    const redtune_dtype found = dtype_named(nb::str(name).c_str());
+    if (!found) return false;
     held = object[nb::ellipsis()];
     nb::object interface = held.attr("__array_interface__");
     nb::object place = interface["data"];
     if (nb::cast<std::string>(interface["typestr"])[0] == '>') fail_swapped(purpose);
-    dtype = REDTUNE_BF16;
+    dtype = found;
     library_learn(library, dtype, its);
     on_host = true;
     device = HOST_DEVICE;

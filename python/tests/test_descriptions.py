@@ -115,6 +115,14 @@ class Descriptions(unittest.TestCase):
         packed = numpy.ones(1, numpy.dtype([("a", "u1"), ("f", "f4")]))
         self.assertEqual(redtune.sum(packed["f"]), 1)
 
+    def test_floats_of_8_bits_have_codes_of_their_own(self):
+        ones = {10: 0x38, 12: 0x3C}  # kDLFloat8_e4m3fn, kDLFloat8_e5m2
+        for code, one in ones.items():
+            held = numpy.full(6, one, "u1")
+            lent = Lent(data=held.ctypes.data, code=code, bits=8)
+            got = redtune.sum(lent, out=numpy.empty((), "f4"))
+            self.assertEqual(got, 6)
+
     def test_a_capsule_serves_once(self):
         x = Lent()
         capsule = x.__dlpack__()

@@ -71,7 +71,7 @@ WRONG = [
     (lambda: redtune.sum(X.astype("f16")), TypeError, "elements are", "convert it"),
     (lambda: redtune.norm(X > 1), TypeError, "norm2 of bools", "convert"),
     (lambda: redtune.bitwise_and(X), TypeError, "and of f32", ""),
-    (lambda: redtune.sum(X, dtype="i64"), TypeError, "sum of f32 as i64", "f32 or f16 or bf16 or f64; give"),
+    (lambda: redtune.sum(X, dtype="i64"), TypeError, "sum of f32 as i64", "bf16 or f64 or e4m3 or e5m2; give"),
     (lambda: redtune.sum(X, dtype="f128"), TypeError, "f128", "f64"),
     (lambda: redtune.sum(X, dtype="f32\0"), ValueError, "dtype='f32\\x00'", "character of 0"),
     (lambda: redtune.sum(X, dtype=[]), TypeError, "[] as dtype", "give a dtype"),

@@ -125,8 +125,13 @@ class Views(unittest.TestCase):
         self.same(redtune.prod(x[:19], dtype=numpy.float32), numpy.float32(1e38), "prod")
 
     @unittest.skipUnless(ml_dtypes, "there is no ml_dtypes")
-    def test_bfloat16_is_that_of_ml_dtypes(self):
-        x = numpy.array([[1, 2.5, -3], [0, 8, 0.5]]).astype(ml_dtypes.bfloat16)
+    def test_floats_of_ml_dtypes(self):
+        for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+            with self.subTest(name):
+                self.extension(getattr(ml_dtypes, name))
+
+    def extension(self, dtype):
+        x = numpy.array([[1, 2.5, -3], [0, 8, 0.5]]).astype(dtype)
         for each in (x, x.T, x[::-1, ::2], x[0], x[:0]):
             self.same(redtune.sum(each), each.astype("f4").sum(), "sum")
             self.same(redtune.sum(each, axis=0), each.astype("f4").sum(0), "sums")
