@@ -20,7 +20,7 @@ foreach(module accumulate columns ladder rows staged)
     if(TARGET test_gpu_${module})
         set_tests_properties(sim.gpu.${module} PROPERTIES FIXTURES_SETUP mutants)
         set_property(TEST sim.gpu.${module} APPEND PROPERTY ENVIRONMENT
-            "REDTUNE_SIM_LIMIT=500000000;REDTUNE_SIM_IDLE=400000")
+            "REDTUNE_SIM_LIMIT=1000000000;REDTUNE_SIM_IDLE=400000")
     endif()
 endforeach()
 

@@ -42,7 +42,7 @@ programs=("$@")
 folder=$(mktemp -d "${TMPDIR:-/tmp}/redtune-mutants.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 # A kernel that runs astray is stopped early; the longest that does not takes far fewer.
-export REDTUNE_SIM_LIMIT=500000000 REDTUNE_SIM_IDLE=4000000 REDTUNE_SIM_REPORT=stderr
+export REDTUNE_SIM_LIMIT=1000000000 REDTUNE_SIM_IDLE=4000000 REDTUNE_SIM_REPORT=stderr
 # One fact that fails is enough.
 export RDT_TEST_STOP=1
 seconds_max=300
