@@ -55,7 +55,7 @@ typedef struct redtune_team_id {
 
 /* Makes the id of a future team on one rank, which then sends it to all others, by MPI, a file or a
  * socket. NCCL is the library that this process has loaded, else the one that is found as NVRTC is.
- * Fails with REDTUNE_LIBRARY if there is none, REDTUNE_TEAM if NCCL refuses. */
+ * Fails with REDTUNE_LIBRARY without NCCL, and REDTUNE_TEAM if NCCL refuses. */
 REDTUNE_API redtune_status redtune_team_make_id(redtune_team_id *out, redtune_error *err);
 
 /* Makes this rank of a team of `ranks` with a communicator of its own, which redtune_team_destroy

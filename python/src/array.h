@@ -42,7 +42,7 @@ struct array {
     void read_exchange(nb::handle object, const char *purpose);
     bool read_protocol(nb::handle object, const char *purpose); // false: it has none
     void read_capsule(nb::handle object, const char *purpose);
-    bool read_extension(nb::handle object, const char *purpose); // false: it is none
+    bool read_extension(nb::handle object, const char *purpose); // false: no such array
     void read_buffer(nb::handle object, const char *purpose);
     void read_interface(nb::handle object, const nb::object &interface, const char *purpose);
     void put_extents(nb::handle shape, nb::handle strides, const char *purpose);

@@ -248,25 +248,35 @@ void reduction::fold_axes(const array &x, bool alike, nb::handle axis, bool keep
         if (!kept && !x.shape[i]) of_none = true;
     }
     if (is_empty) return;
-    kept = 0;
-    for (int i = 0; i < x.dimensions; i++)
-        if (!axis.is_none() && !reduced[i]) order[kept++] = i;
-    for (int i = 0, placed = kept; i < x.dimensions; i++)
-        if (axis.is_none() || reduced[i]) order[placed++] = i;
-    // Along no axis, as along one more of size 1.
+    redtune_error err;
+    const redtune_status status = nothing ? fold_none(x, &err)
+                                          : redtune_problem_fold(&problem, x.shape, x.strides,
+                                                                 static_cast<size_t>(x.dimensions),
+                                                                 axes.axis, axes.count, &err);
+    if (x.on_host) {
+        list_axes(x, axis.is_none() ? nullptr : reduced);
+        if (status ? status == REDTUNE_UNSUPPORTED : !alike || needs_packing(problem))
+            return pack(x);
+    }
+    if (status)
+        fail(PyExc_ValueError, "cannot reduce the array%s", after(err.message, "the array"));
+}
+
+// Along no axis, as along one more of size 1.
+redtune_status reduction::fold_none(const array &x, redtune_error *err) {
     int64_t sizes[DIMENSIONS_MAX + 1], strides[DIMENSIONS_MAX + 1];
     std::copy_n(x.shape, x.dimensions, sizes)[0] = 1;
     if (x.strides) std::copy_n(x.strides, x.dimensions, strides)[0] = 1;
-    if (nothing) axes = {{x.dimensions}, 1};
-    redtune_error err;
-    const redtune_status status = redtune_problem_fold(
-        &problem, sizes, x.strides ? strides : nullptr, static_cast<size_t>(x.dimensions + nothing),
-        axes.axis, axes.count, &err);
-    const bool is_packed =
-        status ? status == REDTUNE_UNSUPPORTED : !alike || needs_packing(problem);
-    if (x.on_host && is_packed) return pack(x);
-    if (status)
-        fail(PyExc_ValueError, "cannot reduce the array%s", after(err.message, "the array"));
+    return redtune_problem_fold(&problem, sizes, x.strides ? strides : nullptr,
+                                static_cast<size_t>(x.dimensions + 1), &x.dimensions, 1, err);
+}
+
+void reduction::list_axes(const array &x, const bool *reduced) {
+    kept = 0;
+    for (int i = 0; i < x.dimensions; i++)
+        if (reduced && !reduced[i]) order[kept++] = i;
+    for (int i = 0, placed = kept; i < x.dimensions; i++)
+        if (!reduced || reduced[i]) order[placed++] = i;
 }
 
 void reduction::pack(const array &x) {

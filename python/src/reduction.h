@@ -23,8 +23,9 @@ struct reduction {
     double parameters[PARAMETERS_MAX];
     bool is_empty = false; // there are no results, as a kept axis has no index
     bool of_none = false;  // the results are of no elements
-    // Whether the problem is of packed rows that the host's elements are still to be copied to. The
-    // order of x's axes there is this, `kept` ones first; there is none where x is reduced whole.
+    // Of arrays of the host: whether the problem is of packed rows, to which the elements are still
+    // to be copied; and the order of x's axes there, the `kept` ones first. A packed x that is
+    // reduced whole has no such order.
     bool packs = false;
     int order[DIMENSIONS_MAX], kept = 0;
 
@@ -40,6 +41,8 @@ struct reduction {
 
   private:
     void fold_axes(const array &x, bool alike, nb::handle axis, bool keepdims);
+    redtune_status fold_none(const array &x, redtune_error *err);
+    void list_axes(const array &x, const bool *reduced); // NULL: all are reduced
 };
 
 // Sets the axes of a whole array of count elements; or, where segments is not 0, of that many

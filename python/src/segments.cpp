@@ -128,10 +128,10 @@ struct list {
     }
 };
 
-void check_member(const array &first, const array &member) {
+void check_member(const array &first, const array &member, const void *begin) {
     if (member.on_host)
         fail(PyExc_ValueError, "cannot list arrays of the host; copy them to a GPU");
-    if (!member.begin_of_dense() && member.count())
+    if (!begin && member.count())
         fail(PyExc_ValueError,
              "cannot list an array whose elements have gaps between them; copy it");
     if (member.dtype != first.dtype || member.boolean != first.boolean)
@@ -154,8 +154,9 @@ list *make_list(nb::handle arrays) {
         array member;
         member.read(each, "list the arrays");
         refuse_gradients(member, each);
-        check_member(self->first, member);
-        places.push_back(member.begin_of_dense());
+        const void *begin = member.on_host ? nullptr : member.begin_of_dense();
+        check_member(self->first, member, begin);
+        places.push_back(begin);
         self->row_major = self->row_major && member.is_packed();
         counts.push_back(member.count());
         self->elements += member.count();

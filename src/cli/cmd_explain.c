@@ -113,7 +113,7 @@ static void print_text(const redtune_explanation *found, bool asked,
     char what[RDT_SHAPE_BYTES];
     rdt_shape_describe(what, &info->problem, true);
     printf("%s on %s\n", what, found->gpu.name);
-    if (!asked && !found->driver_version) /* it is none of this machine */
+    if (!asked && !found->driver_version) /* not a GPU of this machine */
         add_line(&table, "whose",
                  "the GPU model of the latest row; --gpu names another one, --device 0 this "
                  "machine's");

@@ -28,7 +28,7 @@ static size_t read_digits(const char *text, size_t length, uint64_t *value, int 
     return i && text[i - 1] == '.' ? 0 : i;
 }
 
-/* The shift of "K", "k", "Ki", ...; -1: it is none of them. */
+/* The shift of "K", "k", "Ki", ...; -1: another text. */
 static int read_suffix(const char *text, size_t length) {
     if (!length) return 0;
     const char letter = *text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text;

@@ -91,7 +91,7 @@ extern const rdt_option rdt_option_table[];
 struct rdt_command;
 
 /* The index of the first word that is neither an option, of whichever command, nor an option's
- * value; word_count or more: there is none, or an unknown option stands before it. */
+ * value; word_count or more where there is no such word, or an unknown option stands before it. */
 int rdt_options_find_command(char *const words[], int word_count);
 
 /* Reads words[0..word_count), which follow the command's name, as options of the commands in
