@@ -32,7 +32,7 @@ class Ending(unittest.TestCase):
         text = BEGIN.format(folder=sys.path[0]) + text
         # What a thread that is left had allocated stays: the simulator reports it as a leak.
         ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
-                             env=os.environ | {"REDTUNE_SIM_REPORT": ""})  # fmt: skip
+                             timeout=600, env=os.environ | {"REDTUNE_SIM_REPORT": ""})  # fmt: skip
         self.assertEqual((ran.returncode, ran.stderr), (code, ""))
         return ran.stdout
 

@@ -56,8 +56,20 @@ static CUresult check_context(const struct sim_need_info *need, const char *base
     return need->safe ? sim_capture_check_unsafe() : CUDA_SUCCESS;
 }
 
+/* A driver that was started does not survive a fork, as libcuda: another thread may have held the
+ * lock, whose copy nobody gives back, and left the state half changed. */
+static void leave_to_parent(void) {
+    pthread_mutex_init(&sim_state.lock, NULL);
+    sim_state.is_forked = sim_state.is_forked || sim_state.is_initialised;
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, leave_to_parent);
+}
+
 CUresult sim_entry_enter(const char *symbol) {
     pthread_mutex_lock(&sim_state.lock);
+    if (sim_state.is_forked) return CUDA_ERROR_NOT_INITIALIZED;
     if (sim_thread.in_callback) return CUDA_ERROR_NOT_PERMITTED;
     if (!sim_state.is_configured) {
         sim_config_read(&sim_state.config);

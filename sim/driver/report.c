@@ -82,7 +82,8 @@ size_t sim_report_leaks(const struct CUctx_st *context) {
 
 /* At exit, or when the library is closed. A launch that hangs may hold the lock for ever. */
 __attribute__((destructor)) static void finish(void) {
-    if (!sim_state.is_configured || pthread_mutex_trylock(&sim_state.lock)) return;
+    if (sim_state.is_forked || !sim_state.is_configured) return;
+    if (pthread_mutex_trylock(&sim_state.lock)) return;
     sim_report_leaks(NULL);
     bool fails = sim_state.finding_count && sim_state.config.exit_code;
     int code = sim_state.config.exit_code;

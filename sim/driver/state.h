@@ -110,7 +110,8 @@ typedef struct sim_driver {
     pthread_mutex_t lock;
     bool is_initialised;
     bool is_configured;
-    bool is_hung; /* a launch never ends */
+    bool is_hung;   /* a launch never ends */
+    bool is_forked; /* a child of a process that started it */
     sim_config config;
     sim_memory memory;
     sim_handle *handles; /* all of them */

@@ -2,6 +2,8 @@
 #include "world.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void device_says_that_it_is_simulated(void) {
@@ -347,6 +349,35 @@ static void threads_share_the_device(void) {
     CHECK_EQUAL(world_first_word(&world), 200);
 }
 
+static void *ask_until_told(void *user) {
+    int count;
+    while (!atomic_load((atomic_bool *)user)) cuDeviceGetCount(&count);
+    return NULL;
+}
+
+/* In the child of a fork, wherever another thread of the parent's was. */
+static void driver_does_not_survive_a_fork(void) {
+    enum { FORKS = 100 };
+    atomic_bool is_told = false;
+    pthread_t thread;
+    bench_start(NULL);
+    pthread_create(&thread, NULL, ask_until_told, &is_told);
+    for (int i = 0; i < FORKS; i++) {
+        int count, state = -1;
+        const pid_t child = fork();
+        if (!child) {
+            alarm(60);
+            const bool is_told_so = cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED &&
+                                    cuInit(0) == CUDA_ERROR_NOT_INITIALIZED;
+            _exit(is_told_so ? 0 : 1);
+        }
+        CHECK(child > 0 && waitpid(child, &state, 0) == child);
+        CHECK_EQUAL(state, 0);
+    }
+    atomic_store(&is_told, true);
+    pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv) {
     static const struct fact facts[] = {
         FACT(device_says_that_it_is_simulated),
@@ -372,6 +403,7 @@ int main(int argc, char **argv) {
         FACT(loads_are_waited_for_on_every_path),
         FACT(counters_see_coalescing_and_conflicts),
         FACT(threads_share_the_device),
+        FACT(driver_does_not_survive_a_fork),
     };
     int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
     redtune_sim_reset();
