@@ -67,13 +67,14 @@ def _delete(managed):
 class _Memory:
     def __init__(self, nbytes, device):
         enter(device)
-        self.device = device
+        self.device, self.process = device, os.getpid()
         self.address = ctypes.c_uint64()
         _check(_driver.cuMemAlloc_v2(ctypes.byref(self.address), ctypes.c_size_t(nbytes or 1)))
 
     def __del__(self):
-        enter(self.device)
-        _driver.cuMemFree_v2(self.address)
+        if os.getpid() == self.process:  # in a child of a fork it is the parent's
+            enter(self.device)
+            _driver.cuMemFree_v2(self.address)
 
 
 class Array:
