@@ -40,6 +40,16 @@ local function read_by(name, bits)
     end
 end
 
+-- Makes the float x of the f16 in the lower half of a word.
+local function widen_half(bits)
+    return ('    asm("{ .reg .b16 h; cvt.u16.u32 h, %%1; cvt.f32.f16 %%0, h; }" : "=f"(x) : "r"(%s));\n'):format(bits)
+end
+
+-- Element k of a word of four by a function that is told which.
+local function read_pieces_by(name)
+    return function(w, k) return ("%s(%s, %d)"):format(name, w, k) end
+end
+
 -- suffix: of its literals in CUDA.
 local function integer(name, c, bytes, suffix, least, greatest)
     local letter, small = name:sub(1, 1), bytes < 4
@@ -73,7 +83,7 @@ return {
 __device__ __forceinline__ float half_to_float(u32 bits)
 {
     float x;
-    asm("{ .reg .b16 h; cvt.u16.u32 h, %1; cvt.f32.f16 %0, h; }" : "=f"(x) : "r"(bits));
+]] .. widen_half("bits") .. [[
     return x;
 }
 ]],
@@ -110,13 +120,22 @@ __device__ __forceinline__ unsigned short float_to_bfloat(float x)
         name = "e4m3", c = "unsigned char", bytes = 1, kind = "float", value = "float",
         accumulator = "f32", word = u32_word, exponent = 4, fraction = 3, finite = true,
         least = "-448.0f", greatest = "448.0f", zero = "0.0f",
-        unpack = read_by("e4m3_to_float", 8),
+        unpack = read_pieces_by("e4m3_to_float"),
+        -- The instruction that reads two is younger than sm_75.
         reads = [[
-__device__ __forceinline__ float e4m3_to_float(u32 bits)
+__device__ __forceinline__ float e4m3_to_float(u32 word, u32 k)
 {
-    const u32 size = bits & 0x7f;
-    const float x = __uint_as_float((bits & 0x80) << 24 | size << 20) * 0x1p120f;
+#if __CUDA_ARCH__ >= 890 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1201
+    u32 pair;
+    asm("{ .reg .b16 two; cvt.u16.u32 two, %1; cvt.rn.f16x2.e4m3x2 %0, two; }" : "=r"(pair) : "r"(word >> (k & 2) * 8));
+    float x;
+]] .. widen_half("k & 1 ? pair >> 16 : pair") .. [[
+    return x;
+#else
+    const u32 size = word >> k * 8 & 0x7f;
+    const float x = __uint_as_float((word >> k * 8 & 0x80) << 24 | size << 20) * 0x1p120f;
     return size == 0x7f ? __uint_as_float(0x7fc00000) : x;
+#endif
 }
 ]],
         store = "float_to_e4m3",
@@ -134,13 +153,15 @@ __device__ __forceinline__ unsigned char float_to_e4m3(float x)
     e5m2 = {
         name = "e5m2", c = "unsigned char", bytes = 1, kind = "float", value = "float",
         accumulator = "f32", word = u32_word, exponent = 5, fraction = 2,
-        unpack = read_by("e5m2_to_float", 8),
+        unpack = read_pieces_by("e5m2_to_float"),
+        -- They are f16 without the lower half of its bits.
         reads = [[
-__device__ __forceinline__ float e5m2_to_float(u32 bits)
+__device__ __forceinline__ float e5m2_to_float(u32 word, u32 k)
 {
-    const u32 size = bits & 0x7f;
-    const float x = __uint_as_float((bits & 0x80) << 24 | size << 21) * 0x1p112f;
-    return size < 0x7c ? x : __uint_as_float((bits & 0x80) << 24 | 0x7f800000 | size << 21);
+    const u32 halves = (k & 1 ? word : word << 8) & 0xff00ff00;
+    float x;
+]] .. widen_half("k & 2 ? halves >> 16 : halves") .. [[
+    return x;
 }
 ]],
         store = "float_to_e5m2",

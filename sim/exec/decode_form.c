@@ -106,6 +106,13 @@ static bool decode_cvt_pack(sim_decoder *d, sim_type to, sim_type from) {
     return sim_decode_pattern(d, "Iff");
 }
 
+/* cvt.rn.f16x2.e4m3x2 d, a */
+static bool decode_cvt_e4m3(sim_decoder *d) {
+    if (!sim_decode_done(&d->opcode)) return sim_decode_unknown(d);
+    d->inst.run = sim_step_widen_e4m3;
+    return sim_decode_pattern(d, "Ih");
+}
+
 static sim_step *convert_step(sim_type to, sim_type from, uint8_t flags, sim_integral integral) {
     bool plain = !flags && !integral;
     if (plain && to == SIM_F32 && from == SIM_F16) return sim_step_widen_f16;
@@ -122,6 +129,7 @@ static bool decode_cvt(sim_decoder *d) {
     if (sim_decode_take(&d->opcode, "ftz")) d->inst.flags |= SIM_FLAG_FTZ;
     if (sim_decode_take(&d->opcode, "sat")) d->inst.flags |= SIM_FLAG_SAT;
     sim_type to = sim_decode_take_type(&d->opcode);
+    if (to == SIM_F16X2 && sim_decode_take(&d->opcode, "e4m3x2")) return decode_cvt_e4m3(d);
     sim_type from = sim_decode_take_type(&d->opcode);
     if (!to || !from || !sim_decode_done(&d->opcode)) return sim_decode_unknown(d);
     if (to == SIM_F16X2 || to == SIM_BF16X2) return decode_cvt_pack(d, to, from);

@@ -37,7 +37,8 @@ sim_step sim_step_window, sim_step_is_space, sim_step_map;
 sim_step sim_step_shuffle, sim_step_vote, sim_step_match, sim_step_reduce, sim_step_warp_sync;
 sim_step sim_step_elect;
 sim_step sim_step_convert_integer, sim_step_convert_saturate, sim_step_float_to_integer;
-sim_step sim_step_integer_to_float, sim_step_float_to_float, sim_step_pack_halves;
+sim_step sim_step_integer_to_float, sim_step_float_to_float, sim_step_pack_halves,
+    sim_step_widen_e4m3;
 sim_step sim_step_widen_f16, sim_step_widen_f32, sim_step_narrow_f64;
 
 /* Where the forms put what their steps need. */

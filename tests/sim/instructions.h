@@ -780,6 +780,7 @@ static const struct snippet instructions[] = {
     {"cvt.rn.f16x2.f32", "iff", "cvt.rn.f16x2.f32 $d, $a, $b;"},
     {"cvt.rz.f16x2.f32", "iff", "cvt.rz.f16x2.f32 $d, $a, $b;"},
     {"cvt.rn.bf16x2.f32", "iff", "cvt.rn.bf16x2.f32 $d, $a, $b;"},
+    {"cvt.rn.f16x2.e4m3x2", "ih", "cvt.rn.f16x2.e4m3x2 $d, $a;"},
     /* lanes together, by whole warps */
     {"shfl.sync.up.b32 1 0", "ii", "shfl.sync.up.b32 $d, $a, 1, 0, 0xffffffff;"},
     {"shfl.sync.up.b32 1 0 valid", "Pi",
