@@ -22,18 +22,13 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@         local word = "v.word[" .. j // layout.per_word .. "]"
     const value x@{j} = @{dtype.unpack(word, j % layout.per_word)};
 //@     end
-//@     if dtype.kind == "float" and not op.skips_nan then
-//@         local nan = {}
-//@         for j = 0, vec - 1 do nan[#nan + 1] = ("x%d != x%d"):format(j, j) end
-    // A NaN goes before all but another NaN. There is hardly ever one.
-    if (@{table.concat(nan, " || ")}) {
-//@         for j = 0, vec - 1 do
-        if (x@{j} != x@{j} && part[@{j}].x == part[@{j}].x) part[@{j}] = best{x@{j}, load};
-//@         end
-    }
+//@     local nan = dtype.kind == "float" and not op.skips_nan
+//@     if nan then
+    // A NaN goes before all but another NaN.
 //@     end
 //@     for j = 0, vec - 1 do
-    if (@{op.before("x" .. j, "part[" .. j .. "].x")}) part[@{j}] = best{x@{j}, load};
+//@         local x, first = "x" .. j, "part[" .. j .. "].x"
+    if (@{nan and ("%s && %s == %s"):format(op.ahead(x, first), first, first) or op.before(x, first)}) part[@{j}] = best{@{x}, load};
 //@     end
 }
 //@ else
