@@ -26,9 +26,9 @@ static void write_table(FILE *file, const rdt_op_table *table) {
         fprintf(file, "    {(redtune_op)%d, ", i);
         write_text(file, op->name);
         write_text(file, op->formula);
-        fprintf(file, "(rdt_result_class)%d, (rdt_combines)%d, %d, %d, %d, %d, %d, ",
+        fprintf(file, "(rdt_result_class)%d, (rdt_combines)%d, %d, %d, %d, %d, %d, %d, ",
                 (int)op->result, (int)op->combines, op->power, op->f64_from, op->lost_bits,
-                op->tolerance, op->values);
+                op->tolerance, op->values, op->range_bytes);
         fprintf(file, "%d, %d, %d, %d, %d, %d, %d, %d, %d, {", op->inputs, op->outputs,
                 op->parameters, op->indexed, op->ignores_nan, op->bools, op->resumes,
                 op->compensated, op->exact);

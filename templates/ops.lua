@@ -25,6 +25,8 @@
 --   parameters      a list of { name, usual }: doubles that a run gives, `given.NAME` in expressions
 --   dtypes          a list of the names of those that the op is for; or all
 --   accumulator_bytes  of an accumulator; or as result and values say
+--   range_bytes     the result is right wherever it is representable (lib/range.lua): of an accumulator
+--                   of f64; one of bf16 and f32 has values of f64; or 0
 --   values          how many values of the accumulator's dtype an accumulator has; or 1
 --   tolerance       results may differ, by the order in which elements are combined even of exact
 --                   data, by this many units in the last place of the accumulator at the result's

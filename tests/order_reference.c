@@ -10,14 +10,15 @@
 
 typedef struct number {
     /* Of var: a number near their mean, what that is off, squares, how many. Of a compensated sum:
-     * as it was rounded, and what was lost. */
+     * as it was rounded, and what was lost. Of a norm and a mean of f64: sums at several scales. */
     double v[4];
 } number;
 
 typedef struct reduction {
     redtune_op op;
     redtune_dtype dtype;
-    bool narrow, compensated; /* narrow: accumulates in f32 */
+    bool narrow, compensated,
+        scales; /* narrow: accumulates in f32. scales: sums of f64 at several */
     const void *x, *y;
     uint64_t count;
 } reduction;
@@ -64,8 +65,11 @@ static number map(const reduction *of, uint64_t i) {
                                 of->op == REDTUNE_DOT ? rdt_scalar_real(of->dtype, of->y, i) : x);
     switch ((int)of->op) {
     case REDTUNE_SUMABS: return (number){{fabs(x)}};
-    case REDTUNE_SUMSQ:
-    case REDTUNE_NORM2: return (number){{square}};
+    case REDTUNE_SUMSQ: return (number){{square}};
+    case REDTUNE_NORM2:
+        if (!of->scales) return (number){{square}};
+        return (number){{(x * 0x1p538) * (x * 0x1p538), square, (x * 0x1p-512) * (x * 0x1p-512)}};
+    case REDTUNE_MEAN: return (number){{x, of->scales ? x * 0x1p-64 : 0}};
     case REDTUNE_SUM_SUMSQ: return (number){{x, square}};
     case REDTUNE_DOT: return (number){{multiply(of, x, rdt_scalar_real(of->dtype, of->y, i))}};
     case REDTUNE_VAR: return (number){{x, 0, 0, 1}};
@@ -88,7 +92,7 @@ static number combine(const reduction *of, number a, number b) {
         const number both = add_exactly(of, a.v[0], b.v[0]);
         return (number){{both.v[0], add(of, add(of, a.v[1], both.v[1]), b.v[1])}};
     }
-    return (number){{add(of, a.v[0], b.v[0]), add(of, a.v[1], b.v[1])}};
+    return (number){{add(of, a.v[0], b.v[0]), add(of, a.v[1], b.v[1]), add(of, a.v[2], b.v[2])}};
 }
 
 static number halve(const reduction *of, number *a, unsigned n) {
@@ -119,31 +123,43 @@ static number node(const reduction *of, int level, uint64_t index) {
     return combine(of, node(of, level - 1, 2 * index), node(of, level - 1, 2 * index + 1));
 }
 
-static double finish(const reduction *of, double value) {
+/* The first sum that is finite, at its scale. */
+static double finish(const reduction *of, const double v[3]) {
     const double n = (double)of->count;
     switch ((int)of->op) {
-    case REDTUNE_MEAN: return value / n;
-    case REDTUNE_NORM2: return of->narrow ? sqrtf((float)value) : sqrt(value);
-    default: return value;
+    case REDTUNE_VAR: return v[2] / n;
+    case REDTUNE_MEAN: return of->scales && !isfinite(v[0]) ? v[1] / n * 0x1p64 : v[0] / n;
+    case REDTUNE_NORM2:
+        if (!of->scales) return of->narrow ? sqrtf((float)v[0]) : sqrt(v[0]);
+        return v[0] < (double)INFINITY   ? sqrt(v[0]) * 0x1p-538
+               : v[1] < (double)INFINITY ? sqrt(v[1])
+                                         : sqrt(v[2]) * 0x1p512;
+    default: return v[0];
     }
 }
 
 void rdt_order_reference_reduce(const redtune_problem *problem, const void *x, const void *y,
                                 uint64_t count, redtune_value results[2]) {
-    const reduction of = {problem->op,
-                          problem->dtype,
-                          rdt_problem_accumulator(problem) == REDTUNE_F32,
-                          problem->accuracy == REDTUNE_ACCURACY_COMPENSATED,
-                          x,
-                          y,
-                          count};
+    const bool narrow = rdt_problem_accumulator(problem) == REDTUNE_F32,
+               compensated = problem->accuracy == REDTUNE_ACCURACY_COMPENSATED,
+               ranges = (problem->op == REDTUNE_MEAN || problem->op == REDTUNE_NORM2) &&
+                        rdt_dtype_find(problem->dtype)->exponent_bits >= 8;
+    /* What would be added in f32 is in f64, which is accurate, too. */
+    const bool widens = ranges && narrow;
+    const reduction of = {.op = problem->op,
+                          .dtype = problem->dtype,
+                          .narrow = narrow && !widens,
+                          .compensated = compensated && !widens,
+                          .scales = ranges && problem->dtype == REDTUNE_F64 && !compensated,
+                          .x = x,
+                          .y = y,
+                          .count = count};
     const redtune_dtype second = rdt_problem_second(problem);
     int top = 0;
     while (count >> top) top++;
     number all = combine(&of, identity_of(&of), node(&of, top, 0));
     if (of.compensated && !isnan(add(&of, all.v[0], all.v[1])))
         all.v[0] = add(&of, all.v[0], all.v[1]);
-    const double first = of.op == REDTUNE_VAR ? all.v[2] / (double)count : finish(&of, all.v[0]);
-    results[0] = rdt_scalar_from_real(problem->result, first);
+    results[0] = rdt_scalar_from_real(problem->result, finish(&of, all.v));
     if (second) results[1] = rdt_scalar_from_real(second, all.v[1]);
 }

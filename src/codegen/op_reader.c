@@ -165,6 +165,7 @@ void rdt_op_reader_read_entry(lua_State *state, const char *file, const char *ke
     out->lost_bits = read_integer(state, &of, "lost_bits", 0, 8);
     out->tolerance = read_integer(state, &of, "tolerance", 0, 1 << 20);
     out->values = read_integer(state, &of, "values", 1, 4);
+    out->range_bytes = read_integer(state, &of, "range_bytes", 0, 32);
     out->accumulator_bytes = read_integer(state, &of, "accumulator_bytes", 0, 32);
     out->indexed = read_flag(state, "indexed");
     out->ignores_nan = read_flag(state, "ignores_nan");

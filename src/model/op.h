@@ -83,6 +83,7 @@ typedef struct rdt_op_traits {
     int lost_bits;
     int tolerance;
     int values;
+    int range_bytes;
     int inputs, outputs, parameters; /* how many; at least 1 input and 1 output */
     bool indexed, ignores_nan, bools, resumes, compensated, exact;
     rdt_op_output output[RDT_OP_OUTPUTS_MAX];

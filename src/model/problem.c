@@ -304,8 +304,19 @@ static int sum_bytes(const redtune_problem *problem, int values) {
     return values * (int)redtune_dtype_bytes(rdt_problem_accumulator(problem));
 }
 
-/* Values are compared, and bits combined, in 32 bits at least. */
-int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
+/* Sums over the whole range: templates/lib/range.lua. Values of bf16 and f32 become f64, and those
+ * of f64, more of them. */
+static int range_bytes(const redtune_problem *problem) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const rdt_dtype_traits *input = rdt_dtype_find(problem->dtype);
+    if (!op->range_bytes || input->kind != RDT_KIND_FLOAT || input->exponent_bits < 8) return 0;
+    if (input->bytes == 8) return problem->accuracy == REDTUNE_ACCURACY_PLAIN ? op->range_bytes : 0;
+    return problem->result == RDT_DTYPE_WIDE || op->accumulator_bytes ? 0 : 8 * op->values;
+}
+
+/* Those of an accumulator without regard to its range. Values are compared, and bits combined, in
+ * 32 bits at least. */
+static int plain_bytes(const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const size_t bytes = redtune_dtype_bytes(problem->dtype);
     const int compared = bytes > 4 ? (int)bytes : 4;
@@ -325,13 +336,18 @@ int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
     return op->values * compared;
 }
 
+int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
+    const int ranged = range_bytes(problem);
+    return ranged ? ranged : plain_bytes(problem);
+}
+
 bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b) {
     const rdt_op_traits *of_a = rdt_op_find(a->op), *of_b = rdt_op_find(b->op);
     return of_a->indexed == of_b->indexed && of_a->inputs == of_b->inputs &&
            of_a->outputs == of_b->outputs && a->order == b->order &&
            rdt_problem_layout(a) == rdt_problem_layout(b) &&
            redtune_dtype_bytes(a->dtype) == redtune_dtype_bytes(b->dtype) &&
-           rdt_problem_accumulator_bytes(a) == rdt_problem_accumulator_bytes(b);
+           plain_bytes(a) == plain_bytes(b);
 }
 
 int rdt_problem_alignment(const redtune_problem *problem) {

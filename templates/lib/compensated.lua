@@ -14,6 +14,7 @@
 --
 -- Infinities leave NaN in `lost`, and so may numbers next to the largest: the sum alone counts then.
 local accumulator = require "lib/accumulator"
+local rates = require "lib/rates"
 
 local functions = [[
 // a and the number x.
@@ -46,9 +47,6 @@ __device__ __forceinline__ @{c} total_of(record a)
 ]]
 
 local letters = { f32 = { c = "float", d = "f", fma = "fmaf" }, f64 = { c = "double", d = "d", fma = "fma" } }
-
--- GPUs that add numbers of f64 at half the rate of f32; others have a 32nd of it, or less.
-local ADDS_F64 = { [60] = true, [70] = true, [80] = true, [90] = true, [100] = true }
 
 local part_functions = [[
 __device__ __forceinline__ double widened(terms a)
@@ -97,7 +95,7 @@ return function(t, op)
             if not rounds then return ("(double)(%s)"):format(term(x, y)) end
             return ("__dmul_rn((double)(%s), (double)(%s))"):format(factors(x, y))
         end
-        local adds_wide = t.dtype.bytes < 4 or ADDS_F64[t.arch]
+        local adds_wide = t.dtype.bytes < 4 or rates.adds_f64(t.arch)
         local text = functions:gsub("@{(%w+)}", letter):gsub("record", "terms")
         return in_f64(op, wide_term, not adds_wide and { functions = text, take = take } or nil)
     end

@@ -3,6 +3,7 @@ local accumulator = require "lib/accumulator"
 local compensated = require "lib/compensated"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
+local range = require "lib/range"
 
 local sums = {}
 
@@ -36,7 +37,33 @@ function sums.like(t, op)
     op.map = op.map or function(x) return convert.value(t.dtype, acc.dtype, x) end
     op.widen = function(n) return ("(%s)%s"):format(acc.c, n) end
     op.finalize = op.finalize or sums.to_result(acc, t)
-    return t.accuracy == "compensated" and compensated(t, op) or op
+    return t.accuracy == "compensated" and not op.ranges and compensated(t, op) or op
+end
+
+-- The root, or mean, of the sum of squares of value(x, y): of bf16, f32 and f64 over the whole range
+-- (lib/range.lua). f16 and less fit into f32. op has what such an op of others has, value aside.
+function sums.of_squares(t, op, value, mean)
+    local finish = mean and "mean_of_squares(%s, (double)%s)" or "root_of_squares(%s)"
+    if range.scales(t) then
+        local fields, functions = range.square_fields(value)
+        local scaled = sums.of_fields(fields)
+        scaled.functions = functions
+        scaled.finalize = function(a, count)
+            local result = finish:format(a, count)
+            return convert.store(t.result, convert.value(dtypes.f64, t.result, result))
+        end
+        return scaled
+    end
+    local acc = op.acc
+    op.finalize = function(a, count)
+        if mean then return sums.quotient(t, a, "(double)" .. count) end
+        return sums.root(t, acc, a)
+    end
+    if range.widens(t) then
+        op.ranges = true
+        op.functions, op.part = range.square_part(t, value)
+    end
+    return sums.like(t, op)
 end
 
 -- The factors of an element's square.

@@ -3,6 +3,7 @@ local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local difference = require "lib/difference"
 local extremes = require "lib/extremes"
+local range = require "lib/range"
 local sums = require "lib/sums"
 local words = require "lib/words"
 
@@ -17,22 +18,21 @@ local function product(acc, t)
     return function(x, y) return ("%s * %s"):format(of(x, y)) end
 end
 
--- The sum of squared differences, which finalize makes a result of: those of integers up to 16 bits
--- are exact in u64, those of others are added in f64.
-local function squares(t, finalize)
+-- The root, or mean, of the sum of squared differences: those of integers up to 16 bits are exact in
+-- u64, those of others are added in f64.
+local function squares(t, mean)
     local small = t.dtype.kind ~= "float" and t.dtype.bytes <= 2
-    local acc = small and accumulator.u64 or (t.dtype.kind ~= "float" or t.result.name == "f64")
-        and accumulator.f64 or accumulator[t.dtype.accumulator]
-    return sums.like(t, {
+    local f64 = t.dtype.kind ~= "float" or t.result.name == "f64" or range.widens(t)
+    local acc = accumulator[small and "u64" or f64 and "f64" or t.dtype.accumulator]
+    return sums.of_squares(t, {
         acc = acc, narrow = small and words.sum_of_squared_differences(t.dtype) or nil,
         map = function(x, y) return difference.square(t, acc, x, y) end,
-        finalize = function(a, count) return finalize(acc, a, count) end,
-    })
+    }, function(x, y) return ("(%s - %s)"):format(x, y) end, mean)
 end
 
--- Sums of several values, in the accumulator of means: f64 of integers, and if asked for.
+-- Sums of several values, in the accumulator of means: f64 of integers, if asked for, and for range.
 local function several(t, of)
-    local wide = t.dtype.kind ~= "float" or t.result.name == "f64"
+    local wide = t.dtype.kind ~= "float" or t.result.name == "f64" or range.widens(t)
     local acc = accumulator[wide and "f64" or t.dtype.accumulator]
     local function value(x) return convert.value(t.dtype, acc.dtype, x) end
     local fields = {}
@@ -78,8 +78,9 @@ return {
         name = "euclidean", number = 35,
         formula = "sqrt((x[0] - y[0])^2 + ... + (x[n-1] - y[n-1])^2)",
         inputs = 2, result = "mean", combines = "sum", power = 2, f64_from = 4, lost_bits = 2,
+        range_bytes = 24,
         make = function(t)
-            return squares(t, function(acc, a) return sums.root(t, acc, a) end)
+            return squares(t)
         end,
     },
     {
@@ -106,6 +107,7 @@ return {
     {
         name = "cosine", number = 38, formula = "x . y / (|x| |y|), the cosine of their angle",
         inputs = 2, result = "mean", combines = "sum", power = 2, values = 3, lost_bits = 4,
+        range_bytes = 24,
         make = function(t)
             local op = several(t, function(product)
                 return {
@@ -125,6 +127,7 @@ return {
         name = "wmean", number = 39,
         formula = "(y[0] * x[0] + ... + y[n-1] * x[n-1]) / (y[0] + ... + y[n-1])",
         inputs = 2, result = "mean", combines = "sum", power = 2, values = 2, lost_bits = 2,
+        range_bytes = 16,
         make = function(t)
             local op = several(t, function(product, value)
                 return {
@@ -155,10 +158,9 @@ return {
     {
         name = "mse", number = 41, formula = "((x[0] - y[0])^2 + ... + (x[n-1] - y[n-1])^2) / n",
         inputs = 2, result = "mean", combines = "sum", power = 2, f64_from = 4, lost_bits = 1,
+        range_bytes = 24,
         make = function(t)
-            return squares(t, function(_, a, count)
-                return sums.quotient(t, a, "(double)" .. count)
-            end)
+            return squares(t, true)
         end,
     },
 }

@@ -5,6 +5,7 @@ local dtypes = require "dtypes"
 local floats = require "lib/floats"
 local magnitude = require "lib/magnitude"
 local superaccumulator = require "lib/superaccumulator"
+local range = require "lib/range"
 local sums = require "lib/sums"
 local words = require "lib/words"
 
@@ -34,22 +35,47 @@ local function number_or(t, acc, neutral)
     end
 end
 
+-- The mean of f64 over the whole range: fields, of which n is how many elements, or nil.
+local function mean_of_f64(t, value, numbers)
+    local fields, functions = range.sum_fields(value)
+    fields[#fields + 1] = numbers
+    local op = sums.of_fields(fields)
+    op.functions = functions
+    op.finalize = function(a, count)
+        local n = numbers and a .. ".numbers" or count
+        local mean = ("mean_of_sums(%s.sum, %s.scaled, (double)%s)"):format(a, a, n)
+        return convert.store(t.result, convert.value(dtypes.f64, t.result, mean))
+    end
+    return op
+end
+
 -- A thread counts its numbers in 32 bits, of f64 in 64.
 local function mean_of_numbers(t)
-    local acc = sums.accumulator(t)
-    local number, small = number_or(t, acc, acc.dtype.zero), acc.name == "f32"
+    local wide = range.widens(t)
+    local acc = wide and accumulator.f64 or sums.accumulator(t)
+    local small = t.dtype.bytes <= 4 and t.result.name ~= "f64"
+    local kind = small and accumulator.f32 or acc
+    local number = number_or(t, kind, kind.dtype.zero)
+    local numbers = { "u64", "numbers", function(x) return ("(u64)(%s == %s)"):format(x, x) end }
+    if range.scales(t) then return mean_of_f64(t, number, numbers) end
     local op = sums.of_fields {
-        { acc.name, "sum", number },
-        { "u64", "numbers", function(x) return ("(u64)(%s == %s)"):format(x, x) end },
+        { acc.name, "sum", number_or(t, acc, acc.dtype.zero) }, numbers,
     }
+    op.functions = wide and range.totals or nil
     op.part = {
-        c = "portion", halves = small and 2 or 4, zero = "portion{0, 0}",
-        declare = ("struct portion {\n    %s sum;\n    %s numbers;\n};"):format(
-            acc.c, small and "u32" or "u64"),
+        c = "portion", halves = wide and 3 or small and 2 or 4,
+        zero = wide and "portion{{0, 0}, 0}" or "portion{0, 0}",
+        declare = ("%sstruct portion {\n    %s sum;\n    %s numbers;\n};"):format(
+            wide and range.totals_type or "", wide and "totals" or kind.c, small and "u32" or "u64"),
         take = function(p, x)
-            return ("portion{%s.sum + %s, %s.numbers + (%s == %s)}"):format(p, number(x), p, x, x)
+            local sum = wide and ("add_to_totals(%s.sum, %s)"):format(p, number(x))
+                or ("%s.sum + %s"):format(p, number(x))
+            return ("portion{%s, %s.numbers + (%s == %s)}"):format(sum, p, x, x)
         end,
-        widen = function(p) return ("record{%s.sum, %s.numbers}"):format(p, p) end,
+        widen = function(p)
+            local sum = wide and ("total_of(%s.sum)"):format(p) or p .. ".sum"
+            return ("record{%s, %s.numbers}"):format(sum, p)
+        end,
     }
     op.finalize = function(a)
         return sums.quotient(t, a .. ".sum", ("(double)%s.numbers"):format(a))
@@ -57,37 +83,89 @@ local function mean_of_numbers(t)
     return op
 end
 
+-- Sums of powers of sizes s = |x|, over the whole range: of (s / scale)^p, where scale is the size that
+-- decides, the greatest of a positive p, of a negative one the least. So what decides is 1, and p may
+-- be infinite. p = 2 has the squares of lib/range.lua, p = 1 and p = 0, which counts what is not zero,
+-- plain sums. A part has `small` for the scale, and `large` for the sum.
+--
 -- A power takes ten times as long as those that are asked for most often. pow of f64 would be a
 -- call, for which a kernel saves its registers.
 local norm_functions = [[
 __device__ __forceinline__ @{c} power_of(@{c} x, double p)
 {
-    return p == 2 ? x * x : p == 1 ? x : @{power};
+    return x == 1 ? 1 : @{power};
 }
 
-__device__ __forceinline__ double root_of(double x, double p)
+__device__ __forceinline__ squares add_power(squares a, @{c} s, double p)
 {
-    return p == 2 ? sqrt(x) : p == 1 ? x : exp(log(x) / p);
+    if (p == 2) return add_square(a, s);
+    if (p == 1 || p == 0) {
+        a.large += p == 1 ? s : s != 0;
+    } else if (s == a.small || s != s) {
+        a.large += s == s ? s != 0 || p < 0 : s;
+    } else if (a.large == 0 || (p > 0 ? s > a.small : s < a.small)) {
+        a.large = (a.large == 0 ? 0 : a.large * power_of(a.small / s, p)) + 1;
+        a.small = s;
+    } else {
+        a.large += power_of(s / a.small, p);
+    }
+    return a;
+}
+
+__device__ __forceinline__ record powers_of(squares a, double p)
+{
+    if (p == 2) return record{scale_of(a), sum_of(a)};
+    return record{p == 1 || p == 0 ? 1.0 : (double)a.small, (double)a.large};
+}
+
+__device__ __forceinline__ record join_powers(record a, record b, double p)
+{
+    if (a.sum == 0 || b.sum == 0) return a.sum == 0 ? b : a;
+    if (a.scale == b.scale) return record{a.scale, a.sum + b.sum};
+    const bool first = p > 0 ? a.scale > b.scale : a.scale < b.scale;
+    const record lead = first ? a : b, other = first ? b : a;
+    const double ratio = other.scale / lead.scale;
+    if (p == 2) return record{lead.scale, lead.sum + other.sum * ratio * ratio};
+    return record{lead.scale, lead.sum + other.sum * (ratio == 1 ? 1 : exp(log(ratio) * p))};
+}
+
+__device__ __forceinline__ double norm_of(record a, double p)
+{
+    if (p == 2) return sqrt(a.sum) * a.scale;
+    if (p == 1 || p == 0 || p != p) return p == p ? a.sum : p;
+    if (a.sum == 0) return p > 0 ? 0 : __longlong_as_double(0x7ff0000000000000ll);
+    const double half = exp(log(a.sum) / p / 2), root = half * half;
+    return root < __longlong_as_double(0x7ff0000000000000ll) ? a.scale * root : a.scale * half * half;
 }
 ]]
 
 local function norm(t)
-    local wide = t.dtype.kind ~= "float" or t.result.name == "f64"
-    local acc = accumulator[wide and "f64" or t.dtype.accumulator]
+    local wide = t.dtype.kind ~= "float" or t.result.name == "f64" or t.dtype.bytes == 8 or t.exact
+    local value = wide and dtypes.f64 or dtypes.f32
     local values = {
-        c = acc.c, power = acc.name == "f64" and "exp(log(x) * p)" or "powf(x, (float)p)",
+        c = value.value, power = wide and "exp(log(x) * p)" or "powf(x, (float)p)",
     }
-    return sums.like(t, {
-        acc = acc, functions = norm_functions:gsub("@{(%w+)}", values), costly = true,
-        map = function(x)
-            local size = magnitude(acc.dtype, convert.value(t.dtype, acc.dtype, x))
-            return ("power_of(%s, given.p)"):format(size)
-        end,
+    local squares = range.squares(t.dtype.bytes == 8 and t.dtype.kind == "float" and "f64"
+        or not wide and range.widens(t) and t.dtype.name or "plain", value)
+    local function taken(p, x)
+        local size = magnitude(value, convert.value(t.dtype, value, x))
+        return ("add_power(%s, %s, given.p)"):format(p, size)
+    end
+    local function widened(p) return ("powers_of(%s, given.p)"):format(p) end
+    return {
+        acc = accumulator.struct { { "f64", "scale" }, { "f64", "sum" } }, costly = true,
+        identity = "record{0, 0}",
+        functions = squares.functions .. norm_functions:gsub("@{(%w+)}", values),
+        map = function(x) return widened(taken(squares.zero, x)) end,
+        combine = function(a, b) return ("join_powers(%s, %s, given.p)"):format(a, b) end,
+        part = {
+            c = "squares", halves = squares.halves, zero = squares.zero, take = taken, widen = widened,
+        },
         finalize = function(a)
-            local root = ("root_of(%s, given.p)"):format(a)
+            local root = ("norm_of(%s, given.p)"):format(a)
             return convert.store(t.result, convert.value(dtypes.f64, t.result, root))
         end,
-    })
+    }
 end
 
 return {
@@ -139,13 +217,18 @@ return {
     {
         name = "mean", number = 12, formula = "(x[0] + ... + x[n-1]) / n",
         result = "mean", combines = "sum", bools = true, f64_from = 8, lost_bits = 1, compensated = true,
+        range_bytes = 16,
         make = function(t)
             -- Sums of up to 32 bits are exact in 64, those of 64 bits might wrap.
             local f64 = t.dtype.kind ~= "float" and t.dtype.bytes == 8 or t.result.name == "f64"
                 and t.dtype.kind == "float"
+            local ranges = range.widens(t)
+            if range.scales(t) then return mean_of_f64(t, function(x) return x end) end
+            local functions, part = range.sum_part(t)
             return sums.like(t, {
-                acc = accumulator[f64 and "f64" or t.dtype.accumulator],
+                acc = accumulator[(f64 or ranges) and "f64" or t.dtype.accumulator],
                 narrow = not f64 and words.sum(t.dtype) or nil,
+                functions = functions, part = part, ranges = ranges,
                 -- Divided in f64, where every count is exact that memory has room for.
                 finalize = function(a, count)
                     return sums.quotient(t, a, "(double)" .. count)
@@ -156,28 +239,28 @@ return {
     {
         name = "norm2", number = 9, formula = "sqrt(x[0]^2 + ... + x[n-1]^2)",
         result = "mean", combines = "sum", power = 2, f64_from = 4, lost_bits = 2,
-        compensated = true,
+        compensated = true, range_bytes = 24,
         make = function(t)
             local integer = t.dtype.kind ~= "float"
             local small = integer and t.dtype.bytes <= 2
-            local acc = small and accumulator.u64 or (integer or t.result.name == "f64")
-                and accumulator.f64 or accumulator[t.dtype.accumulator]
+            local f64 = not small and (integer or t.result.name == "f64") or range.widens(t)
+            local acc = small and accumulator.u64 or f64 and accumulator.f64
+                or accumulator[t.dtype.accumulator]
             local wide = small and accumulator[t.dtype.accumulator] or acc
-            return sums.like(t, {
+            return sums.of_squares(t, {
                 acc = acc, factors = not integer and sums.squared(t, acc) or nil,
                 map = integer and function(x)
                     local square = sums.square(t, wide)(x)
                     return convert.value(wide.dtype, acc.dtype, "(" .. square .. ")")
                 end or nil,
                 narrow = small and words.sum_of_squares(t.dtype) or nil,
-                finalize = function(a) return sums.root(t, acc, a) end,
-            })
+            }, function(x) return x end)
         end,
     },
     {
         name = "normp", number = 22, formula = "(|x[0]|^p + ... + |x[n-1]|^p)^(1/p)",
         result = "mean", combines = "sum", power = 2, lost_bits = 2,
-        parameters = { { name = "p", usual = 2 } },
+        parameters = { { name = "p", usual = 2 } }, accumulator_bytes = 16,
         make = norm,
     },
     {
@@ -226,6 +309,6 @@ return {
         name = "nanmean", number = 45,
         formula = "the mean of x[0] ... x[n-1] without those that are NaN",
         result = "mean", combines = "sum", ignores_nan = true, accumulator_bytes = 16, lost_bits = 1,
-        dtypes = floats, make = mean_of_numbers,
+        range_bytes = 24, dtypes = floats, make = mean_of_numbers,
     },
 }

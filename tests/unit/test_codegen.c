@@ -101,7 +101,7 @@ static void sums_accumulate_in_the_problems_accumulator(void) {
                 PROBLEM(op->op, (redtune_dtype)(1 + i / 2),
                         i % 2 ? REDTUNE_F64 : REDTUNE_DTYPE_NONE, .count = 1000);
             if (op->combines != RDT_COMBINES_SUM && op->combines != RDT_COMBINES_PRODUCT) continue;
-            if (op->values > 1 || op->accumulator_bytes) continue; /* one of several */
+            if (op->values > 1 || op->accumulator_bytes || op->range_bytes) continue; /* others */
             if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
             CHECK(accumulates_as_told(codegen, &problem));
         }
