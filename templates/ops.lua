@@ -64,6 +64,7 @@
 --                                      combines the lanes at the end
 -- append(a, x), of an op whose accumulators are wide: the statement that brings an element into the
 -- accumulator a, where no part does.
+-- elements(a), of an op whose accumulators know it: how many elements a is made of.
 -- slot_bytes = 32, of an op whose accumulator has at most 16 bytes, but more where it is exact.
 -- alone = true, of an op with fields or a part: all elements of a thread share one, where combining
 -- two costs more than to wait for the element before.

@@ -25,12 +25,13 @@ static inline void shape_problem(redtune_problem *problem, const shaped *of) {
         inner == 1 && step == 1 && (!several || problem->segmented || outer_step == of->count);
     problem->kept_axes = 0;
     problem->reduced_axes = 1;
-    problem->steps = packed ? 0 : 1u << REDTUNE_ARRAY_X | 1u << REDTUNE_ARRAY_Y;
-    problem->reduced[0] = (redtune_axis){of->count, {(int64_t)step, (int64_t)step}};
+    problem->steps =
+        packed ? 0 : 1u << REDTUNE_ARRAY_X | 1u << REDTUNE_ARRAY_Y | 1u << REDTUNE_ARRAY_MASK;
+    problem->reduced[0] = (redtune_axis){of->count, {(int64_t)step, (int64_t)step, (int64_t)step}};
     if (several)
-        problem->kept[problem->kept_axes++] =
-            (redtune_axis){of->outer, {(int64_t)outer_step, (int64_t)outer_step}};
-    if (inner > 1) problem->kept[problem->kept_axes++] = (redtune_axis){inner, {1, 1}};
+        problem->kept[problem->kept_axes++] = (redtune_axis){
+            of->outer, {(int64_t)outer_step, (int64_t)outer_step, (int64_t)outer_step}};
+    if (inner > 1) problem->kept[problem->kept_axes++] = (redtune_axis){inner, {1, 1, 1}};
     problem->greatest = of->greatest;
     problem->median = of->median;
 }

@@ -20,12 +20,15 @@ typedef redtune_status redtune_read_fn(void *user, void *buffer, size_t capacity
 typedef struct redtune_input {
     redtune_read_fn *read;
     void *user;
-    /* The second input of an op of two, which gives as many elements, from a reader of its own; its
-     * own second and parameters are NULL. Else NULL. */
+    /* The second input of an op of two, which gives as many elements, from a reader of its own, or
+     * the mask of a problem that has one, a byte for each element; its own second, parameters and
+     * initial are NULL. Else NULL. */
     const struct redtune_input *second;
     /* The op's parameters, in the order of redtune_op_info; NULL: the defaults. */
     const double *parameters;
-    uint64_t reserved[2];
+    /* As redtune_operands has it; problem.uses is 0. */
+    const redtune_value *initial;
+    uint64_t reserved[1];
 } redtune_input;
 typedef struct redtune_reading {
     redtune_value value;

@@ -145,7 +145,8 @@ typedef enum redtune_accuracy {
 
 /* What the runs of a plan may do in addition, or'ed: each needs a kernel of its own. */
 typedef enum redtune_use {
-    REDTUNE_USE_ACCUMULATE = 1,  /* operands.accumulate; for ops that redtune_op_info says resume */
+    REDTUNE_USE_ACCUMULATE =
+        1, /* operands.accumulate or initial; for ops that redtune_op_info says resume */
     REDTUNE_USE_DEVICE_COUNT = 2 /* operands.d_count */
 } redtune_use;
 
@@ -167,7 +168,8 @@ typedef enum redtune_array {
 } redtune_array;
 enum { REDTUNE_ARRAYS = 4, REDTUNE_AXES_MAX = 8 };
 
-/* Which elements count. This version has kernels for the first only. */
+/* Which elements count: the others are absent (docs/masks.md). A run gives operands.d_mask. This
+ * version has kernels for the first two, of ops of one input, but none of segments. */
 typedef enum redtune_mask {
     REDTUNE_MASK_NONE = 0, /* all */
     REDTUNE_MASK_BYTES,    /* those whose byte is not 0 */
@@ -210,11 +212,12 @@ typedef struct redtune_problem {
      * order: x, y and the mask over the kept axes and then the reduced ones, the results over the
      * kept ones. REDTUNE_UNSUPPORTED for what no kernel takes yet: kept axes that are more than two
      * after neighbours have joined, or one beside one of step 1; reduced ones that are more than
-     * one; steps of x that are 0 or less; those of y and the results where they differ from x's and
-     * from packed ones. */
+     * one; steps of x that are 0 or less; those of y, the mask and the results where they differ
+     * from x's and from packed ones. */
     uint32_t steps;
-    redtune_mask mask;       /* REDTUNE_UNSUPPORTED where it is not 0; the next three likewise */
-    redtune_dtype key_dtype; /* of the keys of a reduction by key; 0: it has none */
+    redtune_mask mask;
+    redtune_dtype key_dtype; /* of the keys of a reduction by key; 0: it has none.
+                                REDTUNE_UNSUPPORTED where it is not 0; the next two likewise */
     redtune_spread spread;   /* of the keys */
     uint64_t keys;           /* keys are below this number */
     uint64_t uses;           /* redtune_use; 0: none */

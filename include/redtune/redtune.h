@@ -190,7 +190,14 @@ typedef struct redtune_operands {
     /* Nonzero: results are combined with what d_out holds, as if that came before the elements. For
      * plans with REDTUNE_USE_ACCUMULATE. */
     uint64_t accumulate;
-    uint64_t reserved[4];
+    /* For plans of problems with a mask, else NULL: a byte for each element of d_in[0], with its
+     * extents. Elements whose byte is 0 are absent; any other byte counts one. */
+    const void *d_mask;
+    /* Not NULL: results are combined with this value, of the result's dtype, as if it came before
+     * the elements. For ops of one result and no parameters, by plans with REDTUNE_USE_ACCUMULATE;
+     * not with accumulate. Read during the call only. */
+    const redtune_value *initial;
+    uint64_t reserved[2];
 } redtune_operands;
 
 /* The operands of a run over the problem's elements: its count, outer, inner, outer_step and step.

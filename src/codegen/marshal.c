@@ -97,6 +97,11 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "counts");
     lua_pushboolean(state, false);
     lua_setfield(state, -2, "placed");
+    if (problem->mask)
+        lua_pushstring(state, rdt_problem_mask_name((int)problem->mask));
+    else
+        lua_pushboolean(state, false);
+    lua_setfield(state, -2, "mask");
     push_entry(state, "dtypes", redtune_dtype_name(problem->dtype));
     if (lua_getfield(state, -1, "accumulator") != LUA_TSTRING)
         luaL_error(state, "dtypes.lua: %s has no accumulator", redtune_dtype_name(problem->dtype));

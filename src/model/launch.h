@@ -107,7 +107,7 @@ typedef struct rdt_given {
     double scalar[RDT_GIVEN_SCALARS]; /* the op's parameters, in its entry's order */
     uint64_t scalars; /* of as many doubles on the GPU, which then count instead; or 0 */
     uint64_t count;   /* of a uint64 on the GPU: elements of a result, if that is less; or 0 */
-    uint64_t resumes; /* 1: results go on from what output holds */
+    uint64_t resumes; /* 1: results go on from what output holds; 2: from the bits of scalar[0] */
     uint64_t first;   /* of a message: the index of the part's first element */
 } rdt_given;
 

@@ -146,6 +146,7 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     if (!status) status = check_uses(&resolved, op, err);
     if (!status) status = rdt_problem_segments_check(&resolved, err);
     if (!status) status = rdt_problem_ordering_resolve(&resolved, err);
+    if (!status) status = rdt_problem_mask_check(&resolved, err);
     if (status) return status;
     if (resolved.median == count) resolved.median = 0;
     if (!resolved.segmented) resolved.greatest = resolved.median = 0;
@@ -253,7 +254,7 @@ uint64_t rdt_problem_elements(const redtune_problem *problem) {
 }
 
 uint64_t rdt_problem_input_bytes(const redtune_problem *problem) {
-    return (uint64_t)rdt_op_find(problem->op)->inputs * redtune_dtype_bytes(problem->dtype);
+    return rdt_problem_array_bytes(problem, 0) + rdt_problem_array_bytes(problem, 1);
 }
 
 /* Of one result of each output. */
@@ -343,7 +344,7 @@ int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
 
 bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b) {
     const rdt_op_traits *of_a = rdt_op_find(a->op), *of_b = rdt_op_find(b->op);
-    return of_a->indexed == of_b->indexed && of_a->inputs == of_b->inputs &&
+    return of_a->indexed == of_b->indexed && of_a->inputs == of_b->inputs && a->mask == b->mask &&
            of_a->outputs == of_b->outputs && a->order == b->order &&
            rdt_problem_layout(a) == rdt_problem_layout(b) &&
            redtune_dtype_bytes(a->dtype) == redtune_dtype_bytes(b->dtype) &&
@@ -367,7 +368,8 @@ int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b
     if (!diff) diff = (int)a->result - (int)b->result;
     if (!diff) diff = (int)rdt_problem_layout(a) - (int)rdt_problem_layout(b);
     if (!diff) diff = (int)a->order - (int)b->order;
-    return diff ? diff : (int)a->accuracy - (int)b->accuracy;
+    if (!diff) diff = (int)a->accuracy - (int)b->accuracy;
+    return diff ? diff : (int)a->mask - (int)b->mask;
 }
 
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b) {
@@ -412,10 +414,11 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
     } else if (extents.step > 1) {
         snprintf(behind, sizeof behind, ", %" PRIu64 " apart", extents.step);
     }
-    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s%s%s of %s%" PRIu64 "%s %s%s%s%s%s",
+    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s%s%s of %s%" PRIu64 "%s %s%s%s%s%s%s",
              plain ? "" : rdt_problem_ordering_accuracy((int)problem->accuracy), plain ? "" : " ",
              op->name, before, extents.count, inner, redtune_dtype_name(problem->dtype),
              is_usual ? "" : " as ", is_usual ? "" : redtune_dtype_name(problem->result), behind,
+             problem->mask ? " with a mask" : "",
              problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
 }
 

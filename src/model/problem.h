@@ -1,9 +1,9 @@
 /* Problem: what is reduced.
  *
  * A problem is a class and extents. What is known of one problem serves others of its class: op,
- * dtype, result dtype, layout, order and accuracy. The extents are count, outer, inner and the
- * steps. In a resolved problem the axes have one form
- * (problem_axes.c), so that equal problems have equal fields.
+ * dtype, result dtype, layout, order, accuracy and mask. The extents are count, outer, inner and
+ * the steps. In a resolved problem the axes have one form (problem_axes.c), so that equal problems
+ * have equal fields.
  */
 #pragma once
 
@@ -43,11 +43,12 @@
 
 /* The fields of redtune_problem that say what is reduced. Every key of a problem has them all; a
  * new field is in one of the lists, or does not compile (problem.c). config says how to reduce. */
-#define RDT_PROBLEM_KIND_LIST(X) X(op) X(dtype) X(result) X(order) X(accuracy) X(uses) X(segmented)
+#define RDT_PROBLEM_KIND_LIST(X)                                                                   \
+    X(op) X(dtype) X(result) X(order) X(accuracy) X(mask) X(uses) X(segmented)
 #define RDT_PROBLEM_EXTENT_LIST(X)                                                                 \
     X(kept_axes) X(reduced_axes) X(kept) X(reduced) X(steps) X(greatest) X(median)
 /* Refused until there are kernels of it. */
-#define RDT_PROBLEM_LATER_LIST(X) X(mask) X(key_dtype) X(spread) X(keys)
+#define RDT_PROBLEM_LATER_LIST(X) X(key_dtype) X(spread) X(keys)
 
 typedef enum rdt_layout {
 #define ENTRY(id, name) id,
@@ -102,6 +103,12 @@ redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune
 /* REDTUNE_INVALID for an unknown enumerator; NULL is any. */
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
                                         redtune_error *err);
+/* Whether there are kernels of the problem's mask (problem_mask.c). */
+redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err);
+/* Arrays that a kernel reads beside x whose elements lie as x's do: a second input, or a mask. */
+bool rdt_problem_has_second(const redtune_problem *problem);
+/* Bytes of an element of the first (0) or second (1) such array; 0: there is none. */
+uint64_t rdt_problem_array_bytes(const redtune_problem *problem, int array);
 /* Whether a problem of segments makes sense; of others nothing is looked at. */
 redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err);
 /* What stands before their count and behind their dtype in the problem's text. */
@@ -233,7 +240,7 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b);
 /* "sum of 1048576 f32", or "sum of 1048576 f32 as f64" where the result's dtype is not the usual
  * one, "sum of 64 rows of 1000 f32", "sum of 64 x 100 f32 along axis 0", "sum of 1000 f32, 3
  * apart", "sum of 64 segments of about 100 f32, median 3, greatest 5000" and "sum of all of 64
- * segments of about 100 f32"; the problem is resolved. */
+ * segments of about 100 f32"; " with a mask" behind it. The problem is resolved. */
 enum { RDT_PROBLEM_TEXT_BYTES = 256 };
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
 /* The element count such a problem may have at most, so that byte offsets stay below 2^63. */

@@ -2,11 +2,20 @@
  *
  * Resolving brings the axes into one form, so that equal problems have equal ones: neighbours are
  * joined (axis_list.h), and what is left are the extents of a launch. The reduced axis is there
- * even where it has one element. Steps are given, of x and y alike, unless x is packed. */
+ * even where it has one element. Steps are given, of x, y and the mask alike, unless x is packed.
+ */
 #include <inttypes.h>
 #include "model/axis_list.h"
 
-enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y, RESULTS = REDTUNE_ARRAY_RESULTS };
+enum {
+    X = REDTUNE_ARRAY_X,
+    Y = REDTUNE_ARRAY_Y,
+    MASK = REDTUNE_ARRAY_MASK,
+    RESULTS = REDTUNE_ARRAY_RESULTS
+};
+
+/* What has the steps of x. */
+static const uint32_t INPUTS = 1u << X | 1u << Y | 1u << MASK;
 
 static bool is_given(const redtune_problem *problem, int array) {
     return problem->steps & 1u << array;
@@ -32,7 +41,7 @@ rdt_extents rdt_problem_axes_written(const redtune_problem *problem) {
 }
 
 static redtune_axis axis_of(uint64_t size, uint64_t step) {
-    return (redtune_axis){size, {[X] = (int64_t)step, [Y] = (int64_t)step}};
+    return (redtune_axis){size, {[X] = (int64_t)step, [Y] = (int64_t)step, [MASK] = (int64_t)step}};
 }
 
 void rdt_problem_axes_set(redtune_problem *problem, rdt_extents written) {
@@ -40,7 +49,7 @@ void rdt_problem_axes_set(redtune_problem *problem, rdt_extents written) {
     const bool several = extents.outer > 1;
     const bool packed = problem->segmented || (extents.inner == 1 && extents.step == 1 &&
                                                (!several || extents.outer_step == extents.count));
-    problem->steps = packed ? 0 : 1u << X | 1u << Y;
+    problem->steps = packed ? 0 : INPUTS;
     problem->kept_axes = 0;
     problem->reduced_axes = 1;
     problem->reduced[0] = axis_of(extents.count, packed ? 0 : extents.step);
@@ -61,14 +70,16 @@ bool rdt_problem_axes_are_plain(const redtune_problem *problem) {
     const redtune_axis *axes[] = {problem->kept, problem->reduced};
     const uint32_t counts[] = {problem->kept_axes, problem->reduced_axes};
     const rdt_op_traits *op = rdt_op_find(problem->op);
-    if (problem->steps & ~(1u << X | 1u << Y) || !is_given(problem, X) || !op) return false;
+    if (problem->steps & ~INPUTS || !is_given(problem, X) || !op) return false;
     if (counts[0] > 2 || (counts[0] == 2 && problem->kept[1].step[X] != 1)) return false;
     if (!is_given(problem, Y) && op->inputs > 1) return false;
+    if (!is_given(problem, MASK) && problem->mask) return false;
     for (int i = 0; i < 2; i++)
         for (uint32_t k = 0; k < counts[i]; k++) {
             const redtune_axis *axis = &axes[i][k];
             if (!axis->size || axis->step[X] <= 0 ||
-                (is_given(problem, Y) && axis->step[Y] != axis->step[X]))
+                (is_given(problem, Y) && axis->step[Y] != axis->step[X]) ||
+                (is_given(problem, MASK) && axis->step[MASK] != axis->step[X]))
                 return false;
         }
     return true;
@@ -82,8 +93,9 @@ static redtune_status check_later(const redtune_problem *problem, redtune_error 
         const char *field;
         uint64_t value;
     } later[] = {
-        {"mask", (uint64_t)problem->mask},           {"key_dtype", (uint64_t)problem->key_dtype},
-        {"spread", (uint64_t)problem->spread},       {"keys", problem->keys},
+        {"key_dtype", (uint64_t)problem->key_dtype},
+        {"spread", (uint64_t)problem->spread},
+        {"keys", problem->keys},
         {"steps", problem->steps >> REDTUNE_ARRAYS},
     };
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
@@ -92,7 +104,7 @@ static redtune_status check_later(const redtune_problem *problem, redtune_error 
                             "cannot reduce: problem.%s is %" PRIu64
                             ", and this redtune has no kernels of it; leave it 0",
                             later[i].field,
-                            later[i].value << (i == 4 ? (unsigned)REDTUNE_ARRAYS : 0));
+                            later[i].value << (i == 3 ? (unsigned)REDTUNE_ARRAYS : 0));
     if (problem->kept_axes <= REDTUNE_AXES_MAX && problem->reduced_axes <= REDTUNE_AXES_MAX)
         return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -133,6 +145,10 @@ static redtune_status list_axes(const redtune_problem *problem, bool reduced, rd
         if (status) return status;
         if (axes[i].size > 1 && axes[i].step[Y] != axes[i].step[X])
             return refuse_steps("the two inputs have different steps", err);
+        if (axes[i].size > 1 && axes[i].step[MASK] != axes[i].step[X])
+            return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                            "cannot reduce: the mask has other steps than the elements; copy it "
+                            "to an array that is laid out as they are");
     }
     return REDTUNE_OK;
 }
@@ -170,17 +186,23 @@ static redtune_status check_results(const redtune_problem *problem, redtune_erro
     return REDTUNE_OK;
 }
 
-/* Gives x and y the steps that the problem leaves out. An op of one input has no others than x's.
+static void copy_steps(redtune_axis *axes, uint32_t count, int array) {
+    for (uint32_t i = 0; i < count; i++) axes[i].step[array] = axes[i].step[X];
+}
+
+/* Gives x, y and the mask the steps that the problem leaves out. An array that it has not has x's.
  */
 static void complete_steps(redtune_problem *problem, bool two) {
-    for (int array = X; array <= Y; array++)
-        if (!is_given(problem, array) && (two || array == X))
+    const bool has[] = {[X] = true, [Y] = two, [MASK] = problem->mask != REDTUNE_MASK_NONE};
+    for (int array = X; array <= MASK; array++) {
+        if (!has[array]) {
+            copy_steps(problem->kept, problem->kept_axes, array);
+            copy_steps(problem->reduced, problem->reduced_axes, array);
+        } else if (!is_given(problem, array)) {
             pack(problem->kept, problem->kept_axes, array,
                  pack(problem->reduced, problem->reduced_axes, array, 1));
-    for (uint32_t i = 0; !two && i < problem->kept_axes; i++)
-        problem->kept[i].step[Y] = problem->kept[i].step[X];
-    for (uint32_t i = 0; !two && i < problem->reduced_axes; i++)
-        problem->reduced[i].step[Y] = problem->reduced[i].step[X];
+        }
+    }
 }
 
 redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err) {
@@ -199,7 +221,8 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
         return rdt_axis_list_refuse_empty(&lists, (size_t)no_results, err);
     const bool empty = no_elements >= 0 || !problem->reduced_axes;
     if (empty) extents.count = 0;
-    const bool given = is_given(problem, X) || (two && is_given(problem, Y));
+    const bool given = is_given(problem, X) || (two && is_given(problem, Y)) ||
+                       (problem->mask && is_given(problem, MASK));
     if (empty && is_given(problem, X) && problem->kept_axes < 3 && problem->reduced_axes < 2)
         extents = rdt_problem_extents(problem);
     if (given && !empty && !problem->segmented) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 
-enum { GIVEN = 1u << REDTUNE_ARRAY_X | 1u << REDTUNE_ARRAY_Y };
+enum { GIVEN = 1u << REDTUNE_ARRAY_X | 1u << REDTUNE_ARRAY_Y | 1u << REDTUNE_ARRAY_MASK };
 
 void rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
                                  char out[RDT_AXES_TEXT_BYTES]) {
@@ -48,7 +48,7 @@ static bool read_axes(const char *text, redtune_axis *axes, uint32_t *count, uin
         const bool given = *at == '@';
         if (given && (at++, !read_digits(&at, INT64_MAX, &step))) return false;
         if (given) *steps |= GIVEN;
-        axes[(*count)++] = (redtune_axis){size, {(int64_t)step, (int64_t)step}};
+        axes[(*count)++] = (redtune_axis){size, {(int64_t)step, (int64_t)step, (int64_t)step}};
     }
     return true;
 }

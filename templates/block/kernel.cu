@@ -81,7 +81,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
         const u64 behind = ((stop > body ? stop : body) - begin) / sizeof(element) - head;
         const u64 at = thread < head ? thread : thread + behind;
 //@     if indexed then
-        if (at < count) edge = candidate(@{given.read("input + at")}, at);
+        if (at < count) edge = @{given.candidate("input + at", "at")};
 //@     elseif op.part then
         if (at < count) part[0] = @{op.part.take("part[0]", given.each("input + at"))};
 //@     else
@@ -103,7 +103,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
         for (u32 j = 0; j < LANES; j++) {
             const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
             const u64 place = first + (tiles * gridDim.x * STEP + i * BLOCK) * LOAD_BYTES;
-            edge = combine(edge, candidate(part[j].x, (place - begin) / sizeof(element) + j)@{given.argument});
+            edge = combine(edge, @{given.found("part[j]", "(place - begin) / sizeof(element) + j")}@{given.argument});
         }
     }
     return edge;

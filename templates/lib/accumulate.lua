@@ -28,7 +28,7 @@ return function(problem, arch, message)
             end,
         },
         dtype = problem.dtype, acc = problem.acc, layout = problem.layout,
-        order = problem.order, accuracy = problem.accuracy,
+        order = problem.order, accuracy = problem.accuracy, mask = problem.mask,
         result = message and { name = "message", c = "message", bytes = bytes }
             or { name = "accumulator", c = acc.c, bytes = acc.bytes },
         second = false, resumes = false, counts = false, placed = message,

@@ -154,13 +154,41 @@ function accumulator.struct(fields)
             local piece = pieces[i + 1]
             return piece.kind.half(a .. "." .. piece.name, piece.half)
         end,
-        join = function(h)
-            local first = 0
+        join = function(h, first)
+            first = first or 0
             return each(function(_, dtype)
                 local kind, at = accumulator[dtype.name], first
                 first = first + kind.halves
                 return kind.join(h, at)
             end)
+        end,
+    }
+end
+
+-- An accumulator, a scalar or a struct, and how many elements it is made of.
+function accumulator.counted(inner)
+    local number = accumulator.u64
+    local function of(part)
+        return function(a, n)
+            return ("counted{%s, %s}"):format(inner[part](a .. ".of", n), number[part](a .. ".present", n))
+        end
+    end
+    return {
+        name = "counted", c = "counted", bytes = (inner.bytes + 7) // 8 * 8 + 8, fields = inner.fields or {},
+        declare = (inner.declare and inner.declare .. "\n" or "")
+            .. ("struct counted {\n    %s of;\n    u64 present;\n};"):format(inner.c),
+        shuffle = of "shuffle", fetch = of "fetch", copy = of "copy",
+        reload = function(p)
+            return ("counted{%s, __ldcg(&(%s)->present)}"):format(inner.reload(("&(%s)->of"):format(p)), p)
+        end,
+        halves = inner.halves + number.halves,
+        half = function(a, i)
+            if i >= inner.halves then return number.half(a .. ".present", i - inner.halves) end
+            return inner.half(a .. ".of", i)
+        end,
+        join = function(h, first)
+            first = first or 0
+            return ("counted{%s, %s}"):format(inner.join(h, first), number.join(h, first + inner.halves))
         end,
     }
 end

@@ -5,7 +5,7 @@
     best part[LANES];
     u32 load = 0;
 #pragma unroll
-    for (u32 j = 0; j < LANES; j++) part[j] = best{@{op.last}, 0};
+    for (u32 j = 0; j < LANES; j++) part[j] = best{@{op.last}, @{given.first_load}};
 //@ else
     @{given.part} part[LANES];
 #pragma unroll

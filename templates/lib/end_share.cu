@@ -8,7 +8,7 @@
     for (u32 j = 0; j < VEC; j++) {
         const u64 tiles = part[j].load / @{many}, i = part[j].load % @{many};
         const u64 index = origin + first + tiles * next + i * DEPTH;
-        a[j] = combine(a[j], candidate(part[j].x, index)@{given.argument});
+        a[j] = combine(a[j], @{given.found("part[j]", "index")}@{given.argument});
     }
 //@ else
 #pragma unroll

@@ -33,7 +33,8 @@ struct values {
     @{second.c} *second_output;
 //@     end
 //@     if given.resumes then
-    bool goes_on;  // from what the output holds
+    u64 goes_on;  // 1: from what the output holds, 2: from the value of these bits
+    u64 initial;
 //@     end
 //@     if given.placed then
     u64 first;  // the index of the part's first element
@@ -41,12 +42,20 @@ struct values {
 };
 
 //@     if given.inputs > 1 then
+//@         if given.masked then
+// The byte of an element.
+__device__ __forceinline__ const unsigned char *second_of(const element *first, const values &given)
+{
+    return (const unsigned char *)(@{given.other_at("(u64)first")});
+}
+//@         else
 // Where the second input's element is that lies as that one of the first.
 template <typename T>
 __device__ __forceinline__ const T *second_of(const T *first, const values &given)
 {
     return (const T *)((u64)first + given.to_second);
 }
+//@         end
 
 //@     end
 __device__ __forceinline__ values values_of(const arguments &rest, const void *input,
@@ -57,14 +66,15 @@ __device__ __forceinline__ values values_of(const arguments &rest, const void *i
     given.@{name} = rest.scalars ? ((const double *)rest.scalars)[@{i - 1}] : rest.scalar[@{i - 1}];
 //@     end
 //@     if given.inputs > 1 then
-    given.to_second = rest.input - (u64)input;
+    given.to_second = rest.input - (u64)input@{given.masked and " / sizeof(element)" or ""};
 //@     end
 //@     if given.second then
     given.first_output = output;
     given.second_output = (@{second.c} *)rest.output;
 //@     end
 //@     if given.resumes then
-    given.goes_on = rest.resumes != 0;
+    given.goes_on = rest.resumes;
+    given.initial = (u64)__double_as_longlong(rest.scalar[0]);
 //@     end
 //@     if given.placed then
     given.first = rest.first;

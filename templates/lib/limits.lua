@@ -26,10 +26,10 @@ function limits.overlap(p, d)
 end
 
 -- The ops as made, by order, accuracy, op, dtype and result: rules ask for thousands of configs.
-local known = { free = {}, fixed = {} }
+local known = { [false] = { free = {}, fixed = {} }, bytes = { free = {}, fixed = {} } }
 
 local function find_made(p, d)
-    local of_order = known[p.order]
+    local of_order = known[p.mask or false][p.order]
     local of_accuracy = of_order[p.accuracy] or {}
     local of_op = of_accuracy[p.op] or {}
     local of_dtype = of_op[p.dtype] or {}
@@ -186,7 +186,7 @@ end
 
 -- Bytes of an element of each input.
 function limits.element_bytes(p)
-    return (p.op.inputs or 1) * p.dtype.bytes
+    return (p.op.inputs or 1) * p.dtype.bytes + (p.mask and 1 or 0)
 end
 
 return limits

@@ -30,14 +30,19 @@ __device__ __forceinline__ vector load_columns(const element *from, u32 columns@
     if (!WHOLE) {
         vector v = {};
 //@     for i = 1, given.inputs do
-//@         if i > 1 then
+//@         if i > 1 and given.masked then
+        const unsigned char *mask = second_of(from, given);
+//@         elseif i > 1 then
         from = second_of(from, given);
 //@         end
+//@         local of = i == 1 and layout or given.other_layout(vec)
+//@         local bytes, from = (i == 1 and dtype or given.other).bytes, i > 1 and given.masked and "mask" or "from"
+//@         local single = from == "mask" and "load_other(%s + column_of<false>(%d))" or "load_single(%s + column_of<false>(%d))"
 //@         for j = 0, vec - 1 do
-//@             local word = (i == 1 and "v.word[" or "v.other[") .. j // layout.per_word .. "]"
-//@             local bit = 8 * dtype.bytes * (j % layout.per_word)
-//@             local piece = ("load_single(from + column_of<false>(%d))"):format(j)
-//@             if layout.per_word > 1 then
+//@             local word = (i == 1 and "v.word[" or "v.other[") .. j // of.per_word .. "]"
+//@             local bit = 8 * bytes * (j % of.per_word)
+//@             local piece = single:format(from, j)
+//@             if of.per_word > 1 then
         if (column_of<false>(@{j}) < columns) @{word} |= @{piece} << @{bit};
 //@             else
         if (column_of<false>(@{j}) < columns) @{word} = @{piece};

@@ -12,6 +12,16 @@ __device__ __forceinline__ @{single.word.c} load_single_if(bool there, const ele
 }
 
 //@ end
+//@ if given.masked and vec > 1 then
+//@     local byte = given.other_layout(1)
+__device__ __forceinline__ u32 load_other_if(bool there, const unsigned char *from)
+{
+    @{byte.word.c} word[1] = {0};
+    @{loads.guarded(byte, load, "word", "from", "there")}
+    return word[0];
+}
+
+//@ end
 // One element of each of this thread's columns, if the row is there: else nothing is read.
 template <bool WHOLE>
 __device__ __forceinline__ vector load_columns_if(bool there, const element *from, u32 columns@{given.parameter})
@@ -20,15 +30,20 @@ __device__ __forceinline__ vector load_columns_if(bool there, const element *fro
     if (!WHOLE) {
         vector v = {};
 //@     for i = 1, given.inputs do
-//@         if i > 1 then
+//@         if i > 1 and given.masked then
+        const unsigned char *mask = second_of(from, given);
+//@         elseif i > 1 then
         from = second_of(from, given);
 //@         end
+//@         local of = i == 1 and layout or given.other_layout(vec)
+//@         local bytes, from = (i == 1 and dtype or given.other).bytes, i > 1 and given.masked and "mask" or "from"
+//@         local single = from == "mask" and "load_other_if" or "load_single_if"
 //@         for j = 0, vec - 1 do
-//@             local word = (i == 1 and "v.word[" or "v.other[") .. j // layout.per_word .. "]"
-//@             local bit = 8 * dtype.bytes * (j % layout.per_word)
+//@             local word = (i == 1 and "v.word[" or "v.other[") .. j // of.per_word .. "]"
+//@             local bit = 8 * bytes * (j % of.per_word)
 //@             local at = ("column_of<false>(%d)"):format(j)
-//@             local piece = ("load_single_if(there && %s < columns, from + %s)"):format(at, at)
-//@             if layout.per_word > 1 then
+//@             local piece = ("%s(there && %s < columns, %s + %s)"):format(single, at, from, at)
+//@             if of.per_word > 1 then
         @{word} |= @{piece} << @{bit};
 //@             else
         @{word} = @{piece};

@@ -6,17 +6,24 @@
 -- The second input has the extents and steps of the first, so that its elements lie at one distance
 -- from those of the first. A kernel's addresses are those of the first input, and a load, which has
 -- its bounds by these, brings what lies at the same place of either (lib/vector.cu).
+--
+-- A mask is such an input, too, of an op of one: of bytes, each as far from the first one as its
+-- element is from the first element.
 local convert = require "lib/convert"
+local dtypes = require "dtypes"
+local loads = require "lib/load"
+local mask = require "lib/mask"
 
 local operands = {}
 
 -- What an entry makes of a problem (op, dtype, result, second, order, accuracy). exact: without what only
 -- makes kernels fast, as in fixed order, whose bits no GPU's approximations may have a part in.
 function operands.make(problem, arch, exact)
-    return problem.op.make {
+    local made = problem.op.make {
         dtype = problem.dtype, result = problem.result, second = problem.second, arch = arch,
         exact = exact or problem.order == "fixed", accuracy = problem.accuracy,
     }
+    return problem.mask and mask(made) or made
 end
 
 -- The bytes of a slot that a launch leaves its accumulator in: that of an array of them.
@@ -65,7 +72,12 @@ end
 -- problem has op, dtype, result, second, resumes, counts, placed and arch, as a template's environment.
 -- Gives
 --   made            the op
---   inputs          1 or 2
+--   inputs          1 or 2, with the mask
+--   masked          whether there is a mask
+--   other           the dtype of the second input, or of the mask
+--   other_value     the type of its values
+--   other_layout(vec)   how VEC of them lie in registers
+--   other_at(from)  the address of the one that belongs to the element at that address
 --   paired          whether a vector has the elements of two; a template that loads each by itself
 --                   sets it to false
 --   names           of the parameters
@@ -82,19 +94,24 @@ end
 --                                 first at that place, an lvalue; one statement in every case
 --   each(from)      the element at pointer `from`, of two inputs both
 --   read(from)      the same as arguments of map
+--   candidate(from, index)   of an indexed op: the element at `from` as an accumulator
+--   found(best, index)       the best of a thread's elements, likewise
+--   first_load      that of a thread which has none yet
 --   parts(layout, vec), widen(part)   how many parts a thread takes vectors of that layout into;
 --                                     the accumulator that a part stands for
 function operands.of(problem, exact)
     local op, second = problem.op, problem.second
-    local made, inputs = operands.make(problem, problem.arch, exact), op.inputs or 1
+    local made, masked = operands.make(problem, problem.arch, exact), problem.mask and true or false
+    local inputs = masked and 2 or op.inputs or 1
     local names = {}
     for i, parameter in ipairs(op.parameters or {}) do names[i] = parameter.name end
-    if op.indexed and inputs > 1 then error(op.name .. " is indexed, and has two inputs", 2) end
+    if op.indexed and inputs > 1 and not masked then error(op.name .. " is indexed, and has two inputs", 2) end
     complete(made, problem)
     local results = second or problem.resumes
     local has_values = inputs > 1 or #names > 0 or results or problem.placed
     local given = {
-        made = made, inputs = inputs, paired = inputs > 1, names = names,
+        made = made, inputs = inputs, masked = masked, other = masked and dtypes.u8 or problem.dtype,
+        other_value = masked and "u32" or "value", first_load = masked and "~0u" or "0", paired = inputs > 1, names = names,
         has_values = has_values and true, part = made.part and made.part.c or "accumulator",
         second = second, resumes = problem.resumes, counts = problem.counts,
         placed = problem.placed,
@@ -127,9 +144,23 @@ function operands.of(problem, exact)
     function given.each(from)
         local first = ("load_element(%s)"):format(from)
         if inputs == 1 then return first end
-        return first, ("load_element(second_of(%s, given))"):format(from)
+        return first, ("%s(second_of(%s, given))"):format(masked and "load_other" or "load_element", from)
     end
     function given.read(from) return table.concat({ given.each(from) }, ", ") end
+    function given.candidate(from, index)
+        local x, y = given.each(from)
+        local text = ("candidate(%s, %s)"):format(x, index)
+        return masked and ("(%s ? %s : %s)"):format(y, text, made.identity) or text
+    end
+    function given.found(best, index)
+        local text = ("candidate(%s.x, %s)"):format(best, index)
+        return masked and ("(%s.load == ~0u ? %s : %s)"):format(best, made.identity, text) or text
+    end
+    function given.other_layout(vec) return loads.layout(given.other, vec) end
+    function given.other_at(from)
+        return masked and ("given.to_second + %s / sizeof(element)"):format(from)
+            or ("%s + given.to_second"):format(from)
+    end
     function given.parts(layout, vec) return count_parts(made, layout, vec) end
     function given.widen(part) return made.part and made.part.widen(part) or part end
     return given

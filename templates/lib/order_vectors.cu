@@ -4,9 +4,12 @@
 //@ -- NVRTC minutes.
 //@ takes op, given, dtype, layout, vec
 //@ local loads = require "lib/load"
-//@ local single = loads.layout(dtype, 1)
+//@ local single, byte = loads.layout(dtype, 1), given.other_layout(1)
+//@ local of = { word = layout, other = given.other_layout(vec) }
+//@ local bytes = { word = dtype.bytes, other = given.other.bytes }
+//@ local load_other = given.masked and "load_other_word" or "load_element_word"
 //@ local folding = op.costly and "__noinline__" or "__forceinline__"
-__device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", value y" or ""}@{given.parameter})
+__device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", " .. given.other_value .. " y" or ""}@{given.parameter})
 {
     return @{op.map("x", "y")};
 }
@@ -18,18 +21,27 @@ __device__ __forceinline__ @{single.word.c} load_element_word(u64 from)
     return word[0];
 }
 
+//@ if given.masked then
+__device__ __forceinline__ @{byte.word.c} load_other_word(u64 from)
+{
+    @{byte.word.c} word[1];
+    @{loads.statement(byte, "plain", "word", "from")}
+    return word[0];
+}
+
+//@ end
 // What load_vector() brings, element by element: from where it stands at no multiple of 16 bytes.
 __device__ __forceinline__ vector gather_vector(u64 from@{given.parameter})
 {
     vector v;
 //@ for k, array in ipairs(given.inputs > 1 and { "word", "other" } or { "word" }) do
-//@     local base = k > 1 and "from + given.to_second" or "from"
-//@     for i = 0, layout.words - 1 do
+//@     local base, load = k > 1 and given.other_at("from") or "from", k > 1 and load_other or "load_element_word"
+//@     for i = 0, of[array].words - 1 do
 //@         local pieces = {}
-//@         for j = 0, layout.per_word - 1 do
-//@             local at = (i * layout.per_word + j) * dtype.bytes
-//@             pieces[j + 1] = ("load_element_word(%s + %d)"):format(base, at)
-//@                 .. (j > 0 and (" << %d"):format(8 * dtype.bytes * j) or "")
+//@         for j = 0, of[array].per_word - 1 do
+//@             local at = (i * of[array].per_word + j) * bytes[array]
+//@             pieces[j + 1] = ("%s(%s + %d)"):format(load, base, at)
+//@                 .. (j > 0 and (" << %d"):format(8 * bytes[array] * j) or "")
 //@         end
     v.@{array}[@{i}] = @{table.concat(pieces, " | ")};
 //@     end
@@ -56,7 +68,8 @@ __device__ @{folding} accumulator fold_vector(vector v@{given.parameter})
 //@ for j = 0, vec - 1 do
 //@     local at, k = j // layout.per_word, j % layout.per_word
 //@     local x = dtype.unpack("v.word[" .. at .. "]", k)
-//@     local y = given.inputs > 1 and ", " .. dtype.unpack("v.other[" .. at .. "]", k) or ""
+//@     local word = "v.other[" .. j // of.other.per_word .. "]"
+//@     local y = given.inputs > 1 and ", " .. given.other.unpack(word, j % of.other.per_word) or ""
     a[@{j}] = map(@{x}@{y}@{given.argument});
 //@ end
     return fold(a@{given.argument});
@@ -70,12 +83,12 @@ __device__ @{folding} accumulator take_edge(u64 from, u64 end@{given.parameter})
     const u64 at@{j} = @{j > 0 and ("from + %d < end ? from + %d : from"):format(j * dtype.bytes, j * dtype.bytes) or "from"};
     const @{single.word.c} x@{j} = load_element_word(at@{j});
 //@     if given.inputs > 1 then
-    const @{single.word.c} y@{j} = load_element_word(at@{j} + given.to_second);
+    const @{byte.word.c} y@{j} = @{load_other}(@{given.other_at("at" .. j)});
 //@     end
 //@ end
     accumulator a[VEC];
 //@ for j = 0, vec - 1 do
-//@     local y = given.inputs > 1 and ", " .. dtype.unpack("y" .. j, 0) or ""
+//@     local y = given.inputs > 1 and ", " .. given.other.unpack("y" .. j, 0) or ""
     a[@{j}] = map(@{dtype.unpack("x" .. j, 0)}@{y}@{given.argument});
 //@     if j > 0 then
     if (from + @{j * dtype.bytes} >= end) a[@{j}] = @{op.identity};

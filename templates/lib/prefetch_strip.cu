@@ -24,7 +24,9 @@ __device__ __forceinline__ void prefetch_strip(const element *input, const exten
             const bool begins = STRIP * sizeof(element) >= 128 && across() == 0;
             if (row >= e.count || !(begins || (u64)at % 128 < LOAD_BYTES)) continue;
             asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
-//@     if given.inputs > 1 then
+//@     if given.masked then
+            asm volatile("prefetch.global.L2 [%0];" : : "l"(second + (u64)(at - input)));
+//@     elseif given.inputs > 1 then
             asm volatile("prefetch.global.L2 [%0];" : : "l"((u64)at + second - (u64)input));
 //@     end
         }

@@ -2,7 +2,11 @@
 //@ -- indexed, the best values so far. `parts` is LANES: one per word where the op takes whole
 //@ -- words, else one per element, or fewer, which elements share.
 //@ takes op, given, indexed, dtype, layout, vec, parts
-//@ local two = given.inputs > 1
+//@ local two, other = given.inputs > 1, given.other_layout(vec)
+//@ -- Element j of the second input, or of the mask, in a vector's words.
+//@ local function other_of(j)
+//@     return given.other.unpack("v.other[" .. j // other.per_word .. "]", j % other.per_word)
+//@ end
 //@ if indexed then
 // A thread counts its loads; the first value of a lane that no other goes before is remembered with
 // the load that brought it. Lane j holds element j of each load, in ascending order of the index.
@@ -28,14 +32,16 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@     end
 //@     for j = 0, vec - 1 do
 //@         local x, first = "x" .. j, "part[" .. j .. "].x"
-    if (@{nan and ("%s && %s == %s"):format(op.ahead(x, first), first, first) or op.before(x, first)}) part[@{j}] = best{@{x}, load};
+//@         local goes = nan and ("%s && %s == %s"):format(op.ahead(x, first), first, first) or op.before(x, first)
+//@         if given.masked then goes = ("%s && (part[%d].load == ~0u || %s)"):format(other_of(j), j, goes) end
+    if (@{goes}) part[@{j}] = best{@{x}, load};
 //@     end
 }
 //@ else
 //@     if op.part and op.part.functions then
 @{op.part.functions}
 //@     end
-__device__ __forceinline__ accumulator map(value x@{two and ", value y" or ""}@{given.parameter})
+__device__ __forceinline__ accumulator map(value x@{two and ", " .. given.other_value .. " y" or ""}@{given.parameter})
 {
     return @{op.map("x", "y")};
 }
@@ -60,13 +66,13 @@ __device__ __forceinline__ void take(@{given.part} (&part)[LANES], const vector 
 //@         end
 //@         for j = 0, (at_once and 0 or whole and layout.words or vec) - 1 do
 //@             local lane, at = "part[" .. j % parts .. "]", whole and j or j // layout.per_word
-//@             local word, other = "v.word[" .. at .. "]", two and "v.other[" .. at .. "]" or nil
+//@             local word, beside = "v.word[" .. at .. "]", two and "v.other[" .. at .. "]" or nil
 //@             local x = dtype.unpack(word, j % layout.per_word)
-//@             local y = two and dtype.unpack(other, j % layout.per_word) or nil
+//@             local y = two and not whole and other_of(j) or nil
 //@             if op.narrow then
-    @{lane} = @{op.narrow.step(lane, word, layout.per_word, other)};
+    @{lane} = @{op.narrow.step(lane, word, layout.per_word, beside)};
 //@             elseif op.word then
-    @{lane} = @{op.word(lane, word, layout.per_word, other)};
+    @{lane} = @{op.word(lane, word, layout.per_word, beside)};
 //@             elseif op.part then
     @{lane} = @{op.part.take(lane, x, y)};
 //@             else

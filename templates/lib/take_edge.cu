@@ -2,7 +2,7 @@
 //@ -- at `at`.
 //@ takes op, given, indexed
 //@ if indexed then
-        edge = combine(edge, candidate(load_element(input + at), origin + at)@{given.argument});
+        edge = combine(edge, @{given.candidate("input + at", "origin + at")}@{given.argument});
 //@ elseif op.part then
         part[0] = @{op.part.take("part[0]", given.each("input + at"))};
 //@ else

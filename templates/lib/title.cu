@@ -1,7 +1,7 @@
 //@ -- What a kernel says of itself first: `by` is its template, and `of` what its results are of.
 //@ -- `many`: it may be started on any number of blocks; `shares`: what several blocks share;
 //@ -- `own`: segments that a block takes, where others help with giants.
-//@ takes op, result, dtype, order, config, block, by, of, many?, own?, shares?
+//@ takes op, given, result, dtype, order, config, block, by, of, many?, own?, shares?
 // redtune: the @{op.name} of @{dtype.name} into @{result.name}, by the template "@{by}" with
 // @{config}
 //@ if order == "fixed" then
@@ -25,6 +25,9 @@
 //@ else
 // *output = @{op.formula}
 // for the elements of all segments, one segment after the other, wherever they are.
+//@ end
+//@ if given.masked then
+// Elements whose byte in the mask is 0 are absent.
 //@ end
 //@ if order == "fixed" then
 // They are combined in the order of docs/order.md.

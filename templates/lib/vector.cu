@@ -2,16 +2,17 @@
 //@ -- and `loads` is lib/load.lua.
 //@ takes given, dtype, layout, load, vec
 //@ local loads = require "lib/load"
+//@ local other, bytes = given.other_layout(vec), given.other.bytes
 struct vector {
     @{layout.word.c} word[@{layout.words}];
 //@ if given.paired then
-    @{layout.word.c} other[@{layout.words}];  // of the second input
+    @{other.word.c} other[@{other.words}];  // of @{given.masked and "the mask" or "the second input"}
 //@ end
 };
 
 //@ include "lib/conversions.cu"
 //@ if given.paired and vec > 1 then
-//@     local single = loads.layout(dtype, 1)
+//@     local single = given.other_layout(1)
 __device__ __forceinline__ @{single.word.c} load_piece(u64 from)
 {
     @{single.word.c} word[1];
@@ -25,24 +26,34 @@ __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
     vector v;
     @{loads.statement(layout, load, "v.word", "from")}
 //@ if given.paired then
-    const u64 second = from + given.to_second;
+    const u64 second = @{given.other_at("from")};
 //@     if vec > 1 then
-    if (given.to_second % LOAD_BYTES > 0) {
+    if (@{given.masked and "second % VEC" or "given.to_second % LOAD_BYTES"} > 0) {
         // Nothing but its elements may be read, and one may lie anywhere.
-//@         for i = 0, layout.words - 1 do
+//@         for i = 0, other.words - 1 do
 //@             local pieces = {}
-//@             for k = 0, layout.per_word - 1 do
-//@                 local at = (i * layout.per_word + k) * dtype.bytes
+//@             for k = 0, other.per_word - 1 do
+//@                 local at = (i * other.per_word + k) * bytes
 //@                 pieces[k + 1] = ("load_piece(second + %d)"):format(at)
-//@                     .. (k > 0 and (" << %d"):format(8 * dtype.bytes * k) or "")
+//@                     .. (k > 0 and (" << %d"):format(8 * bytes * k) or "")
 //@             end
         v.other[@{i}] = @{table.concat(pieces, " | ")};
 //@         end
         return v;
     }
 //@     end
-    @{loads.statement(layout, load, "v.other", "second")}
+    @{loads.statement(other, load, "v.other", "second")}
 //@ end
     return v;
 }
 
+//@ if given.masked then
+//@     local single = given.other_layout(1)
+__device__ __forceinline__ u32 load_other(const unsigned char *from)
+{
+    @{single.word.c} word[1];
+    @{loads.statement(single, load, "word", "from")}
+    return @{given.other.unpack("word[0]", 0)};
+}
+
+//@ end

@@ -1,12 +1,17 @@
 //@ -- The naive kernel's way through the elements in the fixed order, step by step.
-//@ takes given
+//@ takes given, second_at
 __device__ partial leaf(const question &q, u64 index@{given.parameter})
 {
     if (index >= q.count) return nothing();
     const u64 at = (q.first + index) % q.period;
     const element *from[INPUTS];
     for (u32 k = 0; k < INPUTS; k++)
+//@ if given.masked then
+        from[k] = index == q.planted_at[k] ? (const element *)&q.planted[k]
+                : k == 0 ? q.elements[0] + at : @{second_at};
+//@ else
         from[k] = index == q.planted_at[k] ? (const element *)&q.planted[k] : q.elements[k] + at;
+//@ end
     return of_element(from, index@{given.argument});
 }
 

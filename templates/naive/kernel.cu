@@ -1,11 +1,13 @@
 //@ local name, formula, indexed = op.name, op.formula, op.indexed
 //@ local given = require("lib/operands").of({
 //@     op = op, dtype = dtype, result = result, second = second, resumes = false, counts = false,
-//@     arch = arch, accuracy = accuracy,
+//@     arch = arch, accuracy = accuracy, mask = mask,
 //@ }, true)
 //@ local op = given.made
 //@ local acc = op.acc
 //@ local two, slot_bytes = given.inputs > 1, require("lib/operands").slot_bytes(op)
+//@ local bytes_at = "(const element *)((const unsigned char *)q.elements[1] + at)"
+//@ local second_at = given.masked and bytes_at or "q.elements[1] + at"
 // redtune: the @{name} of @{dtype.name} into @{result.name}, by the template "naive"
 //@ if order == "fixed" then
 // compile with --fmad=false
@@ -89,7 +91,15 @@ __device__ value read(const element *from)
 // from: the element of each input.
 __device__ partial of_element(const element *const (&from)[INPUTS], u64 index@{given.parameter})
 {
+//@ if given.masked then
+    const value x = read(from[0]);
+    const u32 y = *(const unsigned char *)from[1];
+//@ else
     const value x = read(from[0])@{two and ", y = read(from[1])" or ""};
+//@ end
+//@ if indexed and given.masked then
+    if (y == 0) return partial{@{op.last}, ~0ull};
+//@ end
 //@ if indexed then
     return partial{x, index};
 //@ else
@@ -116,7 +126,7 @@ __device__ partial combine(partial a, partial b@{given.parameter})
 }
 
 //@ if order == "fixed" then
-//@     include "naive/fixed.cu"
+//@     include("naive/fixed.cu", { second_at = second_at })
 //@ else
 // A node whose first element is number `index` of the question's.
 __device__ partial moved(partial a, u64 index)
@@ -150,7 +160,7 @@ __device__ partial take(const question &q, u64 at, u64 most, u64 index, u64 &tak
 {
     const partial *const node = node_at(q, at, most, taken);
     if (node) return moved(*node, index);
-    const element *const from[INPUTS] = {q.elements[0] + at@{two and ", q.elements[1] + at" or ""}};
+    const element *const from[INPUTS] = {q.elements[0] + at@{two and ", " .. second_at or ""}};
     return of_element(from, index@{given.argument});
 }
 
@@ -167,7 +177,11 @@ __device__ partial reduce(const question &q@{given.parameter})
             const bool plants = index == q.planted_at[k];
             here |= plants;
             if (index < q.planted_at[k] && q.planted_at[k] < stop) stop = q.planted_at[k];
+//@ if given.masked then
+            from[k] = plants ? (const element *)&q.planted[k] : k == 0 ? q.elements[0] + at : @{second_at};
+//@ else
             from[k] = plants ? (const element *)&q.planted[k] : q.elements[k] + at;
+//@ end
         }
         taken = 1;
 //@ if op.append then

@@ -161,6 +161,7 @@ local function moments(t, finalize, skips)
             return ("moments_of(%s)"):format(added(part.zero, x))
         end,
         combine = function(a, b) return ("join_moments(%s, %s)"):format(a, b) end,
+        elements = function(a) return a .. ".n" end,
         lanes = function(a, n) return ("join_lanes<%d>(%s)"):format(n, a) end,
         functions = (name == "f32" and reciprocal or "") .. functions:gsub("@{(%w+)}", values_of[name])
             .. part.functions,

@@ -32,7 +32,7 @@ constexpr u32 OWN = @{depth > 1 and "1" or "VEC"};  // columns per thread of whi
 //@ include "lib/extents.cu"
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
-__device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", value y" or ""}@{given.parameter})
+__device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", " .. given.other_value .. " y" or ""}@{given.parameter})
 {
     return @{op.map("x", "y")};
 }
@@ -46,7 +46,7 @@ __device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", valu
 struct leaves {
     value x[VECTOR];
 //@ if given.inputs > 1 then
-    value y[VECTOR];
+    @{given.other_value} y[VECTOR];
 //@ end
 };
 
@@ -71,10 +71,11 @@ __device__ __forceinline__ void fold_columns(accumulator (&a)[VEC], const vector
     leaves own;
 //@ for j = 0, vec - 1 do
 //@     local at, piece = j // layout.per_word, j % layout.per_word
+//@     local other = given.other_layout(vec)
 //@     for k = 0, vector - 1 do
     own.x[@{k}] = @{dtype.unpack(("v[%d].word[%d]"):format(k, at), piece)};
 //@         if given.inputs > 1 then
-    own.y[@{k}] = @{dtype.unpack(("v[%d].other[%d]"):format(k, at), piece)};
+    own.y[@{k}] = @{given.other.unpack(("v[%d].other[%d]"):format(k, j // other.per_word), j % other.per_word)};
 //@         end
 //@     end
     a[@{j}] = fold_leaves<FULL>(own, n@{given.argument});

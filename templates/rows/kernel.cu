@@ -1,5 +1,7 @@
 //@ local op, given, acc, indexed, layout = require("lib/kernel").of(_ENV, vec)
-//@ local parts = indexed and 1 or given.parts(layout, vec)
+//@ -- The extreme of a vector is found first, where all of its elements are there.
+//@ local at_once = indexed and not given.masked
+//@ local parts = at_once and 1 or given.parts(layout, vec)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ local over = unroll > 1 and rows == 1 and not shared and unroll // 2 or 0
 //@ include("lib/title.cu", { by = "rows", of = "rows", many = true, shares = shared and "rows" })
@@ -56,7 +58,7 @@ __device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 sto
 
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
-//@ if indexed then
+//@ if at_once then
 //@     include "lib/take_extreme.cu"
 //@ else
 //@     include "lib/take.cu"
@@ -191,12 +193,22 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 //@ if indexed then
     // Where no value went before the last one there is, it is the first load's, if there was one.
     const u64 first = place_of(p.tile, 0);
+//@     if at_once then
     if (first < stop) {
         const u64 tiles = part[0].load / UNROLL, i = part[0].load % UNROLL;
         const u64 place = first + tiles * mine.splits * TILE_BYTES + i * GROUP * LOAD_BYTES;
         const u64 index = origin + (place - p.begin) / sizeof(element) + element_of(part[0]);
         edge = combine(edge, candidate(part[0].x, index)@{given.argument});
     }
+//@     else
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) {
+        const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
+        const u64 place = first + tiles * mine.splits * TILE_BYTES + i * GROUP * LOAD_BYTES;
+        const u64 index = origin + (place - p.begin) / sizeof(element) + j;
+        edge = combine(edge, @{given.found("part[j]", "index")}@{given.argument});
+    }
+//@     end
     return edge;
 //@ else
 //@     include "lib/combine_parts.cu"

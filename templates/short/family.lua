@@ -24,7 +24,7 @@ local shape = shapes.of {
 local rows = shape.results
 
 function family.serves(p)
-    return p.layout == "rows" and p.outer_step == p.count and p.count & p.count - 1 == 0
+    return not p.mask and p.layout == "rows" and p.outer_step == p.count and p.count & p.count - 1 == 0
         and p.count > 0 and shapes.result_bytes(p) <= 16 and p.accuracy ~= "exact"
 end
 

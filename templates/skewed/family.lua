@@ -43,7 +43,7 @@ function family.serves(p)
     if bytes <= 2 and p.step * bytes % aligned == 0 and p.outer * p.inner * bytes < 64 * 1024 then
         return false
     end
-    return p.layout == "columns" and p.count > 1 and p.step * bytes % 16 > 0
+    return not p.mask and p.layout == "columns" and p.count > 1 and p.step * bytes % 16 > 0
         and p.inner * bytes >= 256
 end
 

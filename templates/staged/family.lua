@@ -30,7 +30,7 @@ end
 
 -- Longer and aligned rows are as fast without.
 function family.serves(p)
-    return p.layout == "rows" and p.outer_step == p.count and shapes.result_bytes(p) <= 64
+    return not p.mask and p.layout == "rows" and p.outer_step == p.count and shapes.result_bytes(p) <= 64
         and shapes.result_bytes(p) % 16 > 0 and p.accuracy ~= "exact"
 end
 

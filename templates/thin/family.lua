@@ -25,7 +25,7 @@ local columns = shape.results
 
 -- There are more columns than a block's.
 function family.serves(p)
-    return p.layout == "columns" and p.count <= 8 and p.inner * p.dtype.bytes >= 64 * 1024
+    return not p.mask and p.layout == "columns" and p.count <= 8 and p.inner * p.dtype.bytes >= 64 * 1024
 end
 
 family.allowed = limits.allowed

@@ -292,6 +292,9 @@ static redtune_status open_results(rdt_test_buffers *buffers, const rdt_domain *
 redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domain *domain,
                                      uint64_t bytes, const rdt_maker *maker, rdt_test_buffers **out,
                                      redtune_error *err) {
+    if (domain->problem.mask)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot measure a problem with a mask: its kernels run as those without");
     rdt_test_buffers *buffers = calloc(1, sizeof *buffers);
     if (!buffers) return rdt_fail_memory(err, sizeof *buffers);
     buffers->context = context;

@@ -31,9 +31,10 @@ typedef struct array_reading {
     const rdt_driver *driver;
     rdt_readers readers;
     const double *parameters; /* the caller's; NULL: the usual ones */
-    redtune_problem problem;  /* resolved */
-    rdt_extents extents;      /* complete */
-    size_t element_bytes;
+    const redtune_value *initial;
+    redtune_problem problem;                 /* resolved */
+    rdt_extents extents;                     /* complete */
+    uint64_t all_bytes;                      /* of an element of each input */
     size_t result_bytes[RDT_OP_OUTPUTS_MAX]; /* the second is 0 where there is one result */
     uint64_t index_elements;                 /* of one outer index, without what follows it */
     uint64_t per_piece;                      /* outer indices */
@@ -77,9 +78,9 @@ static redtune_status too_large(const array_reading *self, uint64_t bytes, size_
 static redtune_status size_rows(array_reading *self, uint64_t alone, size_t free_bytes,
                                 redtune_error *err) {
     const rdt_extents *extents = &self->extents;
-    const uint64_t row_bytes = extents->step * self->readers.count * self->element_bytes;
-    const uint64_t one = extents->inner * (self->readers.count * self->element_bytes +
-                                           self->result_bytes[0] + self->result_bytes[1]);
+    const uint64_t row_bytes = extents->step * self->all_bytes;
+    const uint64_t one =
+        extents->inner * (self->all_bytes + self->result_bytes[0] + self->result_bytes[1]);
     const uint64_t wanted = free_bytes / 2 < PIECE_BYTES_MAX ? free_bytes / 2 : PIECE_BYTES_MAX;
     if (!rdt_op_find(self->problem.op)->resumes ||
         self->problem.accuracy != REDTUNE_ACCURACY_PLAIN ||
@@ -98,7 +99,7 @@ static redtune_status size_pieces(array_reading *self, redtune_error *err) {
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
     if (rc) return rdt_driver_check(self->driver, rc, err, "ask for free device memory");
-    const uint64_t inputs_bytes = (uint64_t)self->readers.count * self->element_bytes;
+    const uint64_t inputs_bytes = self->all_bytes;
     const uint64_t results = extents->inner * (self->result_bytes[0] + self->result_bytes[1]);
     const uint64_t alone = self->index_elements * inputs_bytes + results;
     const uint64_t room = free_bytes / 2;
@@ -123,14 +124,16 @@ static redtune_status open_piece(array_reading *self, redtune_error *err) {
         extents.count = rows;
         piece.uses |= REDTUNE_USE_ACCUMULATE;
     }
+    if (self->initial) piece.uses |= REDTUNE_USE_ACCUMULATE;
     rdt_problem_axes_set(&piece, extents);
-    const uint64_t bytes =
-        (rows ? span_of_rows(self, rows) : span(self, per_piece)) * self->element_bytes;
+    const uint64_t elements = rows ? span_of_rows(self, rows) : span(self, per_piece);
+    const uint64_t bytes = elements * self->readers.element_bytes[0];
     const size_t staging = bytes < STAGING_BYTES_MAX ? (size_t)bytes : STAGING_BYTES_MAX;
     redtune_status status = rdt_plan_make(self->rt, &piece, RDT_YIELD_RESULT, &self->plan, err);
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
     for (int i = 0; !status && i < self->readers.count; i++)
-        status = rdt_buffer_create(driver, bytes, &self->elements[i], err);
+        status = rdt_buffer_create(driver, elements * self->readers.element_bytes[i],
+                                   &self->elements[i], err);
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
         status = rdt_buffer_create(driver, per_piece * self->extents.inner * self->result_bytes[i],
                                    &self->results[i], err);
@@ -164,7 +167,7 @@ static redtune_status read_bytes(array_reading *self, int input, void *buffer, s
     size_t filled = 0;
     redtune_status status = rdt_readers_fill(&self->readers, input, buffer, bytes, &filled, err);
     if (status) return status;
-    self->read_count[input] += filled / self->element_bytes;
+    self->read_count[input] += filled / self->readers.element_bytes[input];
     if (filled == bytes) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce an array: %s ends after %" PRIu64 " elements, of %" PRIu64,
@@ -212,7 +215,9 @@ static redtune_status reduce_piece(array_reading *self, uint64_t count, uint64_t
     CUstream stream = self->carriers[0].stream;
     const rdt_extents *extents = &self->extents;
     const redtune_operands operands = {
-        .d_in = {begin_of(&self->elements[0]), begin_of(&self->elements[1])},
+        .d_in = {begin_of(&self->elements[0]),
+                 self->readers.masked ? NULL : begin_of(&self->elements[1])},
+        .d_mask = self->readers.masked ? begin_of(&self->elements[1]) : NULL,
         .d_out = {begin_of(&self->results[0]), begin_of(&self->results[1])},
         .count = count,
         .outer = outer,
@@ -222,6 +227,7 @@ static redtune_status reduce_piece(array_reading *self, uint64_t count, uint64_t
         .workspace = self->workspace,
         .parameters = self->parameters,
         .accumulate = goes_on,
+        .initial = goes_on ? NULL : self->initial,
     };
     double elapsed_ns = 0;
     redtune_status status = rdt_stream_wait(self->driver, self->carriers[1].stream, err);
@@ -244,7 +250,7 @@ typedef struct bounded {
 static redtune_status read_bounded(void *user, void *buffer, size_t capacity, size_t *bytes,
                                    redtune_error *err) {
     bounded *self = user;
-    size_t more = capacity - capacity % self->array->element_bytes;
+    size_t more = capacity - capacity % self->array->readers.element_bytes[self->input];
     if (more > self->left_bytes) more = (size_t)self->left_bytes;
     redtune_status status = read_bytes(self->array, self->input, buffer, more, err);
     if (status) return status;
@@ -257,7 +263,7 @@ static redtune_status read_bounded(void *user, void *buffer, size_t capacity, si
 static redtune_status skip(array_reading *self, uint64_t elements, redtune_error *err) {
     unsigned char passed[4096];
     for (int i = 0; i < self->readers.count; i++) {
-        bounded from = {self, i, elements * self->element_bytes};
+        bounded from = {self, i, elements * self->readers.element_bytes[i]};
         for (size_t more = 1; more;) {
             redtune_status status = read_bounded(&from, passed, sizeof passed, &more, err);
             if (status) return status;
@@ -269,7 +275,7 @@ static redtune_status skip(array_reading *self, uint64_t elements, redtune_error
 static redtune_status carry_all(array_reading *self, uint64_t elements, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < self->readers.count; i++)
-        status = carry(self, i, elements * self->element_bytes, err);
+        status = carry(self, i, elements * self->readers.element_bytes[i], err);
     return status;
 }
 
@@ -324,12 +330,14 @@ static redtune_status reduce_rows(array_reading *self, redtune_error *err) {
     const redtune_input input = {.read = read_bounded,
                                  .user = &row[0],
                                  .second = self->readers.count > 1 ? &second : NULL,
+                                 .initial = self->initial,
                                  .parameters = self->parameters};
     redtune_problem problem = self->problem;
     rdt_problem_axes_set(&problem, (rdt_extents){.count = self->extents.count});
     for (uint64_t left = self->extents.outer; left; left--) {
         redtune_reading of_row = {.count = 0};
-        row[0].left_bytes = row[1].left_bytes = self->extents.count * self->element_bytes;
+        for (int i = 0; i < self->readers.count; i++)
+            row[i].left_bytes = self->extents.count * self->readers.element_bytes[i];
         redtune_status status = redtune_reduce_input(self->rt, &problem, &input, &of_row, err);
         if (!status && left > 1)
             status = skip(self, self->extents.outer_step - self->extents.count, err);
@@ -375,12 +383,15 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     if (!rt || !input || !input->read || !results || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an array: rt, input, input->read, results or out is NULL");
-    array_reading self = {.rt = rt, .driver = rt->context->driver, .parameters = input->parameters};
+    array_reading self = {.rt = rt,
+                          .driver = rt->context->driver,
+                          .parameters = input->parameters,
+                          .initial = input->initial};
     redtune_status status = rdt_problem_resolve(problem, &self.problem, err);
     if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
     if (status) return status;
     self.extents = rdt_problem_extents(&self.problem);
-    self.element_bytes = self.readers.element_bytes;
+    self.all_bytes = rdt_problem_input_bytes(&self.problem);
     self.so_far.dtype = self.problem.result;
     self.so_far.second_dtype = rdt_problem_second(&self.problem);
     self.result_bytes[0] = redtune_dtype_bytes(self.so_far.dtype);

@@ -28,7 +28,8 @@ typedef struct buffers {
     rdt_buffer input[RDT_OP_INPUTS_MAX];
     rdt_timer timer;
     CUstream stream;
-    size_t filled_bytes; /* of each staging */
+    size_t filled_bytes; /* of the first staging */
+    uint64_t filled;     /* elements of each */
     bool busy;           /* the GPU reduces it */
 } buffers;
 
@@ -37,8 +38,9 @@ typedef struct reading {
     const rdt_driver *driver;
     rdt_readers readers;
     const double *parameters; /* the caller's; NULL: the usual ones */
-    bool part;                /* what is wanted is an accumulator, to be joined with others */
-    redtune_problem problem;  /* resolved */
+    const redtune_value *initial;
+    bool part;               /* what is wanted is an accumulator, to be joined with others */
+    redtune_problem problem; /* resolved */
     redtune_plan *plan;
     size_t piece_bytes, element_bytes; /* a piece of one input */
     buffers sets[SETS];
@@ -116,23 +118,25 @@ static CUdeviceptr slot_address(const reading *self, uint32_t index) {
 
 /* ---- one piece ------------------------------------------------------------------------------- */
 
-/* The second input has an element for each of the first: `bytes` more, or both end. */
-static redtune_status read_second(const reading *self, buffers *set, size_t bytes,
+/* The second input has an element for each of the first: `elements` more, or both end. */
+static redtune_status read_second(const reading *self, buffers *set, uint64_t elements,
                                   redtune_error *err) {
+    const size_t each = self->readers.element_bytes[1], bytes = elements * each;
+    const char *both = self->readers.masked ? "with a mask" : "two inputs";
+    const char *second = self->readers.masked ? "the mask" : "the second";
     size_t filled = 0;
-    const size_t wanted = bytes ? bytes : self->element_bytes;
+    const size_t wanted = bytes ? bytes : each;
     redtune_status status =
         rdt_readers_fill(&self->readers, 1, set->staging[1].data, wanted, &filled, err);
     if (status || filled == bytes) return status;
     if (bytes)
         return rdt_fail(err, REDTUNE_INVALID, 0,
-                        "cannot reduce two inputs: the second ends after %" PRIu64
+                        "cannot reduce %s: %s ends after %" PRIu64
                         " elements, where the first goes on",
-                        self->read_count + filled / self->element_bytes);
+                        both, second, self->read_count + filled / each);
     return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce two inputs: the first ends after %" PRIu64
-                    " elements, where the second goes on",
-                    self->read_count);
+                    "cannot reduce %s: the first ends after %" PRIu64 " elements, where %s goes on",
+                    both, self->read_count, second);
 }
 
 /* Reads the next piece; filled_bytes is 0 at the end. */
@@ -140,9 +144,10 @@ static redtune_status read_piece(reading *self, buffers *set, redtune_error *err
     size_t bytes = 0;
     redtune_status status = (is_fixed(self) ? rdt_readers_fill : rdt_readers_read)(
         &self->readers, 0, set->staging[0].data, self->piece_bytes, &bytes, err);
-    if (!status && self->readers.count > 1) status = read_second(self, set, bytes, err);
+    set->filled = bytes / self->element_bytes;
+    if (!status && self->readers.count > 1) status = read_second(self, set, set->filled, err);
     if (status) return status;
-    self->read_count += bytes / self->element_bytes;
+    self->read_count += set->filled;
     set->filled_bytes = bytes;
     return REDTUNE_OK;
 }
@@ -163,19 +168,23 @@ static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address
 
 /* Reduces the piece to what the plan leaves, in the next slot. */
 static redtune_status start_piece(reading *self, buffers *set, redtune_error *err) {
-    const uint64_t count = set->filled_bytes / self->element_bytes;
+    const uint64_t count = set->filled;
+    const void *const second_input = pointer_to(set->input[1].address);
     const CUdeviceptr output = slot_address(self, self->slot_count);
     const bool second = self->so_far.second_dtype && !self->plan->yield;
     const redtune_operands operands = {
-        .d_in = {pointer_to(set->input[0].address), pointer_to(set->input[1].address)},
+        .d_in = {pointer_to(set->input[0].address), self->readers.masked ? NULL : second_input},
+        .d_mask = self->readers.masked ? second_input : NULL,
         .d_out = {pointer_to(output), second ? pointer_to(second_of(output)) : NULL},
         .count = count,
         .parameters = self->parameters,
+        .initial = self->plan->yield ? NULL : self->initial,
     };
     redtune_status status = REDTUNE_OK;
     for (int k = 0; !status && k < self->readers.count; k++) {
-        CUresult rc = self->driver->memcpy_htod_async(set->input[k].address, set->staging[k].data,
-                                                      set->filled_bytes, set->stream);
+        CUresult rc =
+            self->driver->memcpy_htod_async(set->input[k].address, set->staging[k].data,
+                                            count * self->readers.element_bytes[k], set->stream);
         status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
     }
     if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
@@ -216,6 +225,7 @@ static redtune_status combine_slots(reading *self, uint32_t first, uint32_t coun
                            .output = output};
     rdt_operands_set_scalars(rdt_op_find(self->problem.op), self->parameters, &all.given);
     if (output) all.given.output = second_of(output);
+    if (output) rdt_operands_set_initial(self->initial, &all.given);
     if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
     if (!status)
         status = rdt_kernel_combine(rdt_plan_executable(self->plan)->kernel, all, set->stream, err);
@@ -271,6 +281,7 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     const bool whole = !sets[1].filled_bytes;
     const rdt_yield yield = whole && !self->part ? RDT_YIELD_RESULT : RDT_YIELD_ACCUMULATOR;
     redtune_problem piece = self->problem;
+    if (self->initial) piece.uses |= REDTUNE_USE_ACCUMULATE;
     rdt_problem_axes_set_count(&piece, (whole ? sets[0].filled_bytes : self->piece_bytes) /
                                            self->element_bytes);
     if (!status) status = rdt_plan_make(self->rt, &piece, yield, &self->plan, err);
@@ -302,11 +313,14 @@ static redtune_status read_result(reading *self, redtune_error *err) {
 
 static redtune_status open_reading(redtune *rt, const redtune_problem *problem,
                                    const redtune_input *input, reading *out, redtune_error *err) {
-    *out = (reading){.rt = rt, .driver = rt->context->driver, .parameters = input->parameters};
+    *out = (reading){.rt = rt,
+                     .driver = rt->context->driver,
+                     .parameters = input->parameters,
+                     .initial = input->initial};
     redtune_status status = rdt_problem_resolve(problem, &out->problem, err);
     if (!status) status = rdt_readers_open(&out->problem, input, &out->readers, err);
     if (status) return status;
-    out->element_bytes = out->readers.element_bytes;
+    out->element_bytes = out->readers.element_bytes[0];
     out->so_far.dtype = out->problem.result;
     out->so_far.second_dtype = rdt_problem_second(&out->problem);
     return REDTUNE_OK;

@@ -5,6 +5,7 @@
 
 const char *rdt_readers_name(const rdt_readers *readers, int input) {
     if (readers->count < 2) return "its input";
+    if (readers->masked) return input ? "its mask" : "its input";
     return input ? "its second input" : "its first input";
 }
 
@@ -12,9 +13,10 @@ const char *rdt_readers_name(const rdt_readers *readers, int input) {
 static redtune_status check_second(const redtune_input *second, redtune_error *err) {
     redtune_status status = rdt_reserved_check(RDT_RESERVED(second), "redtune_input", err);
     if (status) return status;
-    if (second->read && !second->second && !second->parameters) return REDTUNE_OK;
+    if (second->read && !second->second && !second->parameters && !second->initial)
+        return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce two inputs: the second's %s",
-                    !second->read ? "read is NULL" : "second and parameters must be NULL");
+                    !second->read ? "read is NULL" : "second, parameters and initial must be NULL");
 }
 
 redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_input *input,
@@ -23,7 +25,12 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
     const redtune_input *second = input->second;
     redtune_status status = rdt_reserved_check(RDT_RESERVED(input), "redtune_input", err);
     if (status) return status;
-    if (!second != (op->inputs < 2))
+    if (!second && problem->mask)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot compute the %s with a mask: input->second is NULL; give the "
+                        "reader of the mask",
+                        op->name);
+    if (!problem->mask && !second != (op->inputs < 2))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s: input->second is %s",
                         op->name,
                         second ? "not NULL, and it has one input" : "NULL, and it has two inputs");
@@ -37,7 +44,12 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
                         "cannot reduce an input with problem.uses: they are for operands on the "
                         "GPU; leave them 0");
     if (second && (status = check_second(second, err))) return status;
-    *out = (rdt_readers){{input, second}, op->inputs, redtune_dtype_bytes(problem->dtype)};
+    *out = (rdt_readers){
+        .input = {input, second},
+        .count = second ? 2 : 1,
+        .masked = problem->mask != REDTUNE_MASK_NONE,
+        .element_bytes = {rdt_problem_array_bytes(problem, 0), rdt_problem_array_bytes(problem, 1)},
+    };
     return REDTUNE_OK;
 }
 
@@ -47,7 +59,7 @@ redtune_status rdt_readers_read(const rdt_readers *readers, int input, void *buf
     size_t more = 0;
     redtune_status status = from->read(from->user, buffer, capacity, &more, err);
     if (status) return status;
-    if (more > capacity || more % readers->element_bytes)
+    if (more > capacity || more % readers->element_bytes[input])
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an input: its reader gave %zu bytes, which is no whole "
                         "number of elements up to %zu bytes",

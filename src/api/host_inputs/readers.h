@@ -4,11 +4,12 @@
 #include "model/problem.h"
 #include "redtune/redtune.h"
 
-/* An op's inputs. */
+/* An op's inputs; the second may be the mask. */
 typedef struct rdt_readers {
     const redtune_input *input[RDT_OP_INPUTS_MAX];
     int count;
-    size_t element_bytes;
+    bool masked;
+    size_t element_bytes[RDT_OP_INPUTS_MAX];
 } rdt_readers;
 
 /* Those that the caller gives for the problem, which is resolved. Refuses a second one too many, or
@@ -22,5 +23,5 @@ redtune_status rdt_readers_read(const rdt_readers *readers, int input, void *buf
 /* Reads until capacity bytes are there, or the input ends. */
 redtune_status rdt_readers_fill(const rdt_readers *readers, int input, void *buffer,
                                 size_t capacity, size_t *bytes, redtune_error *err);
-/* "its input", or where there are two "its first input" and "its second input". */
+/* "its input", or where there are two "its first input" and "its second input", or "its mask". */
 const char *rdt_readers_name(const rdt_readers *readers, int input);

@@ -76,7 +76,7 @@ static redtune_status size_pieces_of(segments_reading *self, redtune_error *err)
     const uint64_t all = self->offsets[self->count] - self->offsets[0];
     const uint64_t each = sizeof *self->offsets + self->result_bytes[0] + self->result_bytes[1];
     uint64_t bytes = free_bytes / 4 < PIECE_BYTES_MAX ? free_bytes / 4 : PIECE_BYTES_MAX;
-    self->most_elements = bytes / self->readers.element_bytes;
+    self->most_elements = bytes / self->readers.element_bytes[0];
     self->most_segments = free_bytes / 4 / each;
     if (self->most_elements > all) self->most_elements = all;
     if (self->most_segments > PIECE_SEGMENTS_MAX) self->most_segments = PIECE_SEGMENTS_MAX;
@@ -91,7 +91,7 @@ static redtune_status open_buffers_of(segments_reading *self, redtune_error *err
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
     if (!status) status = rdt_buffer_create_pinned(driver, STAGING_BYTES, &self->staging, err);
     if (!status)
-        status = rdt_buffer_create(driver, self->most_elements * self->readers.element_bytes,
+        status = rdt_buffer_create(driver, self->most_elements * self->readers.element_bytes[0],
                                    &self->elements, err);
     if (!status)
         status =
@@ -123,7 +123,7 @@ static redtune_status read_elements(segments_reading *self, void *buffer, size_t
     size_t filled = 0;
     redtune_status status = rdt_readers_fill(&self->readers, 0, buffer, bytes, &filled, err);
     if (status) return status;
-    self->read_count += filled / self->readers.element_bytes;
+    self->read_count += filled / self->readers.element_bytes[0];
     if (filled == bytes) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce segments: the input ends after %" PRIu64
@@ -135,7 +135,7 @@ static redtune_status read_elements(segments_reading *self, void *buffer, size_t
 static redtune_status pass_over(segments_reading *self, uint64_t end, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     while (!status && self->read_count < end) {
-        const uint64_t bytes = (end - self->read_count) * self->readers.element_bytes;
+        const uint64_t bytes = (end - self->read_count) * self->readers.element_bytes[0];
         status = read_elements(self, self->staging.data,
                                bytes < STAGING_BYTES ? (size_t)bytes : STAGING_BYTES, err);
     }
@@ -156,7 +156,7 @@ static redtune_status carry_elements(segments_reading *self, uint64_t bytes, red
 
 static redtune_status run_piece(segments_reading *self, uint64_t first, uint64_t end,
                                 redtune_error *err) {
-    const size_t element = self->readers.element_bytes;
+    const size_t element = self->readers.element_bytes[0];
     /* Where element 0 would be: offsets count from there. */
     const CUdeviceptr origin = self->elements.address - self->offsets[first] * element;
     const redtune_segments segments = {
@@ -195,7 +195,7 @@ typedef struct rest {
 static redtune_status read_rest(void *user, void *buffer, size_t capacity, size_t *bytes,
                                 redtune_error *err) {
     rest *self = user;
-    size_t more = capacity - capacity % self->reading->readers.element_bytes;
+    size_t more = capacity - capacity % self->reading->readers.element_bytes[0];
     if (more > self->left_bytes) more = (size_t)self->left_bytes;
     redtune_status status = read_elements(self->reading, buffer, more, err);
     if (status) return status;
@@ -210,7 +210,7 @@ static redtune_status reduce_long(segments_reading *self, uint64_t i, redtune_er
     const uint64_t count = self->offsets[i + 1] - self->offsets[i];
     problem.median = problem.greatest = 0;
     rdt_problem_axes_set(&problem, (rdt_extents){.count = count});
-    rest from = {self, count * self->readers.element_bytes};
+    rest from = {self, count * self->readers.element_bytes[0]};
     const redtune_input input = {.read = read_rest, .user = &from, .parameters = self->parameters};
     redtune_reading reading;
     redtune_status status = redtune_reduce_input(self->rt, &problem, &input, &reading, err);
@@ -238,8 +238,8 @@ static redtune_status reduce_segments(segments_reading *self, redtune_error *err
             status = reduce_long(self, first, err);
             continue;
         }
-        status = carry_elements(self, (offsets[end] - offsets[first]) * self->readers.element_bytes,
-                                err);
+        status = carry_elements(
+            self, (offsets[end] - offsets[first]) * self->readers.element_bytes[0], err);
         if (!status) status = run_piece(self, first, end, err);
     }
     return status;
@@ -251,7 +251,7 @@ static redtune_status read_to_end(segments_reading *self, redtune_error *err) {
         redtune_status status =
             rdt_readers_read(&self->readers, 0, self->staging.data, STAGING_BYTES, &bytes, err);
         if (status) return status;
-        self->read_count += bytes / self->readers.element_bytes;
+        self->read_count += bytes / self->readers.element_bytes[0];
     }
     return REDTUNE_OK;
 }

@@ -8,6 +8,7 @@
 #include "api/running/operands.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include "gpu/pointer.h"
 
 static const char *const read_names[RDT_READS_MAX] = {"d_in",    "d_in[1]", "d_parameters",
@@ -22,7 +23,9 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
     rdt_signature out = {
         .op = op,
         .uses = problem->uses,
-        .input_bytes = redtune_dtype_bytes(problem->dtype),
+        .input_bytes = rdt_problem_array_bytes(problem, 0),
+        .second_bytes = rdt_problem_array_bytes(problem, 1),
+        .masked = problem->mask != REDTUNE_MASK_NONE,
         .result_bytes = {redtune_dtype_bytes(problem->result),
                          redtune_dtype_bytes(rdt_problem_second(problem))},
         .count_max = rdt_problem_count_max(problem->dtype),
@@ -34,7 +37,7 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
         out.result_bytes[0] = slot_bytes;
         out.result_bytes[1] = 0;
     }
-    out.plain = op->inputs == 1 && !out.result_bytes[1] && !op->parameters && !problem->uses;
+    out.plain = !out.second_bytes && !out.result_bytes[1] && !op->parameters && !problem->uses;
     return out;
 }
 
@@ -149,6 +152,12 @@ static redtune_status check_kinds(const rdt_signature *signature, const redtune_
     if (!given->d_in[1] && op->inputs > 1 && elements)
         return refuse_more(signature, "d_in[1] is NULL, and it has two inputs",
                            "give redtune_run or redtune_plan_run both", err);
+    if (given->d_mask && !signature->masked)
+        return refuse_more(signature, "d_mask is not NULL, and the plan has no kernel for it",
+                           "create it for a problem whose mask is REDTUNE_MASK_BYTES", err);
+    if (!given->d_mask && signature->masked && elements)
+        return refuse_more(signature, "d_mask is NULL, and its problem has a mask",
+                           "give redtune_run or redtune_plan_run a byte for each element", err);
     if (given->d_out[1] && !signature->result_bytes[1])
         return refuse_more(signature, "d_out[1] is not NULL, and it has one result",
                            "leave d_out[1] NULL", err);
@@ -167,6 +176,15 @@ static redtune_status check_kinds(const rdt_signature *signature, const redtune_
     if (given->accumulate && !(signature->uses & REDTUNE_USE_ACCUMULATE))
         return refuse_more(signature, "accumulate is not 0, and the plan has no kernel for it",
                            "create it for a problem whose uses has REDTUNE_USE_ACCUMULATE", err);
+    const bool simple = op->outputs == 1 && !op->parameters;
+    if (given->initial && !(signature->uses & REDTUNE_USE_ACCUMULATE && simple))
+        return refuse_more(signature, "initial is given, and the plan has no kernel for it",
+                           "give it to ops of one result without parameters, by a plan whose "
+                           "problem's uses has REDTUNE_USE_ACCUMULATE",
+                           err);
+    if (given->initial && given->accumulate)
+        return refuse_more(signature, "both initial and accumulate are given",
+                           "leave one of them 0", err);
     return REDTUNE_OK;
 }
 
@@ -177,6 +195,12 @@ static rdt_span span_of(CUdeviceptr begin, uint64_t bytes) {
 void rdt_operands_set_scalars(const rdt_op_traits *op, const double *parameters, rdt_given *out) {
     for (int i = 0; i < op->parameters; i++)
         out->scalar[i] = parameters ? parameters[i] : op->parameter[i].usual;
+}
+
+void rdt_operands_set_initial(const redtune_value *initial, rdt_given *out) {
+    if (!initial) return;
+    out->resumes = 2;
+    memcpy(&out->scalar[0], initial, sizeof out->scalar[0]);
 }
 
 /* A pointer to doubles or counts on the GPU; NULL: there is none. */
@@ -199,15 +223,17 @@ redtune_status rdt_operands_take_more(const rdt_signature *signature, const redt
     const rdt_op_traits *op = signature->op;
     redtune_status status = check_kinds(signature, given, elements, err);
     if (status) return status;
-    const CUdeviceptr in = address_of(given->d_in[1]), to = address_of(given->d_out[1]);
-    const size_t input_bytes = signature->input_bytes, result_bytes = signature->result_bytes[1];
-    if (misaligned(in, input_bytes)) return refuse_d_in(1, in, input_bytes, err);
+    const CUdeviceptr in = address_of(signature->masked ? given->d_mask : given->d_in[1]);
+    const CUdeviceptr to = address_of(given->d_out[1]);
+    const size_t input_bytes = signature->second_bytes, result_bytes = signature->result_bytes[1];
+    if (in && misaligned(in, input_bytes)) return refuse_d_in(1, in, input_bytes, err);
     if (to && misaligned(to, result_bytes)) return refuse_d_out(1, to, result_bytes, err);
     *out = (rdt_given){.input = in, .output = to, .resumes = given->accumulate != 0};
     for (int i = 1; i < RDT_READS_MAX; i++) traffic->read[i] = (rdt_span){0, 0};
     if (in) traffic->read[1] = span_of(in, elements * input_bytes);
     if (to) traffic->written[traffic->written_count++] = span_of(to, results * result_bytes);
     rdt_operands_set_scalars(op, given->parameters, out);
+    rdt_operands_set_initial(given->initial, out);
     status =
         take_gpu_value("d_parameters", given->d_parameters, (size_t)op->parameters * sizeof(double),
                        &out->scalars, &traffic->read[RDT_READ_PARAMETERS], err);

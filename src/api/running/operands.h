@@ -8,8 +8,10 @@
 /* What a plan's runs may be given. */
 typedef struct rdt_signature {
     const rdt_op_traits *op;
-    uint64_t uses;          /* of the problem */
-    size_t input_bytes;     /* of one element */
+    uint64_t uses;       /* of the problem */
+    size_t input_bytes;  /* of one element */
+    size_t second_bytes; /* of one element of the second input or the mask; 0: it has neither */
+    bool masked;
     size_t result_bytes[2]; /* of one result; the second is 0 where a run leaves one array */
     uint64_t count_max;     /* elements that an input spans */
     rdt_layout layout;      /* it serves extents of this one and of those before */
@@ -36,12 +38,15 @@ static inline void rdt_operands_set(rdt_operands *out, const void *d_in, void *d
 
 /* Whether they have more than an input, an output, extents and a workspace. */
 static inline bool rdt_operands_have_more(const redtune_operands *given) {
-    return given->d_in[1] || given->d_out[1] || given->parameters || given->d_parameters ||
-           given->d_count || given->accumulate;
+    return given->d_in[1] || given->d_mask || given->d_out[1] || given->parameters ||
+           given->d_parameters || given->d_count || given->accumulate || given->initial;
 }
 
 /* Sets the op's parameters: these, or where they are NULL the usual ones. */
 void rdt_operands_set_scalars(const rdt_op_traits *op, const double *parameters, rdt_given *out);
+
+/* Sets what results begin with; NULL: nothing. */
+void rdt_operands_set_initial(const redtune_value *initial, rdt_given *out);
 
 /* Checks the first input, the first output and the extents of *operands, and completes them by what
  * else is given (NULL: nothing); says what the run reads and writes. */

@@ -103,6 +103,11 @@ static redtune_status resolve(const redtune_problem *problem, redtune_problem *o
 /* Before a plan is made for a call that could not run it. */
 static redtune_status check_simple(const redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
+    if (problem->mask)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot compute the %s by redtune_reduce: the problem has a mask; give "
+                        "redtune_run the operands, with d_mask",
+                        op->name);
     if (op->inputs == 1 && op->outputs == 1) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot compute the %s by redtune_reduce: it has %d input%s and %d result%s; "

@@ -1,0 +1,31 @@
+/* Problem mask: which elements count, as bytes that lie as the elements do. */
+#include "model/problem.h"
+
+bool rdt_problem_has_second(const redtune_problem *problem) {
+    return problem->mask || rdt_op_find(problem->op)->inputs > 1;
+}
+
+uint64_t rdt_problem_array_bytes(const redtune_problem *problem, int array) {
+    if (array && !rdt_problem_has_second(problem)) return 0;
+    return array && problem->mask ? 1 : redtune_dtype_bytes(problem->dtype);
+}
+
+redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const char *name = rdt_problem_mask_name((int)problem->mask);
+    if (problem->mask == REDTUNE_MASK_NONE) return REDTUNE_OK;
+    if (problem->mask != REDTUNE_MASK_BYTES)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: problem.mask is %d (%s), and there are kernels for bytes; "
+                        "give a byte for each element, and REDTUNE_MASK_BYTES",
+                        (int)problem->mask, name ? name : "unknown");
+    const char *what = op->inputs > 1                                ? "it has two inputs"
+                       : problem->segmented                          ? "segments have none"
+                       : problem->accuracy == REDTUNE_ACCURACY_EXACT ? "exact sums have none"
+                                                                     : NULL;
+    if (!what) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot compute the %s with a mask: %s; give it elements of which those that "
+                    "do not count change nothing, and leave problem.mask 0",
+                    op->name, what);
+}
