@@ -54,14 +54,14 @@ class _One(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
     ) -> Array: ...
 
 class _OneP(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
         *, p: float = 2.0,
     ) -> Array: ...
 
@@ -69,7 +69,7 @@ class _OneOrd(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
         *, ord: Union[None, int, float] = None,
     ) -> Array: ...
 
@@ -77,7 +77,7 @@ class _OneDdof(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
         *, ddof: float = 0.0,
     ) -> Array: ...
 
@@ -85,42 +85,42 @@ class _Slogprod(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
     ) -> SlogprodResults: ...
 
 class _MinAt(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
     ) -> MinAtResults: ...
 
 class _MaxAt(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
     ) -> MaxAtResults: ...
 
 class _Minmax(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
     ) -> MinmaxResults: ...
 
 class _SumSumsq(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
     ) -> SumSumsqResults: ...
 
 class _MeanVar(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
         *, ddof: float = 0.0,
     ) -> MeanVarResults: ...
 
@@ -128,21 +128,21 @@ class _SumNonfinite(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
     ) -> SumNonfiniteResults: ...
 
 class _Two(Protocol):
     def __call__(
         self, x: Array, y: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
     ) -> Array: ...
 
 class _TwoTolerance(Protocol):
     def __call__(
         self, x: Array, y: Array, axis: Axis = None, keepdims: bool = False,
         out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None,
+        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
         *, tolerance: float = 0.0,
     ) -> Array: ...
 
@@ -244,7 +244,8 @@ class Team:
 def reduce(
     x: Array, y: Optional[Array] = None, *, op: str, axis: Axis = None, keepdims: bool = False,
     out: Any = None, dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
-    stream: Any = None, **parameters: float
+    stream: Any = None, where: Any = None,
+    initial: Any = None, **parameters: float
 ) -> Any: ...
 def plan(
     x: Any, y: Any = None, *, op: str = "sum", axis: Axis = None, keepdims: bool = False,

@@ -31,7 +31,7 @@ _TEXT = """
 def {name}({arguments}):
     return {result}_call(
         {op}, {inputs}, axis, keepdims, out, {dtype}, {order}, {accuracy},
-        stream, {values}
+        stream, {values}, where, initial
     ){end}
 """
 
@@ -48,6 +48,9 @@ order: "fixed" gives floats the same bits on every GPU and at every address, as 
     None: the fastest one.
 accuracy: "compensated" adds what additions lose at the end, and "exact" rounds the exact result
     once, for the ops of docs/accuracy.md; None: plain.
+where: bools on the same device, whose shape broadcasts to x's (on a GPU: is x's): elements where
+    it is False are absent, as docs/masks.md says; None: none is.
+initial: a number that each result begins with, as NumPy has it; None: the elements alone count.
 stream: an address, or a stream of PyTorch or CuPy; None: the library's current one.{parameters}
 
 Returns {returns} of the same library on the same device.
@@ -167,7 +170,8 @@ def _document(name, op, formula, inputs, outputs, parameters):
 
 def _arguments(inputs, parameters):
     words = ["x", "y"][:inputs] + ["axis=None", "keepdims=False"]
-    words += [f"{key}=None" for key in ("out", "dtype", "order", "accuracy", "stream")]
+    words += [f"{key}=None" for key in ("out", "dtype", "order", "accuracy", "stream", "where",
+                                       "initial")]
     keys = [f"{key}={usual!r}" for key, usual in parameters]
     return ", ".join(words + ["*"] * bool(keys) + keys)
 
@@ -285,12 +289,12 @@ def _take(op, parameters):
 
 def call(number, x, y, axis, keepdims, values=None):
     """The op of that number with all but its operands left to redtune: what redtune.torch calls."""
-    return _core.call(number, x, y, axis, keepdims, None, 0, 0, 0, None, values)
+    return _core.call(number, x, y, axis, keepdims, None, 0, 0, 0, None, values, None, None)
 
 
 def reduce(
     x, y=None, *, op, axis=None, keepdims=False, out=None, dtype=None, order=None, accuracy=None,
-    stream=None, **parameters,
+    stream=None, where=None, initial=None, **parameters,
 ):  # fmt: skip
     """Computes the op of that name, which may be your own (redtune.configure(ops=...)).
 
@@ -303,7 +307,7 @@ def reduce(
     number, values, kind = _take(op, parameters)
     dtype, order, accuracy = _number(dtype), _order(order), _accuracy(accuracy)
     found = _core.call(
-        number, x, y, axis, keepdims, out, dtype, order, accuracy, stream, values
+        number, x, y, axis, keepdims, out, dtype, order, accuracy, stream, values, where, initial
     )  # fmt: skip
     return kind(*found) if kind else found
 

@@ -122,9 +122,10 @@ redtune_operands operands_of(const reduction &what, const array &x, const array 
                              const outputs &out, nb::handle parameters) {
     redtune_operands operands = {};
     operands.d_in[0] = x.data;
-    operands.d_in[1] = y ? y->data : nullptr;
+    (what.problem.mask ? operands.d_mask : operands.d_in[1]) = y ? y->data : nullptr;
     for (int i = 0; i < what.op->outputs; i++) operands.d_out[i] = out.view[i].data;
     if (!parameters.is_none()) operands.parameters = what.parameters;
+    if (what.has_initial) operands.initial = &what.initial;
     return operands;
 }
 
@@ -146,7 +147,7 @@ CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream) {
 void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
                    nb::handle parameters, CUstream_st *stream) {
     redtune *rt = runtime_get(x.device);
-    const bool simple = !y && what.op->outputs == 1 && parameters.is_none();
+    const bool simple = !y && what.op->outputs == 1 && parameters.is_none() && !what.has_initial;
     redtune_operands operands = {};
     if (!simple) operands = operands_of(what, x, y, out, parameters);
     call_without_gil([&](redtune_error *err) { // the first call of a problem compiles its kernel
@@ -182,8 +183,26 @@ void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *i
     refuse_gradients(*second, y);
 }
 
+// The array of a mask; none: it leaves no element out. Lists and bools are of the host.
+static nb::object mask_from(nb::handle where) {
+    if (where.is_none() || where.ptr() == Py_True) return nb::object();
+    if (where.ptr() != Py_False && !PyList_Check(where.ptr())) return nb::borrow(where);
+    return nb::module_::import_("numpy").attr("asarray")(where);
+}
+
+// As NumPy, where a result may be of no elements.
+static void check_identity(const reduction &what) {
+    for (const char *name : {"max", "min", "fmax", "fmin"})
+        if (!what.has_initial && !strcmp(what.op->name, name))
+            fail(PyExc_ValueError,
+                 "cannot compute %s with where: it has no identity, and a result may be of no "
+                 "elements; give initial",
+                 name);
+}
+
 nb::object call_op(int op, const call_arguments &given) {
-    array in, second;
+    array in, second, where;
+    mask_view mask;
     outputs results;
     reduction what;
     if (!given.stream.is_none()) stream_from(given.stream); // of the host's arrays, too
@@ -193,10 +212,19 @@ nb::object call_op(int op, const call_arguments &given) {
     what.problem.order = given.order;
     what.problem.accuracy = given.accuracy;
     what.take_parameters(given.parameters);
+    if (!given.initial.is_none()) what.take_initial(given.initial);
+    nb::object of_bools = mask_from(given.where);
+    if (of_bools.is_valid()) {
+        where.read(of_bools, "reduce x with where");
+        what.take_mask(in, where, &mask);
+        other = &mask.view;
+        check_identity(what);
+    }
     what.fold(in, other, given.axis, given.keepdims);
     if (what.of_none && !what.is_empty && what.op->indexed && what.op->outputs == 1)
         fail(PyExc_ValueError, "cannot compute %s: there are no elements", what.op->name);
-    results.take(what, {{"x", &in}, {"y", other}}, given.x, given.out);
+    results.take(what, {{"x", &in}, {what.problem.mask ? "where" : "y", other}}, given.x,
+                 given.out);
     if (what.is_empty) {
         // Nothing to write.
     } else if (in.on_host) {
@@ -208,9 +236,9 @@ nb::object call_op(int op, const call_arguments &given) {
     return results.get(what, in, given.out);
 }
 
-// call(op, x, y, axis, keepdims, out, dtype, order, accuracy, stream, parameters), by C's own
-// convention: nanobind's takes longer where an argument is None.
-enum { CALL_ARGUMENTS = 11 };
+// call(op, x, y, axis, keepdims, out, dtype, order, accuracy, stream, parameters, where, initial),
+// by C's own convention: nanobind's takes longer where an argument is None.
+enum { CALL_ARGUMENTS = 13 };
 
 // Of a Python int, which the caller is known to give.
 static int int_from(PyObject *number) {
@@ -229,6 +257,8 @@ bool truth_of(nb::handle object) {
 static nb::object call_given(PyObject *const *given, Py_ssize_t count) {
     if (count != CALL_ARGUMENTS) fail(PyExc_TypeError, "call takes %d arguments", CALL_ARGUMENTS);
     call_arguments arguments = {given[1], given[2], given[3], given[5], given[9], given[10]};
+    arguments.where = given[11];
+    arguments.initial = given[12];
     arguments.keepdims = truth_of(given[4]);
     arguments.dtype = static_cast<redtune_dtype>(int_from(given[6]));
     arguments.order = static_cast<redtune_order>(int_from(given[7]));

@@ -26,14 +26,15 @@ struct outputs {
 
 // What a call is given besides its op; None: left out.
 struct call_arguments {
-    nb::handle x, y, axis, out, stream, parameters;
+    nb::handle x, y, axis, out, stream, parameters, where = nb::none(), initial = nb::none();
     bool keepdims = false;
     redtune_dtype dtype = REDTUNE_DTYPE_NONE;
     redtune_order order = REDTUNE_ORDER_FREE;
     redtune_accuracy accuracy = REDTUNE_ACCURACY_PLAIN;
 };
 
-// Reduces x, and y, and returns the result's array, or a tuple of two.
+// Reduces x, and y, or those elements of x that `where` has, and returns the result's array, or a
+// tuple of two.
 nb::object call_op(int op, const call_arguments &given);
 
 // The operands of a call of that op, read and checked; y may be None.

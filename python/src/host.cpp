@@ -66,10 +66,13 @@ redtune_status reduce(redtune *rt, const reduction &what, const array &x, const 
     second.user = &readers[1];
     input.user = &readers[0];
     input.second = y ? &second : nullptr;
+    input.initial = what.has_initial ? &what.initial : nullptr;
     input.parameters = parameters;
     redtune_reading reading;
-    return redtune_reduce_array(rt, &what.problem, &input, results->data(), results->size(),
-                                &reading, err);
+    redtune_problem problem = what.problem;
+    problem.uses = 0;
+    return redtune_reduce_array(rt, &problem, &input, results->data(), results->size(), &reading,
+                                err);
 }
 
 } // namespace

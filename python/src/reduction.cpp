@@ -211,12 +211,88 @@ bool needs_packing(const redtune_problem &problem) {
 
 } // namespace
 
+// By Python's struct, which refuses what the dtype has no place for.
+void reduction::take_initial(nb::handle value) {
+    static const char *const formats[REDTUNE_DTYPE_END] = {nullptr, "b", "B", "h", "H", "i", "I",
+                                                           "q",     "Q", "e", "f", "f", "d"};
+    redtune_op_info info;
+    redtune_error err;
+    check(redtune_op_get(problem.op, &info, &err), err);
+    const char *format = result[0].boolean ? "?" : formats[result[0].shown];
+    if (!info.resumes || info.outputs > 1 || info.parameters || !format)
+        fail(PyExc_TypeError, "cannot compute %s of %s with initial: %s", op->name,
+             redtune_dtype_name(problem.dtype),
+             format ? "a result does not say what it was made of; leave it out"
+                    : "it takes none of so few bits; give dtype=\"f32\"");
+    nb::object packed = nb::steal(PyObject_CallMethod(nb::module_::import_("struct").ptr(), "pack",
+                                                      "sO", format, value.ptr()));
+    if (!packed.is_valid()) {
+        PyErr_Clear();
+        fail(PyExc_ValueError, "cannot compute %s with initial=%s: it is no value of %s", op->name,
+             nb::cast<std::string>(nb::repr(value)).substr(0, 80).c_str(),
+             result[0].boolean ? "bool" : redtune_dtype_name(result[0].shown));
+    }
+    memset(&initial, 0, sizeof initial);
+    memcpy(&initial, PyBytes_AsString(packed.ptr()),
+           static_cast<size_t>(PyBytes_Size(packed.ptr())));
+    if (result[0].c == REDTUNE_BF16 && initial.f32 == initial.f32) { // the upper half, to even
+        const uint32_t bits = initial.u32;
+        initial.u32 = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    } else if (result[0].c == REDTUNE_BF16) {
+        initial.u32 = initial.u32 >> 16 | 0x40;
+    }
+    has_initial = true;
+    problem.uses = REDTUNE_USE_ACCUMULATE;
+}
+
+void reduction::take_mask(const array &x, const array &given, mask_view *out) {
+    if (!given.boolean)
+        fail(PyExc_TypeError, "cannot reduce x with where: its elements are %s; give bools",
+             redtune_dtype_name(given.dtype));
+    if (given.device != x.device)
+        fail(PyExc_ValueError, "cannot reduce x with where: they lie on different devices; copy "
+                               "the mask to the other's");
+    if (op->inputs > 1)
+        fail(
+            PyExc_TypeError,
+            "cannot compute %s with where: it has two inputs; leave the other elements out of both",
+            op->name);
+    const int ahead = x.dimensions - given.dimensions;
+    bool fits = ahead >= 0;
+    int64_t packed = 1;
+    for (int i = x.dimensions; fits && i-- > 0;) {
+        const int64_t size = i < ahead ? 1 : given.shape[i - ahead];
+        const int64_t step = i < ahead ? 0 : given.strides ? given.strides[i - ahead] : packed;
+        fits = size == x.shape[i] || size == 1;
+        out->strides[i] = size == 1 ? 0 : step;
+        packed *= size;
+    }
+    if (!fits)
+        fail(PyExc_ValueError,
+             "cannot reduce x with where: their shapes are %s and %s; give a mask that broadcasts "
+             "to x's",
+             shape_text(x).c_str(), shape_text(given).c_str());
+    out->view.data = given.data;
+    out->view.dtype = REDTUNE_U8;
+    out->view.boolean = true;
+    out->view.on_host = given.on_host;
+    out->view.device = given.device;
+    out->view.dimensions = x.dimensions;
+    out->view.shape = x.shape;
+    out->view.strides = out->strides;
+    problem.mask = REDTUNE_MASK_BYTES;
+}
+
 // Without axes everything is reduced; an empty tuple reduces nothing, as in NumPy.
 void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepdims) {
-    if (y) match(x, *y);
+    const bool masked = problem.mask != REDTUNE_MASK_NONE;
+    if (y && !masked) match(x, *y);
     const bool alike = !y || have_same_strides(x, *y);
     if (!alike && !x.on_host)
-        fail(PyExc_ValueError, "cannot reduce x and y: their strides differ; make both contiguous");
+        fail(PyExc_ValueError, masked ? "cannot reduce x with where: their strides differ; give a "
+                                        "mask of x's shape, and make both contiguous"
+                                      : "cannot reduce x and y: their strides differ; make both "
+                                        "contiguous");
     is_empty = packs = false;
     of_none = axis.is_none() && !x.count();
     if (axis.is_none() && alike && x.is_packed()) {

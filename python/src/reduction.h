@@ -14,6 +14,12 @@ struct result_dtype {
     bool boolean;
 };
 
+// A mask in the shape of the array that it is for: its steps are 0 along axes that it has not.
+struct mask_view {
+    array view;
+    int64_t strides[DIMENSIONS_MAX];
+};
+
 struct reduction {
     redtune_problem problem = {};
     const redtune_op_info *op = nullptr;
@@ -21,6 +27,8 @@ struct reduction {
     int dimensions = 0; // of the results
     int64_t shape[DIMENSIONS_MAX];
     double parameters[PARAMETERS_MAX];
+    bool has_initial = false;
+    redtune_value initial; // of the result's dtype
     bool is_empty = false; // there are no results, as a kept axis has no index
     bool of_none = false;  // the results are of no elements
     // Of arrays of the host: whether the problem is of packed rows, to which the elements are still
@@ -32,6 +40,10 @@ struct reduction {
     // The problem of reducing x, and y, along the axes: None, a number or a tuple of them. Arrays
     // of the host may lie as they like.
     void fold(const array &x, const array *y, nb::handle axis, bool keepdims);
+    // Takes a mask of bools, whose shape broadcasts to x's: *out is a view of it in x's shape.
+    void take_mask(const array &x, const array &given, mask_view *out);
+    // A number that each result begins with.
+    void take_initial(nb::handle value);
     // op is its number; dtype a redtune_dtype for the results, REDTUNE_DTYPE_NONE or BOOL.
     void choose(int op, const array &x, redtune_dtype dtype);
     // Makes it one of packed rows of x, which has kept axes.

@@ -1,0 +1,138 @@
+"""where= and initial=: what random masks of random views leave is what NumPy's do."""
+
+import unittest
+import warnings
+
+import numpy
+import sim_memory
+
+import redtune
+
+CALLS = 200
+OPS = ("sum", "mean", "prod", "var", "std", "any", "all", "max", "min")  # NumPy takes where for
+INITIAL = {"sum": 3, "prod": 2, "max": 1, "min": 1}
+DTYPES = ("f4", "f8", "i4", "i1", "u2")
+
+
+def poisoned(random, x, mask):
+    """x with elements that would show in place of those that the mask leaves out."""
+    spoils = x.dtype.kind == "f"
+    poison = random.choice([numpy.nan, numpy.inf, -numpy.inf] if spoils else [77, 99], x.shape)
+    return numpy.where(mask, x, poison.astype(x.dtype))
+
+
+class Masks(unittest.TestCase):
+    def check(self, op, x, shown, axis, mask, what, **more):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of means of nothing
+            want = getattr(numpy, op)(x, axis=axis, where=mask, **more)
+        got = getattr(redtune, op)(shown, axis=axis, where=mask, **more)
+        self.assertEqual(numpy.shape(got), numpy.shape(want), what)
+        numpy.testing.assert_allclose(got, want, 2e-5, 1e-5, err_msg=what)
+
+    def test_random_masks_of_random_views(self):
+        random = numpy.random.default_rng(20261127)
+        for _ in range(CALLS):
+            shape = tuple(map(int, random.integers(1, 9, random.integers(1, 5))))
+            op, dtype = str(random.choice(OPS)), str(random.choice(DTYPES))
+            axes = random.permutation(len(shape))[: random.integers(1, len(shape) + 1)]
+            axis = tuple(map(int, axes)) if random.integers(4) else None
+            whole = random.integers(0, 4, shape).astype(dtype)
+            steps = tuple(slice(None, None, random.choice([1, 1, -1, 2])) for _ in shape)
+            x = whole[steps].transpose(random.permutation(len(shape)))
+            axis = axis and tuple(a % x.ndim for a in axis)
+            sizes = [n if random.integers(4) else 1 for n in x.shape[random.integers(0, 2) :]]
+            mask = random.random(sizes) < random.choice([0.1, 0.5, 0.9])
+            shown = poisoned(random, x, mask)
+            order = "K" if random.integers(2) else "C"
+            shown = shown.astype(dtype, order=order)
+            more = {"initial": INITIAL[op]} if op in ("max", "min") else {}
+            if op in INITIAL and random.integers(2):
+                more["initial"] = INITIAL[op]
+            what = f"{op} of {dtype} {x.shape} along {axis}, mask {mask.shape}, {more}"
+            with self.subTest(what):
+                self.check(op, x, shown, axis, mask, what, **more)
+
+    def test_any_byte_but_0_is_true(self):
+        mask = numpy.array([1, 0, 255, 2, 0], "u1").view(bool)
+        self.assertEqual(redtune.sum(numpy.arange(5.0), where=mask), 5)
+
+    def test_all_are_there_or_none(self):
+        x = numpy.arange(6, dtype="f4")
+        self.assertEqual(redtune.sum(x, where=True), 15)
+        self.assertEqual(redtune.sum(x, where=False), 0)
+        self.assertEqual(redtune.sum(x, where=[True] * 3 + [False] * 3), 3)
+        self.assertTrue(numpy.isnan(redtune.mean(x, where=False)))
+        self.assertEqual(redtune.argmax(x, where=False), -1)
+        self.assertEqual(redtune.max(x, where=False, initial=-7), -7)
+
+    def test_places_are_those_of_all_elements(self):
+        x = numpy.array([9, 1, 5, 9, 7, numpy.nan], "f4")
+        mask = numpy.array([0, 1, 1, 0, 1, 0], bool)
+        self.assertEqual(redtune.argmax(x, where=mask), 4)
+        self.assertEqual(tuple(redtune.min_at(x, where=mask)), (1, 1))
+        self.assertEqual(redtune.nanargmax(x, where=~mask), 0)
+        self.assertEqual(redtune.argmax(x, where=~mask), 5)
+
+    def test_skips_nan_as_well(self):
+        x = numpy.array([numpy.nan, 1, 5, 9], "f4")
+        mask = numpy.array([1, 1, 1, 0], bool)
+        self.assertEqual(redtune.nansum(x, where=mask), 6)
+        self.assertEqual(redtune.nanmean(x, where=mask), 3)
+        self.assertEqual(redtune.nanvar(x, where=mask), 4)
+
+    def test_absent_elements_keep_their_numbers(self):
+        random = numpy.random.default_rng(7)
+        x = random.standard_normal((3, 5000)).astype("f4")
+        mask = random.random(x.shape) < 0.5
+        for axis in (None, 0, 1):
+            got = redtune.sum(numpy.where(mask, x, numpy.nan), axis, where=mask, order="fixed")
+            want = redtune.sum(numpy.where(mask, x, 0), axis, order="fixed")
+            self.assertEqual(numpy.asarray(got).tobytes(), numpy.asarray(want).tobytes())
+
+    def test_initial_of_every_dtype(self):
+        for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
+            x = numpy.arange(12, dtype=dtype).reshape(3, 4)
+            for op, initial in (("sum", 3), ("prod", 2), ("max", 5), ("min", 5)):
+                want = getattr(numpy, op)(x, axis=0, initial=initial)
+                got = getattr(redtune, op)(x, axis=0, initial=initial)
+                self.assertEqual(got.tolist(), want.tolist(), (op, dtype))
+        self.assertEqual(redtune.max(numpy.zeros(0, "f4"), initial=2), 2)
+        self.assertEqual(redtune.max(numpy.ones(3, "f2"), initial=1.5), 1.5)
+        self.assertEqual(redtune.any(numpy.zeros(3), initial=True), True)
+
+    def test_bad_arguments_say_what_to_give(self):
+        x, mask = numpy.ones((2, 3), "f4"), numpy.ones((2, 3), bool)
+        for call, error, part in (
+            (lambda: redtune.max(x, where=mask), ValueError, "give initial"),
+            (lambda: redtune.sum(x, where=x), TypeError, "give bools"),
+            (lambda: redtune.sum(x, where=mask[:, :2]), ValueError, "(2, 3) and (2, 2)"),
+            (lambda: redtune.sum(x, where=mask[None]), ValueError, "broadcasts"),
+            (lambda: redtune.dot(x, x, where=mask), TypeError, "two inputs"),
+            (lambda: redtune.mean(x, initial=1), TypeError, "leave it out"),
+            (lambda: redtune.sum(x.astype("i4"), initial=0.5), ValueError, "no value of i64"),
+            (lambda: redtune.sum(x, where=3), TypeError, "no array"),
+        ):
+            with self.assertRaises(error) as caught:
+                call()
+            self.assertIn(part, str(caught.exception))
+
+    def test_masks_on_a_gpu(self):
+        random = numpy.random.default_rng(3)
+        x = random.integers(0, 9, (37, 65)).astype("f4")
+        mask = random.random(x.shape) < 0.5
+        shown = sim_memory.asarray(poisoned(random, x, mask))
+        for axis in (None, 0, 1):
+            got = redtune.sum(shown, axis=axis, where=sim_memory.asarray(mask), initial=4)
+            want = numpy.sum(x, axis=axis, where=mask, initial=4)
+            numpy.testing.assert_array_equal(got.numpy(), want)
+        got = redtune.mean(shown, where=sim_memory.asarray(mask))
+        numpy.testing.assert_allclose(got.numpy(), numpy.mean(x, where=mask), 1e-6)
+        with self.assertRaisesRegex(ValueError, "give a mask of x's shape"):
+            redtune.sum(shown, where=sim_memory.asarray(mask[:1]))
+        with self.assertRaisesRegex(ValueError, "different devices"):
+            redtune.sum(shown, where=mask)
+
+
+if __name__ == "__main__":
+    unittest.main()
