@@ -12,14 +12,16 @@
 #include "cli/shared_file.h"
 
 static double gbps_of(const rdt_input_files *files, const redtune_reading *reading) {
-    const double bytes = (double)reading->count * (double)files->count *
-                         (double)redtune_dtype_bytes(files->file[0].dtype);
+    double bytes = 0;
+    for (size_t i = 0; i < files->count; i++)
+        bytes += (double)reading->count * (double)redtune_dtype_bytes(files->file[i].dtype);
     return reading->kernel_ns > 0 ? bytes / reading->kernel_ns : 0;
 }
 
 static void add_paths(rdt_json *json, const rdt_input_files *files) {
     rdt_json_text(json, "file", files->file[0].path);
-    if (files->count > 1) rdt_json_text(json, "second_file", files->file[1].path);
+    if (files->count > 1)
+        rdt_json_text(json, files->masked ? "where" : "second_file", files->file[1].path);
 }
 
 static void add_reading(rdt_json *json, const rdt_input_files *files,
@@ -114,6 +116,10 @@ static redtune_status reduce_whole(const rdt_options *options, const redtune_pro
                                    rdt_input_files *files, redtune_reading *reading,
                                    redtune_error *err) {
     redtune *rt = NULL;
+    if (options->where && rdt_device_names_several(options))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --where with --device %.40s: name one GPU",
+                               options->device);
     if (rdt_device_names_several(options))
         return rdt_shared_file_reduce(options, problem, files, reading, err);
     const redtune_input source = rdt_input_files_source(files);
@@ -308,6 +314,7 @@ static int run_reduce(const rdt_options *options) {
         .dtype = files.file[0].dtype,
         .order = options->order,
         .accuracy = options->accuracy,
+        .mask = options->where ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE,
     };
     rdt_shape_set(&problem, 0, files.file[0].count);
     int code = status  ? rdt_message_fail(&err)
@@ -340,6 +347,9 @@ const rdt_command rdt_cmd_reduce = {
         "With --offsets an array gives a result of each segment of its elements, in their order:\n"
         "an .npy file of 32 or 64 bit integers says where they begin and end. -o and printing are\n"
         "as along an axis.\n"
+        "\n"
+        "--where names a mask, bools of the same shape: elements where it is false are absent, as\n"
+        "in NumPy, and means divide by the number of those that are there (docs/masks.md).\n"
         "\n"
         "Ops of two inputs take two files, of the same shape and dtype, and several results are\n"
         "printed with their names; along an axis each goes to a -o of its own, in the order of\n"

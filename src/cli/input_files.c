@@ -1,4 +1,5 @@
-/* Input files: the files that an op reduces, one for each of its inputs, and its parameters. */
+/* Input files: the files that an op reduces, one for each of its inputs, or one and a mask, and its
+ * parameters. */
 #include "cli/input_files.h"
 
 #include <inttypes.h>
@@ -83,6 +84,48 @@ static redtune_status check_alike(const rdt_input_files *files, redtune_error *e
     return REDTUNE_OK;
 }
 
+/* A mask of an op of one input: bools that lie as the elements do. */
+static redtune_status open_mask(const rdt_options *options, rdt_input_files *files,
+                                redtune_error *err) {
+    const rdt_element_file *x = &files->file[0];
+    rdt_element_file *mask = &files->file[1];
+    if (files->info.inputs > 1)
+        return rdt_message_set(
+            err, REDTUNE_INVALID, 0,
+            "cannot use --where %.200s: %s has two inputs, and a mask is for one", options->where,
+            files->info.name);
+    if (!strcmp(options->where, "-") && !strcmp(options->arguments[0], "-"))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot read elements and a mask from standard input; name a file");
+    redtune_status status = rdt_element_file_open(options->where, REDTUNE_U8, mask, err);
+    files->count++;
+    files->masked = true;
+    if (status) return status;
+    if (!mask->is_bool)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot use --where %.200s: its elements are %s; save a mask of "
+                               "bools as an .npy file",
+                               options->where, redtune_dtype_name(mask->dtype));
+    const bool same_shape =
+        !x->is_npy ||
+        (x->rank == mask->rank && !memcmp(x->shape, mask->shape, mask->rank * sizeof *mask->shape));
+    char of_x[160], of_mask[160];
+    describe(x, of_x);
+    describe(mask, of_mask);
+    if (!same_shape || (x->count && x->count != mask->count))
+        return rdt_message_set(
+            err, REDTUNE_FILE, 0,
+            "cannot use --where %.200s: it has %s, and %.200s %s; both must have "
+            "the same shape",
+            options->where, of_mask, x->path, of_x);
+    if (x->is_npy && x->fortran_order != mask->fortran_order)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot use --where %.200s: one array is in Fortran order; save "
+                               "numpy.ascontiguousarray of it",
+                               options->where);
+    return REDTUNE_OK;
+}
+
 /* ---- parameters ------------------------------------------------------------------------------ */
 
 static redtune_status unknown_parameter(const redtune_op_info *op, const char *text, size_t length,
@@ -131,6 +174,7 @@ redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files 
         out->count++;
         if (!status) status = check_array(options, &out->info, file, err);
     }
+    if (!status && options->where) return open_mask(options, out, err);
     return !status && out->count > 1 ? check_alike(out, err) : status;
 }
 

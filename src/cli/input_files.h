@@ -1,4 +1,5 @@
-/* Input files: the files that an op reduces, one for each of its inputs, and its parameters. */
+/* Input files: the files that an op reduces, one for each of its inputs, or one and a mask, and its
+ * parameters. */
 #pragma once
 
 #include "cli/element_file.h"
@@ -9,7 +10,8 @@ enum { RDT_INPUT_FILES_MAX = 2 };
 typedef struct rdt_input_files {
     redtune_op op;
     redtune_op_info info; /* of it */
-    rdt_element_file file[RDT_INPUT_FILES_MAX];
+    rdt_element_file file[RDT_INPUT_FILES_MAX]; /* the second is the mask if it is masked */
+    bool masked;
     size_t count; /* of those that are open */
     double parameters[RDT_OPTIONS_PARAMETERS_MAX];
     redtune_input second; /* what source points to */

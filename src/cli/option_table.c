@@ -105,6 +105,8 @@ const rdt_option rdt_option_table[] = {
      "a parameter of the op, such as ddof=1; redtune show ops lists them"},
     {"offsets", 0, "FILE", RDT_REDUCE, take_string, MEMBER(offsets),
      "reduce segments: number i from element offsets[i] up to offsets[i + 1]"},
+    {"where", 0, "FILE", RDT_REDUCE, take_string, MEMBER(where),
+     "a mask: an .npy file of bools of the same shape; elements where it is false are absent"},
     {"shape", 0, "SHAPE", RDT_REDUCE, take_shapes, MEMBER(shape),
      "of a file of raw elements: its array, such as 64x512x512"},
     {"dtype", 0, "DTYPE", RDT_REDUCE, take_dtypes, MEMBER(dtypes),

@@ -48,6 +48,7 @@ typedef struct rdt_options {
         *recorded, *bits, *format;
     const char *shape;           /* arrays with commas between, read once already */
     const char *offsets;         /* a file of them */
+    const char *where;           /* a file: the mask */
     const char *segments, *list; /* as cli/lengths.h reads them */
     const char *argument; /* what stands beside the options, such as a file: the first of them */
     const char *op_files; /* read already */
