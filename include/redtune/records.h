@@ -86,6 +86,12 @@ typedef redtune_status redtune_row_fn(void *user, const redtune_row *row, redtun
 REDTUNE_API redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn *each,
                                              void *user, redtune_error *err);
 
+/* By how many ns the times of two good measurements may differ although nothing has changed: twice
+ * the standard error of the difference of their medians, at least 0.5 % of the lower one, and
+ * 300 ns, which the addresses of code and data may cost. Members of two redtune_row. */
+REDTUNE_API double redtune_noise_ns(const double median_ns[2], const double spread_ns[2],
+                                    const int samples[2]);
+
 /* A question to redtune_explain. */
 typedef struct redtune_question {
     /* As redtune_options.database. */

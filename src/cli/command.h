@@ -27,6 +27,7 @@ extern const rdt_command rdt_cmd_explain;
 extern const rdt_command rdt_cmd_export;
 extern const rdt_command rdt_cmd_import;
 extern const rdt_command rdt_cmd_merge;
+extern const rdt_command rdt_cmd_compare;
 extern const rdt_command rdt_cmd_undo;
 extern const rdt_command rdt_cmd_verify;
 extern const rdt_command rdt_cmd_doctor;

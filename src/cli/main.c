@@ -9,9 +9,10 @@
 #include "cli/table.h"
 
 static const rdt_command *const commands[] = {
-    &rdt_cmd_tune,    &rdt_cmd_reduce, &rdt_cmd_emit,   &rdt_cmd_show,   &rdt_cmd_ladder,
-    &rdt_cmd_explain, &rdt_cmd_report, &rdt_cmd_export, &rdt_cmd_import, &rdt_cmd_merge,
-    &rdt_cmd_undo,    &rdt_cmd_verify, &rdt_cmd_bake,   &rdt_cmd_doctor, &rdt_cmd_worker,
+    &rdt_cmd_tune,   &rdt_cmd_reduce,  &rdt_cmd_emit,   &rdt_cmd_show,
+    &rdt_cmd_ladder, &rdt_cmd_explain, &rdt_cmd_report, &rdt_cmd_export,
+    &rdt_cmd_import, &rdt_cmd_merge,   &rdt_cmd_undo,   &rdt_cmd_compare,
+    &rdt_cmd_verify, &rdt_cmd_bake,    &rdt_cmd_doctor, &rdt_cmd_worker,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands, HEAD_BYTES = 512 };

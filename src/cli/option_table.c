@@ -11,7 +11,7 @@ typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, cons
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
     take_effort, take_seed, take_sample, take_number, take_ops, take_dtypes, take_count,
     take_counts, take_format, take_shapes, take_axes, take_order, take_accuracy, take_outputs,
-    take_parameter, take_archs;
+    take_parameter, take_archs, take_percent;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -54,6 +54,11 @@ const rdt_option rdt_option_table[] = {
      "for the GPU model with this in its name (default: a typical one)"},
     {"gpu", 0, "NAME|all", RDT_SHOW, take_string, MEMBER(gpu),
      "the GPU model with this in its name, or all (default: this machine's)"},
+    {"gpu", 0, "NAME", RDT_COMPARE, take_string, MEMBER(gpu),
+     "only the GPU model with this in its name (default: all)"},
+    {"all", 0, NULL, RDT_COMPARE, take_flag, MEMBER(all), "print what is within noise, too"},
+    {"tolerance", 0, "PERCENT", RDT_COMPARE, take_percent, MEMBER(tolerance),
+     "a time that differs by less is the same (default: 5)"},
     {"gpu", 0, "NAME|all", RDT_EXPORT, take_string, MEMBER(gpu),
      "the GPU model with this in its name (default: all; of winners this machine's)"},
     {"shipped", 0, NULL, RDT_SHOW | RDT_EXPLAIN | RDT_REPORT | RDT_EXPORT, take_flag,
@@ -64,15 +69,14 @@ const rdt_option rdt_option_table[] = {
      "instead: write the bits of standard sums in fixed order there, or compare with it"},
     {"all", 0, NULL, RDT_VERIFY, take_flag, MEMBER(all),
      "try every config that has good measurements"},
-    {"op", 0, "OP", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_ops, MEMBER(ops),
-     "only of this reduction (default: all)"},
-    {"dtype", 0, "DTYPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_dtypes, MEMBER(dtypes),
+    {"op", 0, "OP", RDT_FILTERED, take_ops, MEMBER(ops), "only of this reduction (default: all)"},
+    {"dtype", 0, "DTYPE", RDT_FILTERED, take_dtypes, MEMBER(dtypes),
      "only of these elements (default: all)"},
-    {"size", 0, "SIZE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_count, MEMBER(count),
+    {"size", 0, "SIZE", RDT_FILTERED, take_count, MEMBER(count),
      "only whole arrays of this number of elements (default: all)"},
-    {"shape", 0, "SHAPE", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_shapes, MEMBER(shape),
+    {"shape", 0, "SHAPE", RDT_FILTERED, take_shapes, MEMBER(shape),
      "only this array, such as 64x512x512, reduced"},
-    {"axis", 0, "AXIS,...", RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_axes, MEMBER(axes),
+    {"axis", 0, "AXIS,...", RDT_FILTERED, take_axes, MEMBER(axes),
      "... along these axes; alone: 1 all rows, 0 all columns, 1,0 both"},
     {"device", 0, "N,...|all", RDT_EXPLAIN, take_devices, MEMBER(device),
      "these GPUs of the machine, all, or sim: the simulated one (default: 0)"},
@@ -129,11 +133,10 @@ const rdt_option rdt_option_table[] = {
      "segments: 4096x1000, 4096x1000:MEDIAN:GREATEST, or a file of lengths, one a line"},
     {"list", 0, "LENGTHS,...", RDT_TUNE | RDT_BAKE, take_string, MEMBER(list),
      "lists of arrays, likewise: one result of all of them"},
-    {"segments", 0, "LENGTHS", RDT_EXPLAIN | RDT_EMIT | RDT_SHOW | RDT_EXPORT | RDT_VERIFY,
-     take_string, MEMBER(segments),
+    {"segments", 0, "LENGTHS", RDT_EXPLAIN | RDT_EMIT | RDT_FILTERED, take_string, MEMBER(segments),
      "or segments: 4096x1000, 4096x1000:MEDIAN:GREATEST, or a file of lengths"},
-    {"list", 0, "LENGTHS", RDT_EXPLAIN | RDT_EMIT | RDT_SHOW | RDT_EXPORT | RDT_VERIFY, take_string,
-     MEMBER(list), "or a list of such arrays, with one result of all of them"},
+    {"list", 0, "LENGTHS", RDT_EXPLAIN | RDT_EMIT | RDT_FILTERED, take_string, MEMBER(list),
+     "or a list of such arrays, with one result of all of them"},
     {"size", 0, "SIZE", RDT_EXPLAIN, take_count, MEMBER(count), "elements (default: 1M)"},
     {"size", 0, "SIZE", RDT_EMIT, take_count, MEMBER(count),
      "elements to render for, or to run on (default: 1M)"},
@@ -186,8 +189,8 @@ const rdt_option rdt_option_table[] = {
      "change nothing, and print what would change"},
     {"repair", 0, NULL, RDT_DOCTOR, take_flag, MEMBER(repair),
      "save what can be read of a damaged database, and keep the old file, renamed"},
-    {"db", 0, "PATH", RDT_ALL & ~(RDT_WORKER | RDT_MERGE | RDT_BARE), take_string, MEMBER(database),
-     "the tuning database (default: $REDTUNE_DB, else the user's)"},
+    {"db", 0, "PATH", RDT_ALL & ~(RDT_WORKER | RDT_MERGE | RDT_COMPARE | RDT_BARE), take_string,
+     MEMBER(database), "the tuning database (default: $REDTUNE_DB, else the user's)"},
     {"ops", 0, "FILE:...", RDT_ALL & ~(RDT_WORKER | RDT_LADDER | RDT_UNDO), take_string,
      MEMBER(op_files), "Lua files with ops of your own (default: $REDTUNE_OPS)"},
     {"json", 0, NULL, RDT_ALL & ~(RDT_EMIT | RDT_WORKER | RDT_EXPORT | RDT_BARE), take_flag,
@@ -317,6 +320,15 @@ static redtune_status take_seconds(rdt_options *options, const rdt_option *row, 
     if (!rdt_number_read_seconds(value, &seconds))
         return wrong(row, value, "give seconds, such as 10, 2.5s or 1m, up to a week", err);
     *(double *)((char *)options + row->offset) = seconds;
+    return REDTUNE_OK;
+}
+
+static redtune_status take_percent(rdt_options *options, const rdt_option *row, const char *value,
+                                   redtune_error *err) {
+    char *end;
+    options->tolerance = *value >= '0' && *value <= '9' ? strtod(value, &end) : 0;
+    if (!(options->tolerance > 0 && options->tolerance <= 1000) || *end)
+        return wrong(row, value, "give percent, such as 5 or 0.5", err);
     return REDTUNE_OK;
 }
 

@@ -27,7 +27,9 @@ enum {
     RDT_UNDO = 8192,
     RDT_VERIFY = 16384,
     RDT_BAKE = 32768,
-    RDT_ALL = (1 << 16) - 1,
+    RDT_COMPARE = 65536,
+    RDT_ALL = (1 << 17) - 1,
+    RDT_FILTERED = RDT_SHOW | RDT_EXPORT | RDT_VERIFY | RDT_COMPARE, /* choose among problems */
 };
 
 enum {
@@ -67,7 +69,7 @@ typedef struct rdt_options {
     redtune_effort effort;
     redtune_order order;
     redtune_accuracy accuracy;
-    double limit_s, budget_s;
+    double limit_s, budget_s, tolerance; /* the last in % */
     uint64_t count, seed, sample, block, trace, jobs;
     rdt_shard shard;
     int again, all, shipped, lines, counters, one_block, csv, winners, dry_run, json, quiet,

@@ -14,6 +14,10 @@ static bool exceeds(double now_ns, double then_ns, double noise_ns) {
     return longer_ns > tolerance * then_ns && longer_ns > placement_ns && longer_ns > noise_ns;
 }
 
+double rdt_hold_noise_ns(rdt_then_now point) {
+    return fmax(rdt_winner_noise_ns(point.then, point.now), placement_ns);
+}
+
 bool rdt_hold_takes_longer(rdt_then_now point) {
     return exceeds(point.now->median_ns, point.then->median_ns,
                    rdt_winner_noise_ns(point.then, point.now));

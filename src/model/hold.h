@@ -28,5 +28,8 @@ typedef enum rdt_hold {
  * Without a partner that is good now (either is NULL, or it is not good) only the first counts. */
 rdt_hold rdt_hold_judge(rdt_then_now point, rdt_then_now partner);
 
+/* How much longer or shorter counts as the same, but for the 15 %: the noise, at least 0.3 us. */
+double rdt_hold_noise_ns(rdt_then_now point);
+
 /* Whether it takes longer; both are good. */
 bool rdt_hold_takes_longer(rdt_then_now point);

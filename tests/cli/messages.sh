@@ -52,8 +52,8 @@ help_is_a_command() {
 }
 
 every_command_may_be_quiet() {
-    for command in tune reduce emit show ladder explain report export import merge undo verify \
-        doctor; do
+    for command in tune reduce emit show ladder explain report export import merge undo compare \
+        verify doctor; do
         run "$redtune" "$command" --help
         want_in_out "-q, --quiet"
     done

@@ -8,6 +8,7 @@
 #include "base/reserved.h"
 #include "cache/exchange.h"
 #include "codegen/codegen.h"
+#include "model/hold.h"
 #include "model/problem_filter.h"
 
 /* ---- which rows ------------------------------------------------------------------------------ */
@@ -188,6 +189,15 @@ redtune_status redtune_rows_each(const redtune_rows_query *query, redtune_row_fn
     }
     rdt_query_free(&self);
     return status;
+}
+
+double redtune_noise_ns(const double median_ns[2], const double spread_ns[2],
+                        const int samples[2]) {
+    const rdt_trial then = {
+        .median_ns = median_ns[0], .spread_ns = spread_ns[0], .samples = samples[0]};
+    const rdt_trial now = {
+        .median_ns = median_ns[1], .spread_ns = spread_ns[1], .samples = samples[1]};
+    return rdt_hold_noise_ns((rdt_then_now){&then, &now});
 }
 
 redtune_status redtune_export(const redtune_rows_query *query, redtune_export_format format,
