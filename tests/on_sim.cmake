@@ -125,6 +125,10 @@ if(REDTUNE_BASH)
         redtune_sim_test_of(examples.${example} ${REDTUNE_BASH}
             ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:example-${example}>)
     endforeach()
+    if(TARGET example-sum_cxx)
+        redtune_sim_test_of(examples.sum_cxx ${REDTUNE_BASH}
+            ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:example-sum_cxx>)
+    endif()
     if(TARGET example-team)
         redtune_sim_test_of(examples.team ${REDTUNE_BASH}
             ${CMAKE_CURRENT_SOURCE_DIR}/readme/example.sh $<TARGET_FILE:example-team>)

@@ -13,7 +13,7 @@ endif()
 
 set(files)
 foreach(folder include src cache tuner sim tests examples bench cmake python)
-    file(GLOB_RECURSE found ${root}/${folder}/*.[ch] ${root}/${folder}/*.cpp)
+    file(GLOB_RECURSE found ${root}/${folder}/*.[ch] ${root}/${folder}/*.[ch]pp)
     list(APPEND files ${found})
 endforeach()
 execute_process(COMMAND ${clang_format} --style=file --dry-run --Werror ${files}

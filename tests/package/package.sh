@@ -30,11 +30,14 @@ cp "$source/tests/package/consumer.c" "$folder/project/consumer.c"
 cp "$source/tests/package/consumer.c" "$folder/project/consumer.cpp"
 awk '/^```c$/ {inside = 1; next} /^```$/ {inside = 0} inside' "$source/README.md" \
     >"$folder/project/readme.c"
+awk '/^```cpp$/ {inside = 1; next} /^```$/ {inside = 0} inside' "$source/docs/api.md" \
+    >"$folder/project/page.cpp"
 cd "$folder/project"
 if quiet "$cmake" -S . -B build -D CMAKE_PREFIX_PATH="$prefix" -D CMAKE_BUILD_TYPE=Release \
     -D CUDA_H_DIR="$cuda" -D CMAKE_C_COMPILER="$cc" -D CMAKE_CXX_COMPILER="$cxx" && quiet "$cmake" --build build; then
     for program in shared_c shared_cxx static_c; do works "build/$program"; done
     [ "$(build/sim_c)" = 524288 ] || fail "README's program does not run with redtune::sim"
+    [ "$(build/sim_cxx)" = 3145728 ] || fail "docs/api.md's C++ program does not run with redtune::sim"
 else
     fail "find_package does not serve"
 fi

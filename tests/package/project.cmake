@@ -7,7 +7,10 @@ add_executable(static_c consumer.c)
 target_link_libraries(shared_c PRIVATE redtune::redtune)
 target_link_libraries(shared_cxx PRIVATE redtune::redtune)
 target_link_libraries(static_c PRIVATE redtune::static)
-# README's program, which calls the driver itself: on the simulated GPU.
+# The page's C++ program, and README's, which call the driver themselves: on the simulated GPU.
 add_executable(sim_c readme.c)
 target_include_directories(sim_c PRIVATE ${CUDA_H_DIR})
 target_link_libraries(sim_c PRIVATE redtune::redtune redtune::sim)
+add_executable(sim_cxx page.cpp)
+target_include_directories(sim_cxx PRIVATE ${CUDA_H_DIR})
+target_link_libraries(sim_cxx PRIVATE redtune::cxx redtune::sim)
