@@ -1,6 +1,8 @@
 # The types of redtune's functions. Those of several results return named tuples.
 # fmt: off
-from typing import Any, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, TypeVar, Union
+from typing import (
+    Any, Callable, Dict, NamedTuple, Optional, Protocol, Sequence, Tuple, TypeVar, Union
+)
 
 from . import _tuning
 from . import jax as jax, torch as torch
@@ -266,7 +268,8 @@ def tune(
     op: Any = "sum", dtype: Any = None, size: Any = None, shape: Any = None, axis: Any = None, *,
     order: Order = None, accuracy: Accuracy = None, device: Any = None,
     effort: Optional[str] = None, budget: Optional[float] = None, again: bool = False,
-    database: Any = None, ops: Any = None, quiet: bool = True
+    database: Any = None, ops: Any = None, quiet: bool = False,
+    progress: Optional[Callable[[str], Any]] = None
 ) -> _tuning.Winners: ...
 def explain(
     op: str = "sum", dtype: str = "f32", count: Optional[int] = None, shape: Any = None,

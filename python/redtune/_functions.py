@@ -341,17 +341,17 @@ def segments(
     x, begin, end=None, *, op="sum", out=None, dtype=None, order=None, accuracy=None, longest=None,
     stream=None, **parameters,
 ):  # fmt: skip
-    """Reduces segments of a GPU's array, whose beginnings and ends are in arrays on that GPU.
+    """Reduces segments of an array, whose beginnings and ends are in arrays on the same device.
 
     x: one-dimensional and contiguous. begin, end: offsets of elements, int32 or int64; segment i
     has the elements from begin[i] up to end[i]. Without end, segment i ends where the next one
-    begins, and begin has an offset more than there are segments, as the rows of a CSR matrix.
-    Offsets that lead out of x are yours to avoid: the GPU reads what is there. longest: how many
-    elements the longest segment has, if you know; without, the kernel has to expect a giant.
-    Results are right whatever it says.
+    begins, and begin has an offset more than there are segments, as the rows of a CSR matrix. Of
+    arrays of the host end is None, and offsets are checked. On a GPU offsets that lead out of x are
+    yours to avoid: the GPU reads what is there. longest: how many elements the longest segment has,
+    if you know; without, the kernel has to expect a giant. Results are right whatever it says.
 
     Returns an array with a result for each segment; the other arguments are those of the ops'
-    functions. Raises ValueError and TypeError as they do, and for an array of the host.
+    functions. Raises ValueError and TypeError as they do.
 
     >>> redtune.segments(values, offsets, op="mean")  # doctest: +SKIP
     """
@@ -364,11 +364,11 @@ def segments(
 
 
 class List:
-    """Arrays of one dtype on one GPU that are reduced together, such as all gradients of a model.
+    """Arrays of one dtype on one device, such as a model's gradients, that are reduced together.
 
     Making it takes longer than a reduction, as the GPU gets the arrays' places. It holds the
-    arrays, whose elements may change meanwhile. Raises ValueError for arrays of the host, that are not
-    contiguous, or of several devices, and TypeError for those of several dtypes.
+    arrays, whose elements may change meanwhile. Raises ValueError for arrays of a GPU that
+    are not contiguous, or of several devices, and TypeError for those of several dtypes.
 
     >>> gradients = redtune.List(gpu_arrays)       # doctest: +SKIP
     >>> gradients.reduce("norm2")                  # doctest: +SKIP

@@ -6,61 +6,87 @@ from . import _bundle, _core, _settings
 
 
 class Table(list):
-    """Rows as dictionaries, which print, and show in a notebook, as a table."""
+    """Rows as dictionaries, which print, and show in a notebook, as a table; so do slices."""
 
-    columns = ()
+    caption = ""
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        return type(self)(found) if isinstance(key, slice) else found
 
     def _cells(self):
-        keys = [key for key in self.columns if any(key in row for row in self)]
-        keys = keys or list(self[0] if self else ())
-        cells = [[_text(row.get(key, "")) for key in keys] for row in self]
-        return keys, cells
+        """The columns' titles, and the rows' texts."""
+        keys = list(self[0] if self else ())
+        return keys, [[_text(row.get(key, "")) for key in keys] for row in self]
 
     def __repr__(self):
         keys, cells = self._cells()
         lines = [keys, *cells]
         widths = [max(len(line[i]) for line in lines) for i in range(len(keys))]
         rows = ("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in lines)
-        return "\n".join(rows)
+        return "\n".join([*([self.caption, ""] if self.caption else []), *rows])
 
     def _repr_html_(self):
-        import html
+        from html import escape
 
         keys, cells = self._cells()
-        head = "".join(f"<th>{html.escape(key)}</th>" for key in keys)
-        body = (
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in cells
-        )
-        return f"<table><tr>{head}</tr>{''.join(body)}</table>"
+        head = "".join(f"<th>{escape(key)}</th>" for key in keys)
+        body = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in cells)
+        caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
+        rows = "".join(f"<tr>{row}</tr>" for row in body)
+        return f"<table>{caption}<tr>{head}</tr>{rows}</table>"
+
+
+def _ratio(above, below, unit):
+    return f"{above / below:.2f}{unit}" if above and below else "-"
 
 
 class Winners(Table):
-    columns = (
-        "gpu",
-        "op",
-        "dtype",
-        "layout",
-        "outer",
-        "count",
-        "inner",
-        "config",
-        "median_ns",
-        "gbps",
-    )
+    """Winners by the command's JSON names, which print in the columns of redtune show."""
+
+    @property
+    def caption(self):
+        gpus = {row["gpu"] for row in self}
+        return gpus.pop() if len(gpus) == 1 else ""
+
+    def _cells(self):
+        several = not self.caption
+        keys = ["op", "dtype", "size", "L2", "us", "GB/s", "gain", "family", "config"]
+        cells = [
+            [
+                *([row["gpu"]] if several else []),
+                ", ".join(row[key] for key in ("op", "order", "accuracy") if key in row),
+                row["dtype"], row["size"], row["cache"], _ratio(row["median_ns"], 1e3, ""),
+                f"{row['gbps']:.1f}", _ratio(row["default_ns"], row["median_ns"], "x"),
+                row["family"], row["config"],
+            ]
+            for row in self
+        ]  # fmt: skip
+        return ["GPU", *keys] if several else keys, cells
 
 
 class Explanation(dict):
-    """What a program would run, by the command's names; prints, and shows, as a table."""
+    """What a program would run, by the command's JSON names; prints, and shows as a table, what
+    redtune explain says."""
 
-    def _table(self):
-        return Table({"field": key, "value": value} for key, value in self.items())
+    text = ""
 
     def __repr__(self):
-        return repr(self._table())
+        return self.text
 
     def _repr_html_(self):
-        return self._table()._repr_html_()
+        import re
+
+        caption, *lines = self.text.splitlines()
+        table = Table()
+        for line in lines:
+            found = re.match(r"  (\S+) +(.*)", line)
+            if found:
+                table.append({"": found[1], "answer": found[2]})
+            else:
+                table[-1]["answer"] += " " + line.strip()
+        table.caption = caption
+        return table._repr_html_()
 
 
 class Page(str):
@@ -103,24 +129,45 @@ def _shape(shape):
     return "x".join(map(str, shape)) if isinstance(shape, tuple) else str(shape)
 
 
-def _run(*words, quiet=True):
-    """The command's output. Its progress, if it is not quiet, goes to stderr."""
+def _run(*words, progress=None):
+    """The command's output. progress gets each line of its stderr as it comes."""
+    import signal
     import subprocess
+    import tempfile
 
-    ran = subprocess.run(
+    said = []
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as found, subprocess.Popen(
         [_bundle.command(), *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if quiet else None,
+        stdout=found,
+        stderr=subprocess.PIPE,
         env=_bundle.environment(),
-        text=True,
-    )
-    if ran.returncode == 130:
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        try:
+            for line in process.stderr:
+                said.append(line.strip().removeprefix("redtune: "))
+                if progress and not said[-1].startswith("cannot "):  # which is raised
+                    progress(said[-1])
+        except BaseException:
+            process.send_signal(signal.SIGINT)  # a tune keeps what it measured
+            raise
+        code = process.wait()
+        found.seek(0)
+        text = found.read()
+    if code == 130:
         raise KeyboardInterrupt
-    if ran.returncode:
-        reason = (ran.stderr or "").strip() or f"the command ended with {ran.returncode}"
-        kind = ValueError if ran.returncode == 2 else _core.Error
-        raise kind(reason.removeprefix("redtune: "))
-    return ran.stdout
+    if code:
+        reason = said[-1] if said else f"the command ended with {code}"
+        kind = ValueError if code == 2 else _core.Error
+        raise kind(reason.replace("--device sim", 'device="sim"'))
+    return text
+
+
+def _print_progress(line):
+    import sys
+
+    print("redtune:", line, file=sys.stderr, flush=True)
 
 
 def _read(text):
@@ -132,7 +179,8 @@ def _read(text):
 
 def tune(
     op="sum", dtype=None, size=None, shape=None, axis=None, *, order=None, accuracy=None,
-    device=None, effort=None, budget=None, again=False, database=None, ops=None, quiet=True,
+    device=None, effort=None, budget=None, again=False, database=None, ops=None, quiet=False,
+    progress=None,
 ):  # fmt: skip
     """Finds the fastest kernels on a GPU, and stores every measurement; later calls use them.
 
@@ -141,12 +189,13 @@ def tune(
     order, accuracy: as for the functions. device: "0", "0,1", "all" or "sim"; None: as
     redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
     also what is known already. database: as for redtune.configure. ops: files of your own.
-    quiet=False prints the progress to stderr.
+    progress: a function that is called with a line for each problem that is done; None: they are
+    printed to sys.stderr, unless quiet.
 
-    Returns the winners as a table. Raises ValueError for what the command does not take, and
+    Returns the winners as a table: of dictionaries, by the command's JSON names. Raises ValueError for what the command does not take, and
     redtune.Error where the tune fails. Ctrl-C ends it; what was measured stays.
 
-    >>> redtune.tune("sum", "f32", size=256, device="sim", effort="quick")[0]["op"]
+    >>> redtune.tune("sum", "f32", size=256, device="sim", effort="quick", quiet=True)[0]["op"]
     'sum'
     """
     words = _options(
@@ -155,9 +204,12 @@ def tune(
         budget=None if budget is None else f"{budget}s", again=again, db=database, ops=ops,
         json=True,
     )  # fmt: skip
-    found = _read(_run("tune", *words, quiet=quiet))
+    if not progress and not quiet:
+        progress = _print_progress
+    found = _read(_run("tune", *words, progress=progress))
     _core.reload()
-    return Winners(found["results"])
+    about = {"gpu": found["device"]["name"], "cache": "cold"}
+    return Winners({**about, **row} for row in found["results"])
 
 
 def explain(
@@ -168,7 +220,8 @@ def explain(
 
     count: the elements of a whole array; or shape and axis. order, accuracy: as for the functions.
     device: a GPU here; gpu: a model by its name, such as "H200", which need not be here. database,
-    ops: as for redtune.tune. Returns a dictionary that prints as a table.
+    ops: as for redtune.tune. Returns a dictionary that
+    prints as redtune explain does.
 
     >>> redtune.explain("sum", "f32", count=1 << 20, gpu="H200")["gpu"]
     'NVIDIA H200'
@@ -179,9 +232,11 @@ def explain(
         device = _settings.device
     words = _options(
         op=op, dtype=dtype, count=count, shape=_shape(shape), axis=axis, order=order,
-        accuracy=accuracy, device=device, gpu=gpu, db=database, ops=ops, json=True,
+        accuracy=accuracy, device=device, gpu=gpu, db=database, ops=ops,
     )  # fmt: skip
-    return Explanation(_read(_run("explain", *words)))
+    found = Explanation(_read(_run("explain", *words, "--json")))
+    found.text = _run("explain", *words).rstrip()
+    return found
 
 
 def show(op=None, dtype=None, *, gpu=None, shipped=False, database=None):

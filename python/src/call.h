@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <vector>
 
 #include "reduction.h"
 
@@ -60,6 +61,12 @@ void run_on_device(const reduction &what, const array &x, const array *y, const 
 // Reduces an array of the host in pieces, and waits for the result.
 void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
                  nb::handle parameters);
+
+// Reduces the arrays of the host, of one dtype, one after the other, in row-major order: the
+// segments that the offsets give, or where the problem has none, all to one result.
+void run_list_on_host(const reduction &what, const std::vector<const array *> &arrays,
+                      const std::vector<uint64_t> &offsets, const outputs &out,
+                      nb::handle parameters);
 
 // Whether Python takes the object as true.
 bool truth_of(nb::handle object);

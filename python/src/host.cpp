@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elements.h"
+#include "redtune/list.h"
 #include "runtime.h"
 
 namespace {
@@ -22,22 +23,35 @@ uint64_t span_of(const redtune_problem &problem) {
     return (outer - 1) * outer_step + (of.count - 1) * step + inner;
 }
 
-// What is still to be read: the packed rows, or what lies from the first element to the last.
+// What is still to be read, one part after the other: of one array the packed rows, or what lies
+// from the first element to the last; or all arrays of a list, each in row-major order.
 struct reader {
-    elements from;
-    size_t element_bytes;
+    std::vector<elements> parts;
+    size_t element_bytes, part = 0;
 
     reader(const reduction &what, const array &x)
-        : from(what.packs ? elements(x, what.order, x.dimensions)
-                          : elements(x, span_of(what.problem))),
+        : parts{what.packs ? elements(x, what.order, x.dimensions)
+                           : elements(x, span_of(what.problem))},
           element_bytes(redtune_dtype_bytes(x.dtype)) {}
+    explicit reader(const std::vector<const array *> &arrays)
+        : element_bytes(redtune_dtype_bytes(arrays[0]->dtype)) {
+        int order[DIMENSIONS_MAX];
+        std::iota(order, order + DIMENSIONS_MAX, 0);
+        for (const array *each : arrays) parts.emplace_back(*each, order, each->dimensions);
+    }
 };
 
 redtune_status read_more(void *user, void *buffer, size_t capacity, size_t *bytes,
                          redtune_error *) {
     auto *self = static_cast<reader *>(user);
-    *bytes = self->from.read(static_cast<char *>(buffer), capacity / self->element_bytes) *
-             self->element_bytes;
+    const size_t room = capacity / self->element_bytes;
+    size_t done = 0;
+    for (; done < room && self->part < self->parts.size(); self->part++) {
+        char *to = static_cast<char *>(buffer) + done * self->element_bytes;
+        done += self->parts[self->part].read(to, room - done);
+        if (done == room) break; // the part may have more
+    }
+    *bytes = done * self->element_bytes;
     return REDTUNE_OK;
 }
 
@@ -47,8 +61,18 @@ size_t result_bytes(const reduction &what, int index) {
     return bytes;
 }
 
+// The results of a call, as redtune_reduce_array writes them.
+struct host_results {
+    size_t first_bytes, second_at;
+    std::vector<char> bytes;
+
+    explicit host_results(const reduction &what)
+        : first_bytes(result_bytes(what, 0)), second_at((first_bytes + 15) / 16 * 16),
+          bytes(what.op->outputs == 1 ? first_bytes : second_at + result_bytes(what, 1)) {}
+};
+
 // A new array says no more than where it lies.
-void write_results(const array &out, const char *results, size_t bytes) {
+void write_result(const array &out, const char *results, size_t bytes) {
     if (out.is_packed()) {
         memcpy(out.data, results, bytes);
         return;
@@ -75,30 +99,53 @@ redtune_status reduce(redtune *rt, const reduction &what, const array &x, const 
                                 err);
 }
 
+void write_results(const reduction &what, const outputs &out, const host_results &results) {
+    write_result(out.view[0], results.bytes.data(), results.first_bytes);
+    if (what.op->outputs > 1)
+        write_result(out.view[1], results.bytes.data() + results.second_at, result_bytes(what, 1));
+}
+
 } // namespace
+
+void run_list_on_host(const reduction &what, const std::vector<const array *> &arrays,
+                      const std::vector<uint64_t> &offsets, const outputs &out,
+                      nb::handle parameters) {
+    host_results results(what);
+    reader from(arrays);
+    redtune_input input = {};
+    input.read = read_more;
+    input.user = &from;
+    input.parameters = parameters.is_none() ? nullptr : what.parameters;
+    redtune *rt = runtime_get(HOST_DEVICE);
+    call_without_gil([&](redtune_error *err) {
+        redtune_reading reading;
+        char *to = results.bytes.data();
+        const size_t bytes = results.bytes.size();
+        return what.problem.segmented
+                   ? redtune_reduce_segments_input(rt, &what.problem, &input, offsets.data(), to,
+                                                   bytes, &reading, err)
+                   : redtune_reduce_array(rt, &what.problem, &input, to, bytes, &reading, err);
+    });
+    write_results(what, out, results);
+}
 
 void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
                  nb::handle parameters) {
-    const size_t first_bytes = result_bytes(what, 0);
-    const size_t second_at = (first_bytes + 15) / 16 * 16; // as redtune_reduce_array says
-    const size_t bytes = what.op->outputs == 1 ? first_bytes : second_at + result_bytes(what, 1);
     const double *values = parameters.is_none() ? nullptr : what.parameters;
-    std::vector<char> results(bytes);
+    host_results results(what);
     redtune *rt = runtime_get(HOST_DEVICE);
     redtune_error err;
     redtune_status status;
     {
         without_gil release;
-        status = reduce(rt, what, x, y, values, &results, &err);
+        status = reduce(rt, what, x, y, values, &results.bytes, &err);
         // Columns that the GPU has no room for, of an op that cannot go on from a part of them.
         if (status == REDTUNE_UNSUPPORTED && what.kept && !what.packs) {
             reduction rows = what;
             rows.pack(x);
-            status = reduce(rt, rows, x, y, values, &results, &err);
+            status = reduce(rt, rows, x, y, values, &results.bytes, &err);
         }
     }
     check(status, err);
-    write_results(out.view[0], results.data(), first_bytes);
-    if (what.op->outputs > 1)
-        write_results(out.view[1], results.data() + second_at, result_bytes(what, 1));
+    write_results(what, out, results);
 }

@@ -4,6 +4,8 @@
 // settings, and a tune, begin a new generation: those open so far serve what was made with them.
 #include "runtime.h"
 
+#include <cstdio>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +14,8 @@
 #include <nanobind/stl/optional.h>
 
 namespace {
+
+enum { NO_DEVICE = 100 }; // CUDA_ERROR_NO_DEVICE
 
 using text = std::optional<std::string>;
 
@@ -43,7 +47,14 @@ redtune *open_device(int device) {
     options.ops = pointer(chosen.ops);
     redtune *rt = nullptr;
     redtune_error err;
-    check(redtune_open(&options, &rt, &err), err);
+    const redtune_status status = redtune_open(&options, &rt, &err);
+    if ((status == REDTUNE_LIBRARY || (status == REDTUNE_DEVICE && err.code == NO_DEVICE)) &&
+        name != "sim") {
+        const size_t length = strlen(err.message);
+        snprintf(err.message + length, sizeof err.message - length,
+                 "; or use the simulated GPU: redtune.configure(device=\"sim\")");
+    }
+    check(status, err);
     return rt;
 }
 

@@ -28,9 +28,6 @@ void check_table(const array &x, const array &table, const char *name) {
 }
 
 void check_elements(const redtune_op_info *op, const array &x) {
-    if (x.on_host)
-        fail(PyExc_ValueError,
-             "cannot reduce segments of an array of the host; copy x to a GPU, or reduce slices");
     if (x.dimensions != 1 || !x.is_packed())
         fail(PyExc_ValueError, "cannot reduce segments of x: give a contiguous array of one axis");
     if (op->inputs != 1)
@@ -68,6 +65,24 @@ void say_lengths(redtune_problem &problem, uint64_t elements, uint64_t segments,
     problem.greatest = longest;
 }
 
+template <typename T> uint64_t offset_at(const array &table, int64_t i) {
+    const T offset = static_cast<const T *>(table.data)[i];
+    if (offset < 0)
+        fail(PyExc_ValueError,
+             "cannot take begin as offsets: number %lld is %lld; give none "
+             "below 0",
+             static_cast<long long>(i), static_cast<long long>(offset));
+    return static_cast<uint64_t>(offset);
+}
+
+std::vector<uint64_t> read_offsets(const array &table) {
+    std::vector<uint64_t> offsets;
+    const bool wide = redtune_dtype_bytes(table.dtype) == sizeof(int64_t);
+    for (int64_t i = 0; i < table.shape[0]; i++)
+        offsets.push_back(wide ? offset_at<int64_t>(table, i) : offset_at<int32_t>(table, i));
+    return offsets;
+}
+
 nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::handle out, int dtype,
                   int order, int accuracy, uint64_t longest, nb::handle stream,
                   nb::handle parameters) {
@@ -94,6 +109,14 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     results.take(what, {{"x", &in}, {"begin", &from}, {"end", ends}}, x, out);
+    if (in.on_host) {
+        if (ends)
+            fail(PyExc_ValueError, "cannot take begin and end of an array of the host: give "
+                                   "offsets of neighbours, without end, or copy all to a GPU");
+        set_size(what.problem, static_cast<uint64_t>(count), 0); // the offsets say the lengths
+        run_list_on_host(what, {&in}, read_offsets(from), results, parameters);
+        return results.get(what, in, out);
+    }
     redtune_segments segments = {};
     segments.d_in = in.data;
     segments.count = static_cast<uint64_t>(count);
@@ -129,9 +152,7 @@ struct list {
 };
 
 void check_member(const array &first, const array &member, const void *begin) {
-    if (member.on_host)
-        fail(PyExc_ValueError, "cannot list arrays of the host; copy them to a GPU");
-    if (!begin && member.count())
+    if (!begin && member.count() && !member.on_host)
         fail(PyExc_ValueError,
              "cannot list an array whose elements have gaps between them; copy it");
     if (member.dtype != first.dtype || member.boolean != first.boolean)
@@ -157,11 +178,12 @@ list *make_list(nb::handle arrays) {
         const void *begin = member.on_host ? nullptr : member.begin_of_dense();
         check_member(self->first, member, begin);
         places.push_back(begin);
-        self->row_major = self->row_major && member.is_packed();
+        self->row_major = self->row_major && (member.on_host || member.is_packed());
         counts.push_back(member.count());
         self->elements += member.count();
         self->longest = std::max<uint64_t>(self->longest, member.count());
     }
+    if (self->first.on_host) return self.release();
     redtune_error err;
     self->rt = runtime_get(self->first.device);
     check(redtune_list_create(self->rt, self->first.dtype, places.data(), counts.data(),
@@ -176,7 +198,8 @@ list *make_list(nb::handle arrays) {
 void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dtype, int order,
                     int accuracy, nb::handle parameters) {
     const list &self = *nb::cast<list *>(object);
-    if (!self.own) fail(PyExc_RuntimeError, "cannot reduce the list: the program ends");
+    if (!self.own && !self.first.on_host)
+        fail(PyExc_RuntimeError, "cannot reduce the list: the program ends");
     rt = self.rt;
     first = &self.first;
     like = self.arrays[0];
@@ -200,11 +223,31 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     if (!parameters.is_none()) segments.parameters = what.parameters;
 }
 
+// The arrays of the host are read anew.
+static void run_on_host(list_run &its, const list &self, bool each, nb::handle parameters) {
+    std::vector<array> members(static_cast<size_t>(self.count));
+    std::vector<const array *> views;
+    std::vector<uint64_t> offsets = {0};
+    for (array &member : members) {
+        member.read(nb::tuple(self.arrays)[views.size()], "reduce the list");
+        views.push_back(&member);
+        offsets.push_back(offsets.back() + member.count());
+    }
+    set_size(its.what.problem, each ? static_cast<uint64_t>(self.count) : 0,
+             each ? 0 : offsets.back());
+    if (!each) its.what.problem.segmented = 0;
+    run_list_on_host(its.what, views, offsets, its.results, parameters);
+}
+
 static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out, int dtype,
                               int order, int accuracy, nb::handle stream, nb::handle parameters) {
     list_run its;
     its.take(self, op, each, out, dtype, order, accuracy, parameters);
     const list &arrays = *nb::cast<list *>(self);
+    if (arrays.first.on_host) {
+        run_on_host(its, arrays, each, parameters);
+        return its.results.get(its.what, *its.first, out);
+    }
     if (each)
         say_lengths(its.what.problem, arrays.elements, static_cast<uint64_t>(arrays.count),
                     arrays.longest);

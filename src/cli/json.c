@@ -80,6 +80,9 @@ rdt_json rdt_json_open(FILE *out) {
 void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
     rdt_json_text(json, "op", redtune_op_name(problem->op));
     rdt_json_text(json, "dtype", redtune_dtype_name(problem->dtype));
+    char size[RDT_SHAPE_BYTES];
+    rdt_shape_print(size, problem);
+    rdt_json_text(json, "size", size);
     rdt_json_text(json, "value_dtype", redtune_dtype_name(problem->result));
     const rdt_shape_extents complete = rdt_shape_complete(problem);
     rdt_json_count(json, "count", complete.count);
