@@ -150,14 +150,14 @@ class Package(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
-    def test_the_page_is_true(self):
-        """The Python in docs/python.md that runs on the simulated GPU."""
-        page = (REPOSITORY / "docs" / "python.md").read_text()
-        test = doctest.DocTestParser().get_doctest(
-            page, {"redtune": redtune}, "python.md", None, None
-        )
+    def test_the_pages_are_true(self):
+        """The Python in README.md and docs/python.md that runs on the simulated GPU."""
         runner = doctest.DocTestRunner()
-        runner.run(test)
+        for name in "README.md", "docs/python.md":
+            page = (REPOSITORY / name).read_text()
+            test = doctest.DocTestParser().get_doctest(page, {"redtune": redtune}, name, None, None)
+            self.assertTrue(test.examples, name)
+            runner.run(test)
         self.assertEqual(runner.summarize(verbose=False).failed, 0)
         redtune.configure()
 
