@@ -302,6 +302,7 @@ static void broken_context_is_told_and_can_be_closed(void) {
     round_ones.gpu.driver->stream_synchronize(round_ones.gpu.stream);
     CHECK_FAILS(adder_run(&round_ones, plan, ROUND_COUNT, &err), REDTUNE_DEVICE, err,
                 "ILLEGAL_ADDRESS");
+    CHECK(strstr(err.message, "REDTUNE_CHECK=1"));
     CHECK_INT(err.code, CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_FAILS(redtune_plan_create(rt, &problem, &more, &err), REDTUNE_DEVICE, err,
                 "ILLEGAL_ADDRESS");

@@ -290,12 +290,23 @@ static void end_captured(rdt_workspace *workspace, const rdt_call *call, const r
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* A call that asks about its stream is told of what kernels before it did. */
+static redtune_status fail_stream(const rdt_driver *driver, CUresult rc, redtune_error *err) {
+    if (rc != CUDA_ERROR_ILLEGAL_ADDRESS)
+        return rdt_driver_check(driver, rc, err, "use the stream");
+    return rdt_fail(err, REDTUNE_DEVICE, (long)rc,
+                    "cannot use the stream: an illegal memory access was encountered "
+                    "(CUDA_ERROR_ILLEGAL_ADDRESS), by an earlier kernel; if that was redtune's, it "
+                    "was given a pointer to host memory, or to too little: run the program again "
+                    "with REDTUNE_CHECK=1, and that call fails and names the pointer");
+}
+
 redtune_status rdt_workspace_begin(rdt_workspace *workspace, const rdt_call *call, rdt_turn *turn,
                                    redtune_error *err) {
     const rdt_driver *driver = workspace->context->driver;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult rc = driver->stream_is_capturing(call->stream, &capture);
-    if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
+    if (rc) return fail_stream(driver, rc, err);
     if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
         pthread_mutex_lock(&workspace->capturing);
         redtune_status status = begin_captured(workspace, call, turn, err);
@@ -304,7 +315,7 @@ redtune_status rdt_workspace_begin(rdt_workspace *workspace, const rdt_call *cal
     }
     unsigned long long id;
     rc = stream_id(driver, call->stream, &id);
-    if (rc) return rdt_driver_check(driver, rc, err, "use the stream");
+    if (rc) return fail_stream(driver, rc, err);
     uintptr_t key = stream_key(call->stream);
     stream_entry *entry = find_stream(workspace, call->two_launches, key);
     if (!serves(entry, id)) {
@@ -331,5 +342,5 @@ redtune_status rdt_workspace_is_capturing(rdt_workspace *workspace, CUstream str
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult rc = driver->stream_is_capturing(stream, &capture);
     if (!rc) *capturing = capture != CU_STREAM_CAPTURE_STATUS_NONE;
-    return rdt_driver_check(driver, rc, err, "use the stream");
+    return rc ? fail_stream(driver, rc, err) : REDTUNE_OK;
 }
