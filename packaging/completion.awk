@@ -11,7 +11,6 @@ function words_of(option, value) {
     if (option == "family") return families
     if (option == "order") return "free fixed"
     if (option == "accuracy") return "plain compensated exact"
-    if (option == "accuracy") return "plain compensated"
     if (option == "effort") return "quick standard exhaustive"
     if (option == "format") return "sqlite json"
     if (option == "shard") return "auto"
@@ -74,15 +73,18 @@ function bash() {
     print "# Completion of redtune in bash, made from its help."
     print "_redtune() {"
     print "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}"
-    print "    local command=${COMP_WORDS[1]} list= found= several= head="
+    print "    local command= bare= i list= found= several= head="
     print "    COMPREPLY=()"
+    print "    for ((i = 1; i < COMP_CWORD; i++)); do"
+    print "        case \" " commands " \" in *\" ${COMP_WORDS[i]} \"*) command=${COMP_WORDS[i]}; break ;; esac"
+    print "    done"
+    print "    [ -n \"$command\" ] || bare=1 command=tune"
     print "    # --op=sum comes as three words."
     print "    if [ \"$word\" = = ]; then"
     print "        word="
     print "    elif [ \"$before\" = = ]; then"
     print "        before=${COMP_WORDS[COMP_CWORD-2]}"
     print "    fi"
-    print "    case $command in -*) command=tune ;; esac"
     print "    case $command:$before in"
     bash_values()
     print "    esac"
@@ -90,7 +92,7 @@ function bash() {
     print "        case $command in"
     bash_options()
     print "        esac"
-    print "        [ \"$COMP_CWORD\" != 1 ] || list=\"" commands " $list\""
+    print "        [ -z \"$bare\" ] || list=\"" commands " $list\""
     print "    fi"
     print "    [ -z \"$several\" ] || head=${word%\"${word##*,}\"}"
     print "    COMPREPLY=($(compgen -P \"$head\" -W \"$list\" -- \"${word#\"$head\"}\"))"
@@ -119,6 +121,12 @@ function zsh_value(i,    words, value) {
     return ":" zsh_quoted(value) ":" (is_list(value) ? "_values -s , value " words : "(" words ")")
 }
 
+# What stands beside the options.
+function rest(command) {
+    return " \\\n        '*:" (command == "tune" ? "command:{ (( bare )) && _describe command commands }" \
+        : "file:_files") "' ;;\n"
+}
+
 function zsh(    i, each, count, name) {
     count = split(commands, each, " ")
     print "#compdef redtune"
@@ -127,26 +135,27 @@ function zsh(    i, each, count, name) {
     print "    local -a commands=("
     for (i = 1; i <= count; i++) print "        '" each[i] ":" zsh_quoted(about[each[i]]) "'"
     print "    )"
-    print "    local command=tune"
-    print "    if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then"
-    print "        _describe command commands"
-    print "        return"
-    print "    fi"
-    print "    if [[ $words[2] != -* ]]; then"
-    print "        command=$words[2]"
-    print "        shift words"
-    print "        (( CURRENT-- ))"
-    print "    fi"
+    print "    local command= bare=0 i"
+    print "    for (( i = 2; i < CURRENT; i++ )); do"
+    print "        if [[ \" " commands " \" == *\" $words[i] \"* ]]; then"
+    print "            command=$words[i]"
+    print "            words[i]=()"
+    print "            (( CURRENT-- ))"
+    print "            break"
+    print "        fi"
+    print "    done"
+    print "    # Without a command there may be one yet, behind options."
+    print "    [[ -n $command ]] || { command=tune; bare=1 }"
     print "    case $command in"
     for (i = 1; i <= n; i++) {
         if (command_of[i] != command_of[i - 1])
-            printf "%s    %s) _arguments", (i > 1 ? " \\\n        '*:file:_files' ;;\n" : ""), \
+            printf "%s    %s) _arguments", (i > 1 ? rest(command_of[i - 1]) : ""), \
                 command_of[i]
         name = "--" name_of[i]
         if (short_of[i]) name = "(-" short_of[i] " " name ")'{-" short_of[i] "," name "}'"
         printf " \\\n        '%s[%s]%s'", name, zsh_quoted(help_of[i]), zsh_value(i)
     }
-    print " \\\n        '*:file:_files' ;;"
+    printf "%s", rest(command_of[n])
     print "    esac"
     print "}"
     print "_redtune \"$@\""
@@ -175,7 +184,8 @@ function fish(    i, each, count, others, when) {
     sub(/^tune /, "", others)
     print "# Completion of redtune in fish, made from its help."
     for (i = 1; i <= count; i++)
-        print "complete -c redtune -f -n __fish_use_subcommand -a " each[i] " -d " \
+        print "complete -c redtune -f -n " fish_quoted("not __fish_seen_subcommand_from " commands) \
+            " -a " each[i] " -d " \
             fish_quoted(about[each[i]])
     for (i = 1; i <= n; i++) {
         when = command_of[i] == "tune" ? "not __fish_seen_subcommand_from " others \

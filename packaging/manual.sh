@@ -47,7 +47,7 @@ families() { sed 's/--.*//' "$here/../templates/registry.lua" | grep -o '[a-z_]*
 
 # The dtypes, as the headers' enumerators have them.
 dtypes() {
-    sed -n '/^typedef enum redtune_dtype /,/^}/s/^ *REDTUNE_\([A-Z][A-Z]*[0-9]\{1,2\}\)\>.*/\1/p' "$@" |
+    sed -n '/^typedef enum redtune_dtype /,/^}/s/^ *REDTUNE_\([A-Z][A-Z]*[0-9]\{1,2\}\(M[0-9]\)\{0,1\}\)\>.*/\1/p' "$@" |
         tr '[:upper:]\n' '[:lower:] '
 }
 

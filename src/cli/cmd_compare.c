@@ -125,12 +125,15 @@ static bool is_database(const char *path) {
 static redtune_status read_side(const rdt_options *options, const char *file, side *out,
                                 redtune_error *err) {
     out->file = file;
-    if (!is_database(file)) return read_export(options, out, err);
-    if (!strchr(file, ':')) return read_database(options, file, out, err);
-    return rdt_message_set(err, REDTUNE_INVALID, 0,
-                           "cannot compare '%.300s': ':' stands between databases; give it a name "
-                           "without",
-                           file);
+    const bool database = is_database(file);
+    if (database && strchr(file, ':'))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot compare '%.300s': ':' stands between databases; give it a "
+                               "name without",
+                               file);
+    redtune_status status =
+        database ? read_database(options, file, out, err) : read_export(options, out, err);
+    return status ? rdt_message_within(err, "cannot compare %.200s", file) : status;
 }
 
 /* ---- pairing ------------------------------------------------------------------------------- */

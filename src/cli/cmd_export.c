@@ -107,7 +107,7 @@ static int run_export(const rdt_options *options) {
         .gpu = options->gpu || options->winners ? options->gpu : "all",
         .winners = options->winners,
         .shipped = options->shipped,
-        .own = !options->shipped,
+        .own = !options->shipped && (!options->gpu || !strcmp(options->gpu, "all")),
     };
     if (rdt_options_read_filter(options, &query, &err)) return rdt_message_fail(&err);
     survey found;
@@ -133,8 +133,11 @@ const rdt_command rdt_cmd_export = {
     .details =
         "Needs no GPU. The file is a tuning database, or has one JSON object per line, and the\n"
         "same measurements give the same bytes. It has all measurements of the user's databases,\n"
-        "or with --winners the winners of this machine's GPU; --shipped adds the system's\n"
-        "databases. No row is marked as imported.\n"
+        "or with --winners the winners of this machine's GPU. A GPU named by --gpu brings the "
+        "rows\n"
+        "of the system's databases, as in redtune show, and --shipped adds them for all. No row "
+        "is\n"
+        "marked as imported.\n"
         "\n"
         "For example: redtune export --winners --gpu H200 -o h200.db\n",
     .run = run_export,

@@ -240,9 +240,8 @@ static void tell_of_others(const listing *self) {
 
 static int run_show(const rdt_options *options) {
     const bool ops = options->argument && !strcmp(options->argument, "ops");
-    if (options->csv && (ops || options->json)) {
-        rdt_message_print(ops ? "cannot show ops as CSV: give --json"
-                              : "cannot show: --csv and --json ask for two formats; give one");
+    if (options->csv && options->json) {
+        rdt_message_print("cannot show: --csv and --json ask for two formats; give one");
         return RDT_EXIT_MISUSED;
     }
     if (ops) return rdt_cmd_show_ops(options);

@@ -70,6 +70,6 @@ int rdt_cmd_show_ops(const rdt_options *options) {
         rdt_json_end(&json, ']');
         rdt_json_end(&json, '}');
     }
-    if (!options->json) rdt_table_print(&table, stdout);
+    if (!options->json) (options->csv ? rdt_table_print_csv : rdt_table_print)(&table, stdout);
     return RDT_EXIT_DONE;
 }

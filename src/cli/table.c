@@ -124,6 +124,25 @@ static int line_columns(FILE *out) {
     return columns < LINE_LEAST ? LINE_LEAST : (int)columns;
 }
 
+static void clear_table(rdt_table *table) {
+    free(table->cells);
+    table->cells = NULL;
+    table->bytes = table->cell_count = table->capacity = 0;
+}
+
+void rdt_table_print_csv(rdt_table *table, FILE *out) {
+    const char *at = table->cells;
+    for (size_t i = 0; i < table->cell_count; i++, at++) {
+        const bool last = (i + 1) % table->column_count == 0;
+        const bool bare = i < table->column_count || table->right[i % table->column_count] == 'r';
+        if (!bare) fputc('"', out);
+        for (; *at; at++) fprintf(out, *at == '"' ? "\"\"" : "%c", *at);
+        fputs(bare ? "" : "\"", out);
+        fputc(last ? '\n' : ',', out);
+    }
+    clear_table(table);
+}
+
 void rdt_table_print(rdt_table *table, FILE *out) {
     layout layout = {.columns = line_columns(out)};
     int before = 0;
@@ -140,9 +159,7 @@ void rdt_table_print(rdt_table *table, FILE *out) {
     cell = table->cells;
     for (size_t rows = table->cell_count / table->column_count; rows; rows--)
         cell = print_row(table, &layout, cell, out);
-    free(table->cells);
-    table->cells = NULL;
-    table->bytes = table->cell_count = table->capacity = 0;
+    clear_table(table);
 }
 
 bool rdt_table_is_same_gpu(const redtune_device_info *a, const redtune_device_info *b) {

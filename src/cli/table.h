@@ -29,6 +29,9 @@ void rdt_table_add_ratio(rdt_table *table, double above, double below);
  * long stays whole. The table is empty afterwards. */
 void rdt_table_print(rdt_table *table, FILE *out);
 
+/* The same as CSV, with all cells but the numbers in quotes. */
+void rdt_table_print_csv(rdt_table *table, FILE *out);
+
 /* Whether two GPUs are of one model. */
 bool rdt_table_is_same_gpu(const redtune_device_info *a, const redtune_device_info *b);
 /* The heading of a GPU model's table, with the CUDA version of its driver unless that is 0. */

@@ -76,7 +76,7 @@ an_export_has_the_filters_of_show() {
     want_refused 2 "no GPU has 'nowhere' in its name"
 }
 
-an_export_leaves_the_systems_rows_out() {
+an_export_has_the_systems_rows_where_show_has_them() {
     fresh
     three_measurements system.db
     facts own.db <<<"templates=here count=4096 median_ns=1500"
@@ -84,6 +84,12 @@ an_export_leaves_the_systems_rows_out() {
     [ "$(grep -c '"op"' stdout)" -eq 4 ] || fail "the system's rows are not shown"
     run env REDTUNE_SYSTEM_DB=system.db "$redtune" export --db own.db --format json
     [ "$(wc -l <stdout)" -eq 2 ] || fail "not one row"
+    for gpu in h100 a100; do # a model's name counts as in show
+        run env REDTUNE_SYSTEM_DB=system.db "$redtune" show --all --db own.db --gpu $gpu --json
+        local shown=$(grep -c '"op"' stdout)
+        run env REDTUNE_SYSTEM_DB=system.db "$redtune" export --db own.db --gpu $gpu --format json
+        [ "$(grep -c '"op"' stdout)" -eq "$shown" ] || fail "not the $shown rows that are shown"
+    done
 }
 
 a_shown_problem_has_the_axes_of_its_export() {
@@ -381,7 +387,7 @@ the_rows_that_redtune_comes_with_are_like_any_other() {
 
 check_run the_rows_that_redtune_comes_with_are_like_any_other \
     what_is_exported_comes_back an_export_has_the_filters_of_show \
-    an_export_leaves_the_systems_rows_out a_shown_problem_has_the_axes_of_its_export \
+    an_export_has_the_systems_rows_where_show_has_them a_shown_problem_has_the_axes_of_its_export \
     an_export_replaces_a_file_whole \
     an_export_takes_no_place_beside_a_journal a_database_does_not_go_to_a_terminal \
     a_dry_run_changes_nothing an_import_is_told_in_short what_is_refused_is_told \

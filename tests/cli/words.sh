@@ -158,7 +158,14 @@ assert rows[1]["outcome"] == "wrong" and None not in rows[1], rows
 assert rows[0]["config"].startswith("block=") and rows[0]["count"] == "1048576", rows' 2>why ||
         fail "$(tail -n 1 why)"
     refuses "show --csv --json" "two formats"
-    refuses "show ops --csv" "as CSV"
+    refuses "show ops --csv --json" "two formats"
+    run "$redtune" show ops --csv
+    want_exit 0
+    python3 -c 'import csv
+rows = {row["op"]: row for row in csv.DictReader(open("stdout"))}
+assert rows["var"]["parameters"] == "ddof" and rows["dot"]["inputs"] == "2", rows["var"]
+assert rows["max_at"]["results"] == "max, index" and len(rows) > 40, rows["max_at"]' 2>why ||
+        fail "$(tail -n 1 why)"
     for name in a.jsonl a.json a.ndjson; do
         run "$redtune" export -o $name
         head -c 18 $name | grep -q '^{"redtune_tuning":' || fail "$name has no JSON lines"
@@ -203,7 +210,7 @@ explain_names_whose_answer_it_gives() {
     run "$redtune" explain --gpu H100
     want_not_in_out "whose "
     run "$redtune" export --gpu nowhere
-    want_refused 2 "--shipped counts what redtune comes with"
+    want_refused 2 "no GPU has 'nowhere' in its name; the databases have Test H100"
     rm words.db*
 }
 

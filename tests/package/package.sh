@@ -123,8 +123,13 @@ completes mean_var 3 redtune --op = mean_
 completes 'free fixed' 3 redtune explain --order f
 completes compensated 3 redtune tune --accuracy c
 completes bf16 3 redtune tune --dtype b
+completes 'e4m3 e5m2' 3 redtune tune --dtype e
 completes columns 3 redtune emit --family c
 completes '' 3 redtune reduce --db x
+completes --keepdims 4 redtune --device sim reduce --ke
+completes 'reduce report' 3 redtune --device sim re
+completes compare 1 redtune com
+completes --tolerance 4 redtune compare a b --to
 ! command -v zsh >/dev/null || zsh -n "$prefix/share/zsh/site-functions/_redtune" ||
     fail "zsh cannot read its completion"
 if command -v fish >/dev/null; then

@@ -85,9 +85,8 @@ static redtune_status refuse_name(const rdt_target_query *query, const rdt_targe
                          "cannot %s: '%.60s' may be %s; give the whole name of one", query->verb,
                          query->gpu, list)
               : rdt_fail(err, REDTUNE_INVALID, 0,
-                         "cannot %s: no GPU has '%.60s' in its name; the databases have %s%s",
-                         query->verb, query->gpu, list,
-                         query->own ? "; --shipped counts what redtune comes with, too" : "");
+                         "cannot %s: no GPU has '%.60s' in its name; the databases have %s",
+                         query->verb, query->gpu, list);
     rdt_text_free(&names);
     return status;
 }
