@@ -112,6 +112,11 @@ prepare() {
     } >/dev/null 2>&1
     case $1 in
     *shard0.db*) cp "$database" shard0.db && cp "$database" shard1.db ;;
+    "redtune compare "*) # of one database
+        for file in $(sed 's/redtune compare \([^ ]*\) \([^ ]*\).*/\1 \2/' <<<"$1"); do
+            [ -e "$file" ] || cp "$database" "$file"
+        done
+        ;;
     *"merge tuning.db"*) cp "$database" tuning.0.db && cp "$database" tuning.1.db ;;
     *"--list sizes.txt"*) printf '%s\n' 10 20 30 >sizes.txt ;;
     *"values.npy --offsets offsets.npy"*)
