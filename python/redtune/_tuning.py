@@ -192,8 +192,9 @@ def tune(
     progress: a function that is called with a line for each problem that is done; None: they are
     printed to sys.stderr, unless quiet.
 
-    Returns the winners as a table: of dictionaries, by the command's JSON names. Raises ValueError for what the command does not take, and
-    redtune.Error where the tune fails. Ctrl-C ends it; what was measured stays.
+    Returns the winners as a table: of dictionaries, by the command's JSON names. Raises ValueError
+    for what the command does not take, and redtune.Error where the tune fails. Ctrl-C ends it; what
+    was measured stays.
 
     >>> redtune.tune("sum", "f32", size=256, device="sim", effort="quick", quiet=True)[0]["op"]
     'sum'

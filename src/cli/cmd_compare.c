@@ -155,7 +155,7 @@ static bool is_same_problem(const redtune_row *a, const redtune_row *b) {
     const rdt_shape_extents of_x = rdt_shape_complete(x), of_y = rdt_shape_complete(y);
     return x->op == y->op && x->dtype == y->dtype && x->result == y->result &&
            x->order == y->order && x->accuracy == y->accuracy && x->segmented == y->segmented &&
-           a->warm == b->warm && !memcmp(&of_x, &of_y, sizeof of_x);
+           x->mask == y->mask && a->warm == b->warm && !memcmp(&of_x, &of_y, sizeof of_x);
 }
 
 static int compare_pairs(const void *a, const void *b) {
