@@ -40,7 +40,9 @@ class Operands(ctypes.Structure):
         ("d_parameters", ctypes.c_void_p),
         ("d_count", ctypes.c_void_p),
         ("accumulate", ctypes.c_uint64),
-        ("reserved", ctypes.c_uint64 * 4),
+        ("d_mask", ctypes.c_void_p),
+        ("initial", ctypes.c_void_p),
+        ("reserved", ctypes.c_uint64 * 2),
     ]
 
 

@@ -145,9 +145,10 @@ typedef enum redtune_accuracy {
 
 /* What the runs of a plan may do in addition, or'ed: each needs a kernel of its own. */
 typedef enum redtune_use {
-    REDTUNE_USE_ACCUMULATE =
-        1, /* operands.accumulate or initial; for ops that redtune_op_info says resume */
-    REDTUNE_USE_DEVICE_COUNT = 2 /* operands.d_count */
+    REDTUNE_USE_ACCUMULATE = 1, /* operands.accumulate; for ops that redtune_op_info says resume */
+    REDTUNE_USE_DEVICE_COUNT = 2, /* operands.d_count */
+    REDTUNE_USE_BOOLS = 8,        /* elements of u8 are bools: any that is not 0 is 1 */
+    REDTUNE_USE_INITIAL = 4 /* operands.initial; for such ops of one result without parameters */
 } redtune_use;
 
 /* What is reduced where segments are (redtune/list.h), in place of one result of each kept index.

@@ -194,8 +194,8 @@ typedef struct redtune_operands {
      * extents. Elements whose byte is 0 are absent; any other byte counts one. */
     const void *d_mask;
     /* Not NULL: results are combined with this value, of the result's dtype, as if it came before
-     * the elements. For ops of one result and no parameters, by plans with REDTUNE_USE_ACCUMULATE;
-     * not with accumulate. Read during the call only. */
+     * the elements. For plans with REDTUNE_USE_INITIAL; not with accumulate. Read during the call
+     * only. */
     const redtune_value *initial;
     uint64_t reserved[2];
 } redtune_operands;

@@ -89,6 +89,8 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
     if (x.boolean && !op->bools) refuse_bool(op->name);
     problem.op = static_cast<redtune_op>(number);
     problem.dtype = x.dtype;
+    // The host's are made 0 or 1 as they are read.
+    if (x.boolean && !x.on_host) problem.uses |= REDTUNE_USE_BOOLS;
     // Counts are u64 in C, and so are sums of bools.
     const bool is_shown = dtype == REDTUNE_I64 && (its.is_count[0] || x.boolean) &&
                           results_of(its, problem)[0] == REDTUNE_U64;
@@ -242,7 +244,7 @@ void reduction::take_initial(nb::handle value) {
         initial.u32 = initial.u32 >> 16 | 0x40;
     }
     has_initial = true;
-    problem.uses = REDTUNE_USE_ACCUMULATE;
+    problem.uses |= REDTUNE_USE_INITIAL;
 }
 
 void reduction::take_mask(const array &x, const array &given, mask_view *out) {

@@ -57,6 +57,19 @@ class Masks(unittest.TestCase):
         mask = numpy.array([1, 0, 255, 2, 0], "u1").view(bool)
         self.assertEqual(redtune.sum(numpy.arange(5.0), where=mask), 5)
 
+    def test_any_byte_but_0_is_true_on_a_gpu(self):
+        raw = numpy.random.default_rng(5).choice(numpy.array([0, 1, 2, 128, 255], "u1"), (9, 35))
+        x, bools = sim_memory.asarray(raw.view(bool)), raw != 0
+        ops = "sum prod mean var max min argmax argmin any all count_nonzero bitwise_xor bitwise_and"
+        for op in ops.split():
+            ufunc = getattr(getattr(numpy, op), "reduce", None)
+            for axis in (None, 0, 1):
+                got = getattr(redtune, op)(x, axis=axis).numpy()
+                want = (ufunc or getattr(numpy, op))(bools, axis=axis)
+                numpy.testing.assert_allclose(got, want, 1e-6, err_msg=f"{op} along {axis}")
+        got = redtune.sum(x, where=sim_memory.asarray(~bools | (raw > 1))).numpy()
+        self.assertEqual(got, (raw > 1).sum())
+
     def test_all_are_there_or_none(self):
         x = numpy.arange(6, dtype="f4")
         self.assertEqual(redtune.sum(x, where=True), 15)
@@ -73,6 +86,12 @@ class Masks(unittest.TestCase):
         self.assertEqual(tuple(redtune.min_at(x, where=mask)), (1, 1))
         self.assertEqual(redtune.nanargmax(x, where=~mask), 0)
         self.assertEqual(redtune.argmax(x, where=~mask), 5)
+        low = numpy.full((3, 40), -numpy.inf, "f4")  # which no element is greater than
+        there = numpy.zeros(low.shape, bool)
+        there[1:, 7:] = True
+        self.assertEqual(redtune.argmax(low, where=there), 47)
+        self.assertEqual(redtune.argmax(low, axis=0, where=there)[7:].tolist(), [1] * 33)
+        self.assertEqual(redtune.argmax(low, axis=1, where=there).tolist(), [-1, 7, 7])
 
     def test_skips_nan_as_well(self):
         x = numpy.array([numpy.nan, 1, 5, 9], "f4")

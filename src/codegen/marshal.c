@@ -91,8 +91,11 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     else
         lua_pushboolean(state, false);
     lua_setfield(state, -2, "second");
-    lua_pushboolean(state, (problem->uses & REDTUNE_USE_ACCUMULATE) != 0);
+    const uint64_t resumes = REDTUNE_USE_ACCUMULATE | REDTUNE_USE_INITIAL;
+    lua_pushboolean(state, (problem->uses & resumes) != 0);
     lua_setfield(state, -2, "resumes");
+    lua_pushboolean(state, (problem->uses & REDTUNE_USE_INITIAL) != 0);
+    lua_setfield(state, -2, "begins");
     lua_pushboolean(state, (problem->uses & REDTUNE_USE_DEVICE_COUNT) != 0);
     lua_setfield(state, -2, "counts");
     lua_pushboolean(state, false);
@@ -102,7 +105,10 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     else
         lua_pushboolean(state, false);
     lua_setfield(state, -2, "mask");
-    push_entry(state, "dtypes", redtune_dtype_name(problem->dtype));
+    if (problem->uses & REDTUNE_USE_BOOLS)
+        rdt_lua_require(state, "lib/bools");
+    else
+        push_entry(state, "dtypes", redtune_dtype_name(problem->dtype));
     if (lua_getfield(state, -1, "accumulator") != LUA_TSTRING)
         luaL_error(state, "dtypes.lua: %s has no accumulator", redtune_dtype_name(problem->dtype));
     push_entry(state, "dtypes", lua_tostring(state, -1));

@@ -91,16 +91,27 @@ redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune
 
 static redtune_status check_uses(const redtune_problem *problem, const rdt_op_traits *op,
                                  redtune_error *err) {
-    const uint64_t known = REDTUNE_USE_ACCUMULATE | REDTUNE_USE_DEVICE_COUNT;
+    const uint64_t resumes = REDTUNE_USE_ACCUMULATE | REDTUNE_USE_INITIAL;
+    const uint64_t known = resumes | REDTUNE_USE_DEVICE_COUNT | REDTUNE_USE_BOOLS;
     if (problem->uses & ~known)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce: problem.uses is %#" PRIx64
                         ", of which this redtune knows %#" PRIx64,
                         problem->uses, known);
-    if (!(problem->uses & REDTUNE_USE_ACCUMULATE) || op->resumes) return REDTUNE_OK;
+    if (problem->uses & REDTUNE_USE_BOOLS && (!op->bools || problem->dtype != REDTUNE_U8))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot compute the %s of %s as bools: %s; leave out REDTUNE_USE_BOOLS",
+                        op->name, redtune_dtype_name(problem->dtype),
+                        op->bools ? "bools are u8" : "it takes none");
+    if (problem->uses & REDTUNE_USE_INITIAL && (op->outputs > 1 || op->parameters))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot compute the %s from an initial value: it has %s; leave "
+                        "out REDTUNE_USE_INITIAL",
+                        op->name, op->outputs > 1 ? "two results" : "parameters");
+    if (!(problem->uses & resumes) || op->resumes) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot accumulate the %s: its result does not say what it was made of; leave "
-                    "out REDTUNE_USE_ACCUMULATE",
+                    "out REDTUNE_USE_ACCUMULATE and REDTUNE_USE_INITIAL",
                     op->name);
 }
 
@@ -251,6 +262,12 @@ uint64_t rdt_problem_elements(const redtune_problem *problem) {
     return __builtin_mul_overflow(extents.count, extents.outer * extents.inner, &elements)
                ? UINT64_MAX
                : elements;
+}
+
+uint64_t rdt_problem_array_bytes(const redtune_problem *problem, int array) {
+    if (array && problem->mask) return 1;
+    if (array && rdt_op_find(problem->op)->inputs == 1) return 0;
+    return redtune_dtype_bytes(problem->dtype);
 }
 
 uint64_t rdt_problem_input_bytes(const redtune_problem *problem) {

@@ -105,9 +105,8 @@ redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtyp
                                         redtune_error *err);
 /* Whether there are kernels of the problem's mask (problem_mask.c). */
 redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err);
-/* Arrays that a kernel reads beside x whose elements lie as x's do: a second input, or a mask. */
-bool rdt_problem_has_second(const redtune_problem *problem);
-/* Bytes of an element of the first (0) or second (1) such array; 0: there is none. */
+/* Bytes of an element of x (0), or of what lies beside it (1): a second input or a mask; 0: there
+ * is none. */
 uint64_t rdt_problem_array_bytes(const redtune_problem *problem, int array);
 /* Whether a problem of segments makes sense; of others nothing is looked at. */
 redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err);

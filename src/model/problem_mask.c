@@ -1,15 +1,6 @@
 /* Problem mask: which elements count, as bytes that lie as the elements do. */
 #include "model/problem.h"
 
-bool rdt_problem_has_second(const redtune_problem *problem) {
-    return problem->mask || rdt_op_find(problem->op)->inputs > 1;
-}
-
-uint64_t rdt_problem_array_bytes(const redtune_problem *problem, int array) {
-    if (array && !rdt_problem_has_second(problem)) return 0;
-    return array && problem->mask ? 1 : redtune_dtype_bytes(problem->dtype);
-}
-
 redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const char *name = rdt_problem_mask_name((int)problem->mask);

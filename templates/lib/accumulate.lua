@@ -31,6 +31,6 @@ return function(problem, arch, message)
         order = problem.order, accuracy = problem.accuracy, mask = problem.mask,
         result = message and { name = "message", c = "message", bytes = bytes }
             or { name = "accumulator", c = acc.c, bytes = acc.bytes },
-        second = false, resumes = false, counts = false, placed = message,
+        second = false, resumes = false, begins = false, counts = false, placed = message,
     }
 end

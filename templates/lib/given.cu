@@ -33,8 +33,12 @@ struct values {
     @{second.c} *second_output;
 //@     end
 //@     if given.resumes then
+//@         if given.begins then
     u64 goes_on;  // 1: from what the output holds, 2: from the value of these bits
     u64 initial;
+//@         else
+    bool goes_on;  // from what the output holds
+//@         end
 //@     end
 //@     if given.placed then
     u64 first;  // the index of the part's first element
@@ -73,8 +77,12 @@ __device__ __forceinline__ values values_of(const arguments &rest, const void *i
     given.second_output = (@{second.c} *)rest.output;
 //@     end
 //@     if given.resumes then
+//@         if given.begins then
     given.goes_on = rest.resumes;
     given.initial = (u64)__double_as_longlong(rest.scalar[0]);
+//@         else
+    given.goes_on = rest.resumes != 0;
+//@         end
 //@     end
 //@     if given.placed then
     given.first = rest.first;

@@ -69,7 +69,7 @@ local function complete(made, problem)
     end
 end
 
--- problem has op, dtype, result, second, resumes, counts, placed and arch, as a template's environment.
+-- problem has op, dtype, result, second, resumes, begins, counts, placed and arch, as a template's environment.
 -- Gives
 --   made            the op
 --   inputs          1 or 2, with the mask
@@ -113,7 +113,7 @@ function operands.of(problem, exact)
         made = made, inputs = inputs, masked = masked, other = masked and dtypes.u8 or problem.dtype,
         other_value = masked and "u32" or "value", first_load = masked and "~0u" or "0", paired = inputs > 1, names = names,
         has_values = has_values and true, part = made.part and made.part.c or "accumulator",
-        second = second, resumes = problem.resumes, counts = problem.counts,
+        second = second, resumes = problem.resumes, begins = problem.begins, counts = problem.counts,
         placed = problem.placed,
         parameter = has_values and ", const values &given" or "",
         output = problem.result.c .. " *output" .. (has_values and ", const values &given" or ""),

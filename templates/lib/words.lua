@@ -15,6 +15,7 @@ end
 -- dp4a adds the products of four 8-bit pairs, dp2a those of two 16-bit elements with 8-bit ones. A
 -- tile's sum is far below 2^31: at most 8 loads of 16 bytes.
 function words.sum(dtype)
+    if dtype.truth then return words.nonzeros(dtype) end
     if not small_integer(dtype) then return nil end
     local name = dtype.bytes == 1 and "__dp4a" or "__dp2a_lo"
     local ones = dtype.bytes == 1 and "0x01010101" or "0x0101"
@@ -150,13 +151,13 @@ function words.zero(dtype)
 end
 
 function words.bits(dtype, operator)
-    if dtype.bytes >= 4 then return nil end
+    if dtype.bytes >= 4 or dtype.truth then return nil end
     return function(a, w) return ("%s %s %s"):format(a, operator, w) end
 end
 
 -- Brings the combination of a word's elements into the lowest.
 function words.fold_bits(dtype, operator)
-    if dtype.bytes >= 4 then return nil end
+    if dtype.bytes >= 4 or dtype.truth then return nil end
     return function(a, per_word)
         local text, at = a, per_word // 2
         while at >= 1 do

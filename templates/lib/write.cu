@@ -17,7 +17,12 @@ __device__ __forceinline__ void write(@{result.c} *output, accumulator a, u64 co
 //@     end
 //@     if given.resumes then
     if (given.goes_on) {
-        const @{result.word.c} word = given.goes_on == 1 ? (@{result.word.c})*output : *(const @{result.word.c} *)&given.initial;
+//@         if given.begins then
+        const @{result.word.c} initial = *(const @{result.word.c} *)&given.initial;
+        const @{result.word.c} word = given.goes_on == 1 ? (@{result.word.c})*output : initial;
+//@         else
+        const @{result.word.c} word = (@{result.word.c})*output;
+//@         end
         const @{result.value} held = @{result.unpack("word", 0)};
 //@         if given.second then
         const @{second.word.c} other_word = (@{second.word.c})*other;

@@ -21,6 +21,7 @@ static rdt_signature simple(uint64_t uses) {
     return (rdt_signature){.op = &simple_op,
                            .uses = uses,
                            .input_bytes = 4,
+                           .second_bytes = 4,
                            .result_bytes = {8},
                            .count_max = UINT64_C(1) << 58,
                            .layout = RDT_LAYOUT_COLUMNS,

@@ -124,7 +124,7 @@ static redtune_status open_piece(array_reading *self, redtune_error *err) {
         extents.count = rows;
         piece.uses |= REDTUNE_USE_ACCUMULATE;
     }
-    if (self->initial) piece.uses |= REDTUNE_USE_ACCUMULATE;
+    if (self->initial) piece.uses |= REDTUNE_USE_INITIAL;
     rdt_problem_axes_set(&piece, extents);
     const uint64_t elements = rows ? span_of_rows(self, rows) : span(self, per_piece);
     const uint64_t bytes = elements * self->readers.element_bytes[0];

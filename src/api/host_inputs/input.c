@@ -281,7 +281,7 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     const bool whole = !sets[1].filled_bytes;
     const rdt_yield yield = whole && !self->part ? RDT_YIELD_RESULT : RDT_YIELD_ACCUMULATOR;
     redtune_problem piece = self->problem;
-    if (self->initial) piece.uses |= REDTUNE_USE_ACCUMULATE;
+    if (self->initial) piece.uses |= REDTUNE_USE_INITIAL;
     rdt_problem_axes_set_count(&piece, (whole ? sets[0].filled_bytes : self->piece_bytes) /
                                            self->element_bytes);
     if (!status) status = rdt_plan_make(self->rt, &piece, yield, &self->plan, err);

@@ -176,12 +176,9 @@ static redtune_status check_kinds(const rdt_signature *signature, const redtune_
     if (given->accumulate && !(signature->uses & REDTUNE_USE_ACCUMULATE))
         return refuse_more(signature, "accumulate is not 0, and the plan has no kernel for it",
                            "create it for a problem whose uses has REDTUNE_USE_ACCUMULATE", err);
-    const bool simple = op->outputs == 1 && !op->parameters;
-    if (given->initial && !(signature->uses & REDTUNE_USE_ACCUMULATE && simple))
+    if (given->initial && !(signature->uses & REDTUNE_USE_INITIAL))
         return refuse_more(signature, "initial is given, and the plan has no kernel for it",
-                           "give it to ops of one result without parameters, by a plan whose "
-                           "problem's uses has REDTUNE_USE_ACCUMULATE",
-                           err);
+                           "create it for a problem whose uses has REDTUNE_USE_INITIAL", err);
     if (given->initial && given->accumulate)
         return refuse_more(signature, "both initial and accumulate are given",
                            "leave one of them 0", err);
