@@ -331,7 +331,7 @@ void array::read_interface(nb::handle object, const nb::object &interface, const
     if (!nb::object(interface.attr("get")("mask")).is_none())
         fail(PyExc_TypeError,
              "cannot %s: it has a mask, and redtune would reduce the elements that it leaves "
-             "out, too; give an array without one, in which they are filled",
+             "out, too; give an array without one, and the mask as where",
              purpose);
     data = reinterpret_cast<void *>(nb::cast<uintptr_t>(interface["data"][0]));
     read_only = nb::cast<bool>(interface["data"][1]);

@@ -97,7 +97,7 @@ static redtune_status open_mask(const rdt_options *options, rdt_input_files *fil
     if (!strcmp(options->where, "-") && !strcmp(options->arguments[0], "-"))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot read elements and a mask from standard input; name a file");
-    redtune_status status = rdt_element_file_open(options->where, REDTUNE_U8, mask, err);
+    redtune_status status = rdt_element_file_open(options->where, REDTUNE_DTYPE_NONE, mask, err);
     files->count++;
     files->masked = true;
     if (status) return status;

@@ -9,7 +9,7 @@ enum { RDT_INPUT_FILES_MAX = 2 };
 
 typedef struct rdt_input_files {
     redtune_op op;
-    redtune_op_info info; /* of it */
+    redtune_op_info info;                       /* of it */
     rdt_element_file file[RDT_INPUT_FILES_MAX]; /* the second is the mask if it is masked */
     bool masked;
     size_t count; /* of those that are open */

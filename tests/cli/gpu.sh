@@ -199,6 +199,23 @@ reduce_takes_two_files() {
     want_in_out '"value": 70'
 }
 
+reduce_leaves_out_what_a_mask_does() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >x.npy
+    { npy "'|b1'" "(2, 3)"; printf '\0\1\377\0\0\2'; } >mask.npy
+    { npy "'|b1'" "(3, 2)"; printf '\0\1\1\0\0\1'; } >turned.npy
+    value 8 x.npy --where mask.npy
+    value 5 x.npy --where mask.npy --op argmax
+    lines "1.5/5" x.npy --where mask.npy --op mean --axis 1
+    run "$redtune" reduce x.npy --where mask.npy --json
+    want_in_out '"where": "mask.npy"'
+    run "$redtune" reduce x.npy --where turned.npy
+    want_refused 1 "both must have the same shape"
+    run "$redtune" reduce x.npy --where x.npy
+    want_refused 1 "its elements are i32; save a mask of bools"
+    run "$redtune" reduce x.npy x.npy --where mask.npy --op dot
+    want_refused 2 "dot has two inputs"
+}
+
 reduce_names_several_results() {
     { npy "'<i4'" "(2, 3)"; integers 4 6; } >x.npy
     lines "min 0/max 5" x.npy --op minmax
@@ -372,7 +389,7 @@ check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_
     quiet_tunes_in_silence tune_writes_json interrupts_keep_what_was_measured \
     no_such_device_is_named reduce_sums_files reduce_takes_bool_and_big_endian_arrays \
     reduce_takes_what_fits_as_one_piece reduce_sums_raw_elements reduce_goes_along_axes \
-    reduce_takes_two_files reduce_names_several_results \
+    reduce_takes_two_files reduce_leaves_out_what_a_mask_does reduce_names_several_results \
     reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_floats_of_8_bits \
     reduce_reads_standard_input \
     reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked \
