@@ -1,5 +1,9 @@
 """where= and initial=: what random masks of random views leave is what NumPy's do."""
 
+import pathlib
+import subprocess
+import sys
+import tempfile
 import unittest
 import warnings
 
@@ -11,6 +15,12 @@ import redtune
 CALLS = 200
 OPS = ("sum", "mean", "prod", "var", "std", "any", "all", "max", "min")  # NumPy takes where for
 INITIAL = {"sum": 3, "prod": 2, "max": 1, "min": 1}
+RECORDED = """
+import numpy, redtune, sys
+redtune.configure(device="sim", record=sys.argv[1])
+x = numpy.ones(1000, "f4")
+redtune.sum(x), redtune.mean(x, where=x > 0)
+"""
 DTYPES = ("f4", "f8", "i4", "i1", "u2")
 
 
@@ -135,6 +145,13 @@ class Masks(unittest.TestCase):
             with self.assertRaises(error) as caught:
                 call()
             self.assertIn(part, str(caught.exception))
+
+    def test_masked_reductions_are_not_recorded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "calls.jsonl")
+            subprocess.run([sys.executable, "-c", RECORDED, path], check=True)
+            self.assertIn('"sum"', path.read_text())
+            self.assertNotIn('"mean"', path.read_text())
 
     def test_masks_on_a_gpu(self):
         random = numpy.random.default_rng(3)

@@ -131,8 +131,9 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
     plan->problem.config = NULL; /* the caller's */
     plan->signature = rdt_operands_signature(&plan->problem, output_bytes(&plan->first->launch));
     atomic_init(&plan->now, plan->first);
-    /* What is pinned or a part of something is nothing to tune. */
-    if (rt->recorder && !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED)
+    /* What is pinned, masked or a part of something is nothing to tune. */
+    const bool is_tuned = !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED;
+    if (rt->recorder && is_tuned && !plan->problem.mask)
         plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;
