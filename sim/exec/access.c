@@ -268,6 +268,23 @@ static bool reach_local(sim_run *x, const sim_inst *in, uint32_t lanes, sim_acce
     return true;
 }
 
+static bool reach_params(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
+    const uint32_t room = x->grid->program->param_bytes;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(rest);
+        uint64_t offset = access->address[i];
+        if (offset >= room || access->bytes > room - offset) {
+            sim_find(x, in, i, REDTUNE_SIM_OUT_OF_BOUNDS,
+                     "%s %u bytes of parameters at offset %llu of %u", verb(access), access->bytes,
+                     (unsigned long long)offset, room);
+            return false;
+        }
+        if (!is_aligned(x, in, i, access, "parameter")) return false;
+        access->at[i] = (unsigned char *)(uintptr_t)(x->grid->launch->params + offset);
+    }
+    return true;
+}
+
 /* Lanes of a generic access may each mean another space. */
 static uint32_t lanes_in_window(uint32_t lanes, const sim_access *access, uint64_t window) {
     uint32_t found = 0;
@@ -286,6 +303,8 @@ bool sim_access_reach(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access
         shared = lanes;
     } else if (in->space == SIM_SPACE_LOCAL) {
         local = lanes;
+    } else if (in->space == SIM_SPACE_PARAM) {
+        return reach_params(x, in, lanes, access);
     }
     uint32_t global = lanes & ~(shared | local);
     if (shared && !reach_shared(x, in, shared, access)) return false;

@@ -93,9 +93,12 @@ static bool take_address(sim_decoder *d, uint32_t index, uint32_t slot) {
     return sim_decode_ref(d, &base, is_narrow ? 'i' : 'l', slot);
 }
 
-/* ld.param: kernels read their parameters by name and constant offset only. */
+/* ld.param: by name and constant offset, or from an address that a mov made of a name. */
 static bool take_param(sim_decoder *d) {
     const sim_operand *operand = sim_decode_operand(d, 1);
+    d->inst.run = sim_step_load;
+    if (operand->kind == SIM_OPERAND_ADDRESS && operand->base == SIM_OPERAND_REG)
+        return take_address(d, 1, d->inst.count);
     bool named = operand->kind == SIM_OPERAND_ADDRESS && operand->base == SIM_OPERAND_PARAM;
     if (!named) return sim_decode_fail(d, "a parameter that is not named");
     const sim_param *param = SIM_ITEM(&d->function->params, sim_param, operand->index);

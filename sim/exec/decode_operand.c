@@ -129,6 +129,9 @@ static bool value_ref(sim_decoder *d, const sim_operand *operand, const struct l
             return sim_decode_fail(d, "a clock register outside of a mov");
         }
         return special_row(d, operand->index, out);
+    case SIM_OPERAND_PARAM: /* its place among all of them */
+        bits = SIM_ITEM(&d->function->params, sim_param, operand->index)->offset_bytes;
+        return sim_decode_constant(d, bits + operand->bits, out);
     case SIM_OPERAND_VAR:
         bits = d->addresses[operand->index] + operand->bits;
         if (letter->bits == 32) bits &= UINT32_MAX;
