@@ -21,6 +21,9 @@ local function count(made)
     end
     made.finalize = function(a) return finalize(a .. ".of", a .. ".present") end
     made.acc = accumulator.counted(made.acc)
+    if made.part and made.part.declare then -- its functions stay, and name its type
+        made.functions = made.part.declare .. "\n" .. (made.functions or "")
+    end
     made.lanes, made.part, made.slot_bytes, made.several = nil, nil, nil, nil
 end
 

@@ -30,9 +30,9 @@ local function squares(t, mean)
     }, function(x, y) return ("(%s - %s)"):format(x, y) end, mean)
 end
 
--- Sums of several values, in the accumulator of means: f64 of integers, if asked for, and for range.
+-- Sums of several values, in the accumulator of means: f64 of integers, and if asked for.
 local function several(t, of)
-    local wide = t.dtype.kind ~= "float" or t.result.name == "f64" or range.widens(t)
+    local wide = t.dtype.kind ~= "float" or t.result.name == "f64"
     local acc = accumulator[wide and "f64" or t.dtype.accumulator]
     local function value(x) return convert.value(t.dtype, acc.dtype, x) end
     local fields = {}
@@ -107,7 +107,6 @@ return {
     {
         name = "cosine", number = 38, formula = "x . y / (|x| |y|), the cosine of their angle",
         inputs = 2, result = "mean", combines = "sum", power = 2, values = 3, lost_bits = 4,
-        range_bytes = 24,
         make = function(t)
             local op = several(t, function(product)
                 return {
@@ -127,7 +126,6 @@ return {
         name = "wmean", number = 39,
         formula = "(y[0] * x[0] + ... + y[n-1] * x[n-1]) / (y[0] + ... + y[n-1])",
         inputs = 2, result = "mean", combines = "sum", power = 2, values = 2, lost_bits = 2,
-        range_bytes = 16,
         make = function(t)
             local op = several(t, function(product, value)
                 return {

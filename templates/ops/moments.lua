@@ -11,7 +11,6 @@ local accumulator = require "lib/accumulator"
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
 local floats = require "lib/floats"
-local range = require "lib/range"
 
 -- An infinity among the elements makes the mean that of a sum, and the rest NaN; so do elements so
 -- far apart that their distance is infinite, where the mean is NaN, too.
@@ -47,9 +46,6 @@ __device__ __forceinline__ record join_lanes(record a)
     for (u32 step = N / 2; step > 0; step /= 2) m2 += __shfl_xor_sync(0xffffffff, m2, step);
     return record{from, off, m2, n};
 }
-]]
-
-local portion_functions = [[
 
 __device__ __forceinline__ portion add_to_portion(portion p, @{c} x)
 {
@@ -62,31 +58,6 @@ __device__ __forceinline__ record moments_of(portion p)
 {
     const @{c} n = (@{c})p.n;
 @{moments}
-    return record{p.from, off, m2 < 0 ? 0 : m2, n};
-}
-]]
-
--- Over the whole range (lib/range.lua): of bf16 and f32, whose accumulators are of f64, a thread has sums of
--- distances at two scales, and of their squares at three. At 2^-82 no sum of 2^32 squares is infinite.
-local ranged_functions = [[
-
-__device__ __forceinline__ portion add_to_portion(portion p, float x)
-{
-    if (!p.begun) p.from = x - x == 0 ? x : 0;
-    const float distance = x - p.from, small = distance * 0x1p75f;
-    const float large = x * 0x1p-82f - p.from * 0x1p-82f;  // finite where the distance is not
-    return portion{p.from, p.sum + distance, p.large_sum + large, p.small + small * small,
-                   p.middle + distance * distance, p.large + large * large, p.n + 1, true};
-}
-
-__device__ __forceinline__ record moments_of(portion p)
-{
-    const float infinity = __int_as_float(0x7f800000);
-    const double n = p.n, sum = p.sum - p.sum == 0 ? p.sum : p.large_sum * 0x1p82;
-    const double squares = p.small < infinity    ? p.small * 0x1p-150
-                           : p.middle < infinity ? p.middle
-                                                 : p.large * 0x1p164;
-    const double off = sum / fmax(n, 1.0), m2 = squares - sum * off;
     return record{p.from, off, m2 < 0 ? 0 : m2, n};
 }
 ]]
@@ -119,36 +90,18 @@ local values_of = {
 
 -- What is at most 32 bits wide, and has a result that is so, is added in f32. A thread has fewer
 -- than 2^32 elements of these: f32 would not show so many.
-local function is_small(t)
+local function dtype_of(t)
     local small = t.dtype.kind == "float" and t.dtype.bytes <= 4 and t.result.name ~= "f64"
-    return small and not t.exact
-end
-
--- A thread's part: its fields, their number in 32 bits, zero and functions.
-local function portion_of(t, small)
-    local value = values_of[small and "f32" or "f64"]
-    if small and range.widens(t) then
-        return {
-            fields = "float from, sum, large_sum, small, middle, large;", halves = 8,
-            zero = "portion{0, 0, 0, 0, 0, 0, 0, false}", functions = ranged_functions,
-        }
-    end
-    return {
-        fields = value.c .. " from, sum, squares;", halves = small and 5 or 9,
-        zero = "portion{0, 0, 0, 0, false}",
-        functions = portion_functions:gsub("@{(%w+)}", value),
-    }
+    return small and not t.exact and dtypes.f32 or dtypes.f64
 end
 
 -- finalize(a, dtype, count) gives the results as texts of values of that dtype.
 -- skips: NaN are left out, and count is how many others there are.
 local function moments(t, finalize, skips)
-    local small = is_small(t)
-    local part, dtype = portion_of(t, small), small and dtypes.f32 or dtypes.f64
-    local acc = dtypes[small and not range.widens(t) and "f32" or "f64"]
-    local name = acc.name
+    local dtype = dtype_of(t)
+    local name, small = dtype.name, dtype.name == "f32"
     local function stored(result, value)
-        return result and convert.store(result, convert.value(acc, result, value))
+        return result and convert.store(result, convert.value(dtype, result, value))
     end
     local function added(p, x)
         local more = ("add_to_portion(%s, %s)"):format(p, convert.value(t.dtype, dtype, x))
@@ -158,22 +111,21 @@ local function moments(t, finalize, skips)
         acc = accumulator.struct { { name, "from" }, { name, "off" }, { name, "m2" }, { name, "n" } },
         slot_bytes = 32, identity = "record{0, 0, 0, 0}", costly = not small,
         map = function(x)
-            return ("moments_of(%s)"):format(added(part.zero, x))
+            return ("moments_of(%s)"):format(added("portion{0, 0, 0, 0, false}", x))
         end,
         combine = function(a, b) return ("join_moments(%s, %s)"):format(a, b) end,
-        elements = function(a) return a .. ".n" end,
         lanes = function(a, n) return ("join_lanes<%d>(%s)"):format(n, a) end,
-        functions = (name == "f32" and reciprocal or "") .. functions:gsub("@{(%w+)}", values_of[name])
-            .. part.functions,
+        functions = (small and reciprocal or "") .. functions:gsub("@{(%w+)}", values_of[name]),
         finalize = function(a, count)
-            local first, second = finalize(a, acc, skips and a .. ".n" or count)
+            local first, second = finalize(a, dtype, skips and a .. ".n" or count)
             return stored(t.result, first), stored(t.second, second)
         end,
         alone = small,
         part = {
-            c = "portion", halves = part.halves, zero = part.zero,
-            declare = ("struct portion {\n    %s\n    %s n;\n    bool begun;\n};")
-                :format(part.fields, small and "u32" or "u64"),
+            c = "portion", halves = small and 5 or 9,
+            declare = ("struct portion {\n    %s from, sum, squares;\n    %s n;\n    bool begun;\n};")
+                :format(dtype.value, small and "u32" or "u64"),
+            zero = "portion{0, 0, 0, 0, false}",
             take = added,
             widen = function(p) return ("moments_of(%s)"):format(p) end,
         },
@@ -201,28 +153,28 @@ return {
         name = "var", number = 23,
         formula = "((x[0] - mean)^2 + ... + (x[n-1] - mean)^2) / (n - ddof)",
         result = "mean", combines = "sum", bools = true, power = 2, parameters = ddof, values = 4,
-        range_bytes = 32, tolerance = 16, lost_bits = 6,
+        tolerance = 16, lost_bits = 6,
         make = function(t) return moments(t, variance) end,
     },
     {
         name = "std", number = 24,
         formula = "sqrt(((x[0] - mean)^2 + ... + (x[n-1] - mean)^2) / (n - ddof))",
         result = "mean", combines = "sum", bools = true, power = 2, parameters = ddof, values = 4,
-        range_bytes = 32, tolerance = 16, lost_bits = 7,
+        tolerance = 16, lost_bits = 7,
         make = function(t) return moments(t, deviation) end,
     },
     {
         name = "nanvar", number = 46,
         formula = "the variance of x[0] ... x[n-1] without those that are NaN",
         result = "mean", combines = "sum", power = 2, parameters = ddof, values = 4,
-        range_bytes = 32, tolerance = 16, lost_bits = 6, ignores_nan = true, dtypes = floats,
+        tolerance = 16, lost_bits = 6, ignores_nan = true, dtypes = floats,
         make = function(t) return moments(t, variance, true) end,
     },
     {
         name = "nanstd", number = 47,
         formula = "the standard deviation of x[0] ... x[n-1] without those that are NaN",
         result = "mean", combines = "sum", power = 2, parameters = ddof, values = 4,
-        range_bytes = 32, tolerance = 16, lost_bits = 6, ignores_nan = true, dtypes = floats,
+        tolerance = 16, lost_bits = 6, ignores_nan = true, dtypes = floats,
         make = function(t) return moments(t, deviation, true) end,
     },
     {
@@ -230,7 +182,7 @@ return {
         formula = "(x[0] + ... + x[n-1]) / n and ((x[0] - mean)^2 + ...) / (n - ddof)",
         outputs = { { name = "mean", result = "mean" }, { name = "var", result = "mean" } },
         combines = "sum", bools = true, power = 2, parameters = ddof, values = 4,
-        range_bytes = 32, tolerance = 16, lost_bits = 6,
+        tolerance = 16, lost_bits = 6,
         make = function(t) return moments(t, mean_and_variance) end,
     },
 }
