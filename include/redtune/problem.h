@@ -211,10 +211,9 @@ typedef struct redtune_problem {
     uint32_t kept_axes, reduced_axes;
     /* 1 << redtune_array, or-ed: whose steps the axes give. An array without is packed in row-major
      * order: x, y and the mask over the kept axes and then the reduced ones, the results over the
-     * kept ones. REDTUNE_UNSUPPORTED for what no kernel takes yet: kept axes that are more than two
-     * after neighbours have joined, or one beside one of step 1; reduced ones that are more than
-     * one; steps of x that are 0 or less; those of y, the mask and the results where they differ
-     * from x's and from packed ones. */
+     * kept ones. Results do not share memory. Any axes and steps are taken; where they are neither
+     * rows nor columns (docs/api.md) not in fixed order, exactly, with d_count, with a mask,
+     * by teams, nor of arrays of the host: REDTUNE_UNSUPPORTED. */
     uint32_t steps;
     redtune_mask mask;
     redtune_dtype key_dtype; /* of the keys of a reduction by key; 0: it has none.
@@ -247,7 +246,7 @@ typedef struct redtune_op_info {
     const char *formula; /* such as "x[0] + ... + x[n-1]" */
     int indexed;         /* the result is the index of an element */
     int bools;           /* takes bools, stored as u8, for what they are */
-    int inputs;          /* 1 or 2, of the same dtype, shape and steps */
+    int inputs;          /* 1 or 2, of the same dtype and shape */
     int outputs;         /* 1 or 2 results, each with an array of its own */
     int parameters;      /* 0 to 2 scalars that a run gives */
     int resumes;         /* runs can go on from what d_out holds */
@@ -306,15 +305,16 @@ REDTUNE_API redtune_problem redtune_problem_columns(redtune_op op, redtune_dtype
                                                     uint64_t rows, uint64_t columns);
 REDTUNE_API redtune_problem redtune_problem_segments(redtune_op op, redtune_dtype dtype,
                                                      uint64_t segments, uint64_t length);
-/* Folds a reduction over axes of an array, as in NumPy and PyTorch, into one problem: sets count,
- * outer, inner, outer_step and step, and no other field. shape has 0 to 64 sizes; strides as many
+/* Folds a reduction over axes of an array, as in NumPy and PyTorch, into one problem: sets its axes
+ * and steps, and no other field. shape has 0 to 64 sizes; strides as many
  * steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes to reduce, in
  * any order, negative ones from the end, none: all. Without entries they may be NULL. d_in of a run
  * is the address of the element whose indices are 0. The results are packed in row-major order of
  * the kept axes; argmin and argmax count in row-major order of the reduced ones. A reduced axis of
- * size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for what no problem can
- * describe: reduced axes around a kept one, kept axes not in memory order, strides of 0 or less, a
- * kept axis of size 0. REDTUNE_INVALID for impossible arguments. */
+ * size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for a kept axis of size
+ * 0, for more axes than a problem has, and for what has no kernels in the problem's order or
+ * accuracy: reduced axes around a kept one, kept axes not in memory order, strides of 0 or less.
+ * REDTUNE_INVALID for impossible arguments. */
 REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
                                                 const int64_t *strides, size_t dimensions,
                                                 const int *axes, size_t axis_count,

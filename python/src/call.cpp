@@ -35,9 +35,6 @@ static void check_given(const reduction &what, int index, const array &x, const 
     if (out.device != x.device)
         fail(PyExc_ValueError, "cannot write the result to out: it lies on another device than x; "
                                "give an array of x's device");
-    if (!out.is_packed() && !out.on_host)
-        fail(PyExc_ValueError, "cannot write the result to out: it is not contiguous; give an "
-                               "array that is");
     if (out.read_only) fail(PyExc_ValueError, "cannot write the result to out: it is read-only");
     if (out.may_overlap_itself())
         fail(PyExc_ValueError, "cannot write the result to out: its elements may share memory; "
@@ -107,6 +104,32 @@ void outputs::take(const reduction &what, std::initializer_list<named_array> inp
             if (each.view) check_apart(view[i], each);
         if (i) check_apart(view[i], {"the first result's", &view[0]});
     }
+}
+
+bool have_same_strides(const array &x, const array &y) {
+    if (x.is_packed() && y.is_packed()) return true;
+    bool same = true;
+    for (int i = 0; same && i < x.dimensions; i++)
+        same = x.shape[i] == 1 || (x.strides && y.strides && x.strides[i] == y.strides[i]);
+    return same;
+}
+
+void outputs::need_packed() const {
+    for (const array &each : view)
+        if (each.data && !each.is_packed() && !each.on_host)
+            fail(PyExc_ValueError, "cannot write the result to out: it is not contiguous; give an "
+                                   "array that is");
+}
+
+void outputs::place(reduction *what, const array &x, const array *y) const {
+    const bool two = what->op->outputs > 1;
+    if (x.on_host || what->is_empty || (view[0].is_packed() && (!two || view[1].is_packed())))
+        return;
+    if (two && !have_same_strides(view[0], view[1]))
+        fail(PyExc_ValueError,
+             "cannot write the results to out: the strides of the two arrays differ; "
+             "give arrays that are alike");
+    what->set_steps(x, y, &view[0]);
 }
 
 nb::object outputs::get(const reduction &what, const array &x, nb::handle out) const {
@@ -225,6 +248,7 @@ nb::object call_op(int op, const call_arguments &given) {
         fail(PyExc_ValueError, "cannot compute %s: there are no elements", what.op->name);
     results.take(what, {{"x", &in}, {what.problem.mask ? "where" : "y", other}}, given.x,
                  given.out);
+    results.place(&what, in, other);
     if (what.is_empty) {
         // Nothing to write.
     } else if (in.on_host) {

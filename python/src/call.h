@@ -21,9 +21,16 @@ struct outputs {
     // is read.
     void take(const reduction &what, std::initializer_list<named_array> inputs, nb::handle like,
               nb::handle out);
+    // Raises for arrays on a GPU with gaps between their elements.
+    void need_packed() const;
+    // Lets a reduction on a GPU write where the arrays' strides say.
+    void place(reduction *what, const array &x, const array *y) const;
     // What the call returns: the array, or a tuple.
     nb::object get(const reduction &what, const array &x, nb::handle out) const;
 };
+
+// Whether elements of the same index, of arrays of one shape, lie alike.
+bool have_same_strides(const array &x, const array &y);
 
 // What a call is given besides its op; None: left out.
 struct call_arguments {

@@ -59,6 +59,7 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
     if (self->what.is_empty)
         fail(PyExc_ValueError, "cannot plan for an array without results: a kept axis has size 0");
     self->out.take(self->what, {{"x", &self->x}, {"y", other}}, x, out);
+    self->out.place(&self->what, self->x, other);
     self->operands = operands_of(self->what, self->x, other, self->out, parameters);
     put_extents(self->what.problem, &self->operands);
     self->x_object = nb::borrow(x);
@@ -118,6 +119,11 @@ nb::object run_on(plan &self, nb::handle x, nb::handle y, nb::handle out, nb::ha
     }
     const array *other = y.is_none() ? nullptr : &second;
     results.take(self.what, {{"x", &in}, {"y", other}}, x, out);
+    for (int i = 0; i < self.what.op->outputs; i++)
+        if (!have_same_strides(self.out.view[i], results.view[i]))
+            fail(PyExc_ValueError,
+                 "cannot run the plan on out: its strides are others than those of the "
+                 "array that the plan was made with; give an array like that");
     redtune_operands operands = operands_of(self.what, in, other, results, self.parameters);
     put_extents(self.what.problem, &operands);
     run_operands(self, operands, stream_of(in, x, stream));

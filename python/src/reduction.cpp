@@ -1,5 +1,5 @@
 // Reduction: a call's arguments as a problem, and the shape and dtype of its results.
-#include "reduction.h"
+#include "call.h"
 
 #include <algorithm>
 #include <cstring>
@@ -192,20 +192,13 @@ void match(const array &x, const array &y) {
              "cannot reduce x and y: they lie on different devices; copy one to the other's");
 }
 
-bool have_same_strides(const array &x, const array &y) {
-    if (x.is_packed() && y.is_packed()) return true;
-    bool same = true;
-    for (int i = 0; same && i < x.dimensions; i++)
-        same = x.shape[i] == 1 || (x.strides && y.strides && x.strides[i] == y.strides[i]);
-    return same;
-}
-
 // From how many steps of a row's length on columns cost more to read with their gaps than packed.
 constexpr uint64_t GAPS_MIN = 4;
 
 // Whether the host's elements are to be packed: rows that are not, which may overlap or be mostly
 // gaps, and columns that are mostly gaps, or overlap.
 bool needs_packing(const redtune_problem &problem) {
+    if (problem.steps >> REDTUNE_ARRAY_RESULTS & 1) return true;    // neither rows nor columns
     const redtune_operands of = redtune_problem_operands(&problem); // 0: the usual steps
     if (of.inner <= 1) return of.step || of.outer_step;
     return (of.outer > 1 && of.outer_step) || of.step / of.inner >= GAPS_MIN;
@@ -290,37 +283,39 @@ void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepd
     const bool masked = problem.mask != REDTUNE_MASK_NONE;
     if (y && !masked) match(x, *y);
     const bool alike = !y || have_same_strides(x, *y);
-    if (!alike && !x.on_host)
-        fail(PyExc_ValueError, masked ? "cannot reduce x with where: their strides differ; give a "
-                                        "mask of x's shape, and make both contiguous"
-                                      : "cannot reduce x and y: their strides differ; make both "
-                                        "contiguous");
+    if (masked && !alike && !x.on_host)
+        fail(PyExc_ValueError,
+             "cannot reduce x with where: their strides differ; give a mask of x's "
+             "shape, and make both contiguous");
     is_empty = packs = false;
     of_none = axis.is_none() && !x.count();
     if (axis.is_none() && alike && x.is_packed()) {
         set_size(problem, 0, x.count());
         dimensions = keepdims ? x.dimensions : 0;
         std::fill_n(shape, dimensions, 1);
+        std::fill_n(reduced, x.dimensions, true);
         return;
     }
-    fold_axes(x, alike, axis, keepdims);
+    fold_axes(x, y, alike, axis, keepdims);
 }
 
-void reduction::fold_axes(const array &x, bool alike, nb::handle axis, bool keepdims) {
+void reduction::fold_axes(const array &x, const array *y, bool alike, nb::handle axis,
+                          bool keepdims) {
     axis_list axes;
     axes.count = 0;
     if (!axis.is_none()) read_axes(axis, &axes);
     const bool nothing = !axis.is_none() && !axes.count && x.dimensions;
     if (!x.dimensions) take_axes_of_none(&axes);
-    bool reduced[DIMENSIONS_MAX] = {}, are_good = true; // if not, the library says why
+    bool are_good = true; // if not, the library says why
+    std::fill_n(reduced, x.dimensions, axis.is_none());
     for (size_t i = 0; i < axes.count; i++) {
         const int place = axes.axis[i] + (axes.axis[i] < 0 ? x.dimensions : 0);
-        are_good &= place >= 0 && place < x.dimensions && !reduced[place];
+        are_good = are_good && place >= 0 && place < x.dimensions && !reduced[place];
         if (are_good) reduced[place] = true;
     }
     dimensions = 0;
     for (int i = 0; i < x.dimensions; i++) {
-        const bool kept = !axis.is_none() && !reduced[i];
+        const bool kept = !reduced[i];
         if (kept || keepdims) shape[dimensions++] = kept ? x.shape[i] : 1;
         if (kept && !x.shape[i]) is_empty = are_good;
         if (!kept && !x.shape[i]) of_none = true;
@@ -332,12 +327,45 @@ void reduction::fold_axes(const array &x, bool alike, nb::handle axis, bool keep
                                                                  static_cast<size_t>(x.dimensions),
                                                                  axes.axis, axes.count, &err);
     if (x.on_host) {
-        list_axes(x, axis.is_none() ? nullptr : reduced);
+        list_axes(x);
         if (status ? status == REDTUNE_UNSUPPORTED : !alike || needs_packing(problem))
             return pack(x);
     }
     if (status)
-        fail(PyExc_ValueError, "cannot reduce the array%s", after(err.message, "the array"));
+        fail(PyExc_ValueError, "cannot reduce the array%s",
+             after(after(err.message, "the array"), "cannot reduce"));
+    if (!alike) set_steps(x, y, nullptr);
+}
+
+void reduction::set_steps(const array &x, const array *y, const array *out) {
+    const array *const arrays[] = {&x, y, nullptr, out}; // by redtune_array
+    int64_t packed[REDTUNE_ARRAYS] = {1, 1, 1, 1};
+    redtune_axis axes[2][DIMENSIONS_MAX]; // the kept and the reduced ones, from the innermost on
+    int count[2] = {}, place = dimensions;
+    const bool keepdims = dimensions == x.dimensions;
+    problem.steps = 0;
+    for (int k = 0; k < REDTUNE_ARRAYS; k++) problem.steps |= arrays[k] ? 1u << k : 0;
+    for (int i = x.dimensions; i-- > 0;) {
+        redtune_axis axis = {static_cast<uint64_t>(x.shape[i]), {}};
+        if (keepdims || !reduced[i]) place--;
+        for (int k = 0; k < REDTUNE_ARRAYS; k++) {
+            if (!arrays[k] || (k == REDTUNE_ARRAY_RESULTS && reduced[i])) continue;
+            const int64_t *strides = arrays[k]->strides;
+            axis.step[k] = strides ? strides[k == REDTUNE_ARRAY_RESULTS ? place : i] : packed[k];
+            packed[k] *= x.shape[i];
+        }
+        if (x.shape[i] != 1) axes[reduced[i]][count[reduced[i]]++] = axis;
+    }
+    if (!count[1]) axes[1][count[1]++] = {1, {}};
+    if (count[0] > REDTUNE_AXES_MAX || count[1] > REDTUNE_AXES_MAX)
+        fail(PyExc_ValueError,
+             "cannot reduce %d axes and keep %d of arrays of different strides: kernels take %d of "
+             "each; make them contiguous",
+             count[1], count[0], REDTUNE_AXES_MAX);
+    problem.kept_axes = static_cast<uint32_t>(count[0]);
+    problem.reduced_axes = static_cast<uint32_t>(count[1]);
+    std::reverse_copy(axes[0], axes[0] + count[0], problem.kept);
+    std::reverse_copy(axes[1], axes[1] + count[1], problem.reduced);
 }
 
 // Along no axis, as along one more of size 1.
@@ -349,12 +377,12 @@ redtune_status reduction::fold_none(const array &x, redtune_error *err) {
                                 static_cast<size_t>(x.dimensions + 1), &x.dimensions, 1, err);
 }
 
-void reduction::list_axes(const array &x, const bool *reduced) {
+void reduction::list_axes(const array &x) {
     kept = 0;
     for (int i = 0; i < x.dimensions; i++)
-        if (reduced && !reduced[i]) order[kept++] = i;
+        if (!reduced[i]) order[kept++] = i;
     for (int i = 0, placed = kept; i < x.dimensions; i++)
-        if (!reduced || reduced[i]) order[placed++] = i;
+        if (reduced[i]) order[placed++] = i;
 }
 
 void reduction::pack(const array &x) {

@@ -36,6 +36,7 @@ struct reduction {
     // reduced whole has no such order.
     bool packs = false;
     int order[DIMENSIONS_MAX], kept = 0;
+    bool reduced[DIMENSIONS_MAX]; // x's axes, but of arrays without results
 
     // The problem of reducing x, and y, along the axes: None, a number or a tuple of them. Arrays
     // of the host may lie as they like.
@@ -48,13 +49,16 @@ struct reduction {
     void choose(int op, const array &x, redtune_dtype dtype);
     // Makes it one of packed rows of x, which has kept axes.
     void pack(const array &x);
+    // Gives it the steps of x, y (NULL: there is none) and, where it is not NULL, of the array of
+    // the results, whatever they are.
+    void set_steps(const array &x, const array *y, const array *out);
     // A tuple of numbers, or None.
     void take_parameters(nb::handle values);
 
   private:
-    void fold_axes(const array &x, bool alike, nb::handle axis, bool keepdims);
+    void fold_axes(const array &x, const array *y, bool alike, nb::handle axis, bool keepdims);
     redtune_status fold_none(const array &x, redtune_error *err);
-    void list_axes(const array &x, const bool *reduced); // NULL: all are reduced
+    void list_axes(const array &x);
 };
 
 // Sets the axes of a whole array of count elements; or, where segments is not 0, of that many

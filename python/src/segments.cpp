@@ -117,6 +117,7 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
         run_list_on_host(what, {&in}, read_offsets(from), results, parameters);
         return results.get(what, in, out);
     }
+    results.need_packed();
     redtune_segments segments = {};
     segments.d_in = in.data;
     segments.count = static_cast<uint64_t>(count);
@@ -218,6 +219,7 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     what.problem.segmented = each ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_ALL;
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     results.take(what, {{"an array of the list", &self.first}}, like, out); // C knows the others
+    results.need_packed();
     segments.list = self.own;
     for (int i = 0; i < what.op->outputs; i++) segments.d_out[i] = results.view[i].data;
     if (!parameters.is_none()) segments.parameters = what.parameters;

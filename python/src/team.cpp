@@ -180,6 +180,7 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     what.take_parameters(parameters);
     what.fold(in, other, axis, keepdims);
     results.take(what, {{"x", &in}, {"y", other}}, x, out);
+    results.need_packed();
     if (what.is_empty) return results.get(what, in, out);
     redtune_plan *plan = plan_for(self, what.problem, may_make);
     redtune_operands operands = operands_of(what, in, other, results, parameters);

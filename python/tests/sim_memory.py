@@ -78,11 +78,12 @@ class _Memory:
 
 
 class Array:
-    def __init__(self, shape, dtype, memory=None, strides=None, device=0):
+    def __init__(self, shape, dtype, memory=None, strides=None, device=0, offset=0):
         self.shape, self.dtype = tuple(shape), numpy.dtype(dtype)
         self.count = math.prod(self.shape)
         self.memory = memory or _Memory(self.count * self.dtype.itemsize, device)
-        self.strides = strides  # in elements
+        self.strides = strides  # in elements, as the offset of the first one
+        self.offset = offset * self.dtype.itemsize
 
     @property
     def device(self):
@@ -104,15 +105,16 @@ class Array:
         steps = begin + 8 * n if self.strides else None
         code, bits = _CODES[self.dtype.kind], 8 * self.dtype.itemsize
         tensor = _Tensor(
-            self.memory.address.value, CUDA, self.device, n, code, bits, 1, begin, steps, 0
+            self.memory.address.value + self.offset, CUDA, self.device, n, code, bits, 1, begin,
+            steps, 0,
         )
         managed = _Managed(tensor, None, ctypes.cast(_delete, ctypes.c_void_p))
         address = ctypes.addressof(managed)
         _lent[address] = managed, extents, self
         return _new_capsule(address, b"dltensor", None)
 
-    def view(self, shape, strides):
-        return type(self)(shape, self.dtype, self.memory, strides)
+    def view(self, shape, strides, offset=0):
+        return type(self)(shape, self.dtype, self.memory, strides, offset=offset)
 
     def numpy(self):
         host = numpy.empty(self.shape, self.dtype)
@@ -132,7 +134,7 @@ class Interfaced(Array):
     def __cuda_array_interface__(self):
         steps = self.strides and tuple(step * self.dtype.itemsize for step in self.strides)
         return {
-            "data": (self.memory.address.value, False), "shape": self.shape, "strides": steps,
+            "data": (self.memory.address.value + self.offset, False), "shape": self.shape, "strides": steps,
             "typestr": self.dtype.str, "version": 3, "stream": 1,
         }  # fmt: skip
 

@@ -131,7 +131,13 @@ redtune_layouts rdt_shape_layout(const redtune_problem *problem) {
     return layout_of(&complete);
 }
 
+/* Whether it has axes that are neither rows nor columns: the results have steps then. */
+static bool has_any_axes(const redtune_problem *problem) {
+    return problem->steps & 1u << REDTUNE_ARRAY_RESULTS;
+}
+
 const char *rdt_shape_layout_name(const redtune_problem *problem) {
+    if (has_any_axes(problem)) return "strided";
     switch (rdt_shape_layout(problem)) {
     case REDTUNE_LAYOUT_ROWS: return "rows";
     case REDTUNE_LAYOUT_COLUMNS: return "columns";
@@ -234,8 +240,17 @@ void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) 
 
 void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *problem, bool in_full) {
     const rdt_shape_extents complete = rdt_shape_complete(problem);
-    char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES] = "", along[32] = "";
+    char array[RDT_SHAPE_BYTES], reduced[RDT_SHAPE_AXES_BYTES], pitches[PITCH_BYTES] = "",
+                                                                along[32] = "";
     int axis = -1;
+    if (has_any_axes(problem)) {
+        char kept[RDT_SHAPE_AXES_BYTES];
+        rdt_shape_print_axes(reduced, problem, false);
+        rdt_shape_print_axes(kept, problem, true);
+        snprintf(out, RDT_SHAPE_BYTES, "%s of %s along %.70s%s%.70s", redtune_op_name(problem->op),
+                 redtune_dtype_name(problem->dtype), reduced, *kept ? " of " : "", kept);
+        return;
+    }
     if (problem->segmented) {
         print_segments(array, &complete, in_full);
         snprintf(along, sizeof along, " %s", name_segments(problem));

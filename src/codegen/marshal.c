@@ -123,6 +123,24 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "accuracy");
 }
 
+static void push_lane(lua_State *state, const char *name, const rdt_lanes *lanes) {
+    lua_newtable(state);
+    lua_pushinteger(state, (lua_Integer)lanes->vec);
+    lua_setfield(state, -2, "vec");
+    lua_pushinteger(state, (lua_Integer)lanes->run);
+    lua_setfield(state, -2, "run");
+    lua_pushinteger(state, (lua_Integer)lanes->step);
+    lua_setfield(state, -2, "step");
+    lua_setfield(state, -2, name);
+}
+
+/* The innermost axes, as strides.h has them. */
+static void push_lanes(lua_State *state, const redtune_problem *problem) {
+    const rdt_strides_lanes lanes = rdt_strides_lanes_of(problem);
+    push_lane(state, "reduced", &lanes.reduced);
+    push_lane(state, "kept", &lanes.kept);
+}
+
 /* The class with count, outer, inner, outer_step and step. */
 static void push_problem(lua_State *state, const redtune_problem *problem) {
     rdt_marshal_push_class(state, problem);
@@ -138,6 +156,7 @@ static void push_problem(lua_State *state, const redtune_problem *problem) {
         lua_pushinteger(state, (lua_Integer)fields[i].value);
         lua_setfield(state, -2, fields[i].name);
     }
+    if (rdt_problem_is_strided(problem)) push_lanes(state, problem);
 }
 
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {

@@ -4,6 +4,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/lua.h"
+#include "model/strides.h"
 
 /* An exhaustive search renders three thousand sources. */
 enum { RDT_POINTS_KEPT = 4, RDT_RENDERED_KEPT = 1 << 14 };

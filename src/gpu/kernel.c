@@ -130,7 +130,8 @@ redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *how,
     uint32_t overlaps = can_overlap(kernel, how) && operands->chained;
     void *const input = (void *)&operands->input, *const output = (void *)&operands->output;
     void *const scratch = (void *)&operands->scratch, *const given = (void *)&operands->given;
-    void *reduce_args[] = {input, &extents, output, scratch, &overlaps, given};
+    void *const places = operands->strides ? (void *)operands->strides : &extents;
+    void *reduce_args[] = {input, places, output, scratch, &overlaps, given};
     CUresult rc =
         launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
     if (rc)

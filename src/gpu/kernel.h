@@ -26,7 +26,8 @@ void rdt_kernel_forget(rdt_kernel *kernel);
 typedef struct rdt_operands {
     CUdeviceptr input;
     rdt_extents extents;
-    rdt_segments segments; /* in place of the extents, where the launch is of segments */
+    rdt_segments segments;      /* in place of the extents, where the launch is of segments */
+    const rdt_strides *strides; /* likewise, of any axes; NULL: the extents say it */
     CUdeviceptr output, scratch;
     rdt_given given;
     /* The launch before on the stream is a reduction, too. Where the kernel can, it is launched

@@ -6,6 +6,7 @@
 void rdt_axis_list_begin(rdt_axis_lists *lists, const char *cannot, const char *step) {
     lists->cannot = cannot;
     lists->step = step;
+    lists->lacking = "";
     lists->kept.count = lists->reduced.count = 0;
 }
 
@@ -15,8 +16,9 @@ redtune_status rdt_axis_list_add(rdt_axis_lists *lists, bool reduced, size_t num
     if (size == 1) return REDTUNE_OK;
     if (step <= 0)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "%s: %s axis %zu has %s %" PRId64 "; " RDT_AXIS_LIST_COPY_IT, lists->cannot,
-                        reduced ? "reduced" : "kept", number, lists->step, step);
+                        "%s%s: %s axis %zu has %s %" PRId64 "; " RDT_AXIS_LIST_COPY_IT,
+                        lists->cannot, lists->lacking, reduced ? "reduced" : "kept", number,
+                        lists->step, step);
     list->axis[list->count++] = (rdt_joined_axis){size, (uint64_t)step, number, number};
     return REDTUNE_OK;
 }
@@ -53,11 +55,11 @@ static redtune_status refuse_gap(const rdt_axis_lists *lists, const rdt_axis_lis
                                  size_t most, const char *remedy, redtune_error *err) {
     const rdt_joined_axis *axis = &list->axis[0], *inside = &list->axis[1];
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                    "%s: %s axes %zu and %zu are not one run of memory (the %s of axis %zu is "
+                    "%s%s: %s axes %zu and %zu are not one run of memory (the %s of axis %zu is "
                     "%" PRIu64 ", not %" PRIu64 "), and kernels take %zu; " RDT_AXIS_LIST_COPY_IT
                     "%s",
-                    lists->cannot, list == &lists->kept ? "kept" : "reduced", axis->innermost,
-                    inside->outermost, lists->step, axis->innermost, axis->step,
+                    lists->cannot, lists->lacking, list == &lists->kept ? "kept" : "reduced",
+                    axis->innermost, inside->outermost, lists->step, axis->innermost, axis->step,
                     step_behind(inside), most, remedy);
 }
 

@@ -6,8 +6,8 @@
  * combined in any order, the reduced axes are sorted by step first.
  *
  * Joining finds all that there is: an axis that joins no other breaks the run of equal steps, and
- * the form has room for one break, at inner. So whatever kernels can take is taken, and what they
- * cannot take yet is refused here alone. */
+ * the form has room for one break, at inner. What it has no room for is refused here, and left to
+ * kernels of any axes (problem_strided.c) where there are such. */
 #pragma once
 
 #include "model/problem.h"
@@ -28,9 +28,10 @@ typedef struct rdt_axis_list {
     rdt_joined_axis axis[RDT_AXIS_LIST_MAX];
 } rdt_axis_list;
 
-/* `cannot` is how messages begin, and `step` the caller's word for one. */
+/* `cannot` is how messages begin, `step` the caller's word for one, and `lacking` what messages say
+ * of a problem that has no kernels of any axes (rdt_problem_strided_lacking). */
 typedef struct rdt_axis_lists {
-    const char *cannot, *step;
+    const char *cannot, *step, *lacking;
     rdt_axis_list kept, reduced;
 } rdt_axis_lists;
 

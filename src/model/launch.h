@@ -67,6 +67,28 @@ typedef struct rdt_extents {
     uint64_t outer_step, step; /* elements */
 } rdt_extents;
 
+/* In place of the extents, for a kernel of any axes (strides.h): count and results are the products
+ * of the sizes. Axes are listed from the innermost on; there is one of each at least. With indices
+ * k and r element (k, r) of x is at origin + k * step + r * step, summed over the axes; those of y
+ * and the results likewise. */
+enum { RDT_STRIDES_AXES = 8, RDT_STRIDES_ARRAYS = 3 /* x, y, the results */ };
+typedef struct rdt_strided_axis {
+    uint64_t size;
+    uint64_t reciprocal; /* 2^64 / size, rounded up: of 32 bits, n / size is the upper half of its
+                            product with n; 0 where size has more bits */
+    int64_t step[RDT_STRIDES_ARRAYS];
+} rdt_strided_axis;
+
+typedef struct rdt_strides {
+    uint64_t count, results;
+    int64_t origin[RDT_STRIDES_ARRAYS];
+    /* Elements that one load may take along the innermost axis, by sizes and steps: a power of two,
+     * 1 where that has another step than 1. */
+    uint32_t reduced_vec, kept_vec;
+    uint32_t reduced_axes, kept_axes;
+    rdt_strided_axis reduced[RDT_STRIDES_AXES], kept[RDT_STRIDES_AXES];
+} rdt_strides;
+
 /* In place of the extents, for a kernel of segments: segment i has the elements from that of number
  * begin[i] up to that of end[i]. Where blocks make sets of results (launch.results), a set is of so
  * many segments. Before another such kernel, where end is not 0, its source's

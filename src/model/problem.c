@@ -155,6 +155,8 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
                         input->name, most);
     status = rdt_problem_check_extents(&resolved, err);
     if (!status) status = check_uses(&resolved, op, err);
+    if (!status && resolved.uses & REDTUNE_USE_DEVICE_COUNT)
+        status = rdt_problem_strided_refuse(&resolved, "take d_count with", err);
     if (!status) status = rdt_problem_segments_check(&resolved, err);
     if (!status) status = rdt_problem_ordering_resolve(&resolved, err);
     if (!status) status = rdt_problem_mask_check(&resolved, err);
@@ -231,6 +233,7 @@ rdt_layout rdt_problem_layout_of(const rdt_extents *extents) {
 rdt_layout rdt_problem_layout(const redtune_problem *problem) {
     if (problem->segmented)
         return problem->segmented == REDTUNE_SEGMENTED_ALL ? RDT_LAYOUT_LIST : RDT_LAYOUT_RAGGED;
+    if (rdt_problem_is_strided(problem)) return RDT_LAYOUT_STRIDED;
     const rdt_extents extents = rdt_problem_extents(problem);
     return rdt_problem_layout_of(&extents);
 }
@@ -371,7 +374,8 @@ bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b
 int rdt_problem_alignment(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     uint64_t steps = extents.outer > 1 ? extents.outer_step : 0;
-    if (problem->segmented) return RDT_ALIGNMENT_MAX; /* wherever the segments are */
+    if (problem->segmented || rdt_problem_is_strided(problem))
+        return RDT_ALIGNMENT_MAX; /* wherever the segments are */
     if (rdt_problem_layout_of(&extents) == RDT_LAYOUT_COLUMNS) steps |= extents.step;
     const uint64_t bytes = steps * redtune_dtype_bytes(problem->dtype) | RDT_ALIGNMENT_MAX;
     return (int)(bytes & -bytes);
@@ -389,6 +393,18 @@ int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b
     return diff ? diff : (int)a->mask - (int)b->mask;
 }
 
+static int compare_axes(const redtune_axis *a, uint32_t a_count, const redtune_axis *b,
+                        uint32_t b_count) {
+    return a_count == b_count ? memcmp(a, b, a_count * sizeof *a) : compare(a_count, b_count);
+}
+
+static int compare_strides(const redtune_problem *a, const redtune_problem *b) {
+    if (!rdt_problem_is_strided(a) || !rdt_problem_is_strided(b))
+        return rdt_problem_is_strided(a) - rdt_problem_is_strided(b);
+    const int diff = compare_axes(a->kept, a->kept_axes, b->kept, b->kept_axes);
+    return diff ? diff : compare_axes(a->reduced, a->reduced_axes, b->reduced, b->reduced_axes);
+}
+
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b) {
     const rdt_extents x = rdt_problem_axes_written(a), y = rdt_problem_axes_written(b);
     int diff = compare(x.count, y.count);
@@ -397,7 +413,8 @@ int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem 
     if (!diff) diff = compare(x.outer_step, y.outer_step);
     if (!diff) diff = compare(x.step, y.step);
     if (!diff) diff = compare(a->greatest, b->greatest);
-    return diff ? diff : compare(a->median, b->median);
+    if (!diff) diff = compare(a->median, b->median);
+    return diff ? diff : compare_strides(a, b);
 }
 
 bool rdt_problem_same_extents(const redtune_problem *a, const redtune_problem *b) {
@@ -419,7 +436,7 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
     const rdt_extents extents = rdt_problem_axes_written(problem);
     const bool several = extents.outer > 1, columns = extents.inner > 1;
     const bool plain = problem->accuracy == REDTUNE_ACCURACY_PLAIN;
-    char before[64] = "", inner[40] = "", behind[64] = "";
+    char before[64] = "", inner[40] = "", behind[RDT_PROBLEM_TEXT_BYTES] = "";
     if (problem->segmented)
         rdt_problem_segments_describe(problem, before, behind);
     else if (several)
@@ -428,6 +445,8 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
     if (columns) {
         snprintf(inner, sizeof inner, " x %" PRIu64, extents.inner);
         snprintf(behind, sizeof behind, " along axis %d", several);
+    } else if (rdt_problem_is_strided(problem)) {
+        rdt_problem_strided_describe(problem, behind);
     } else if (extents.step > 1) {
         snprintf(behind, sizeof behind, ", %" PRIu64 " apart", extents.step);
     }

@@ -19,7 +19,8 @@
     X(RDT_LAYOUT_ROWS, "rows")       /* several, each of elements side by side */                  \
     X(RDT_LAYOUT_COLUMNS, "columns") /* one or more, of elements that lie a step apart */          \
     X(RDT_LAYOUT_RAGGED, "ragged")   /* one of each segment, by tables (redtune/list.h) */         \
-    X(RDT_LAYOUT_LIST, "list")       /* one of all segments */
+    X(RDT_LAYOUT_LIST, "list")       /* one of all segments */                                     \
+    X(RDT_LAYOUT_STRIDED, "strided") /* any axes and steps that are none of the first three */
 #define RDT_ORDER_LIST(X)                                                                          \
     X(REDTUNE_ORDER_FREE, "free")   /* that of the fastest config */                               \
     X(REDTUNE_ORDER_FIXED, "fixed") /* that of docs/order.md */
@@ -121,10 +122,36 @@ redtune_status rdt_problem_segments_refuse(const redtune_problem *problem, const
 /* Copies a problem without the room for axes that it has not. */
 void rdt_problem_copy(redtune_problem *to, const redtune_problem *from);
 
+enum { RDT_PROBLEM_TEXT_BYTES = 256 };
+/* Whether it is of the layout "strided", of a resolved problem: then all arrays have steps. */
+static inline bool rdt_problem_is_strided(const redtune_problem *problem) {
+    return problem->steps & 1u << REDTUNE_ARRAY_RESULTS;
+}
+/* Elements and results of such a problem, as of packed rows. */
+rdt_extents rdt_problem_strided_extents(const redtune_problem *problem);
+/* Makes it one of these axes, size 1 left out and neighbours joined; the lists are used up.
+ * REDTUNE_UNSUPPORTED where more than REDTUNE_AXES_MAX of either are left; REDTUNE_INVALID where
+ * they span more elements than there may be. */
+redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *kept,
+                                       size_t kept_count, redtune_axis *reduced,
+                                       size_t reduced_count, redtune_error *err);
+/* The sizes and the steps of x, of the reduced axes and of the kept ones. */
+void rdt_problem_strided_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
+/* Whether there are kernels of such axes under the problem's order and accuracy. */
+bool rdt_problem_strided_exists(const redtune_problem *problem);
+/* What messages say of a problem that they do not exist for: " in fixed order", " exactly",
+ * " with a mask" or "". */
+const char *rdt_problem_strided_lacking(const redtune_problem *problem);
+/* REDTUNE_UNSUPPORTED for such a problem: cannot <verb> it. */
+redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
+                                          redtune_error *err);
+
 /* Of a problem that is resolved, or whose axes have that form, as launches take them. Inline: every
  * call of redtune_reduce comes by here. */
 static inline rdt_extents rdt_problem_extents(const redtune_problem *problem) {
     enum { X = REDTUNE_ARRAY_X };
+    if (__builtin_expect(rdt_problem_is_strided(problem), 0))
+        return rdt_problem_strided_extents(problem);
     const redtune_axis *kept = problem->kept;
     uint32_t several = problem->kept_axes;
     rdt_extents out = {problem->reduced_axes ? problem->reduced[0].size : 0, 1, 1, 0, 1};
@@ -240,7 +267,6 @@ bool rdt_problem_same(const redtune_problem *a, const redtune_problem *b);
  * one, "sum of 64 rows of 1000 f32", "sum of 64 x 100 f32 along axis 0", "sum of 1000 f32, 3
  * apart", "sum of 64 segments of about 100 f32, median 3, greatest 5000" and "sum of all of 64
  * segments of about 100 f32"; " with a mask" behind it. The problem is resolved. */
-enum { RDT_PROBLEM_TEXT_BYTES = 256 };
 void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
 /* The element count such a problem may have at most, so that byte offsets stay below 2^63. */
 uint64_t rdt_problem_count_max(redtune_dtype dtype);

@@ -174,16 +174,33 @@ static uint64_t product(const redtune_axis *axes, uint32_t count, int *empty) {
     return all;
 }
 
-/* Results that are not packed over the kept axes have no kernels. */
-static redtune_status check_results(const redtune_problem *problem, redtune_error *err) {
+/* Whether the results are packed in the order of the kept axes. */
+static bool packs_results(const redtune_problem *problem) {
     redtune_axis packed[REDTUNE_AXES_MAX];
-    if (!is_given(problem, RESULTS)) return REDTUNE_OK;
+    if (!is_given(problem, RESULTS)) return true;
     for (uint32_t i = 0; i < problem->kept_axes; i++) packed[i] = problem->kept[i];
     pack(packed, problem->kept_axes, RESULTS, 1);
     for (uint32_t i = 0; i < problem->kept_axes; i++)
         if (packed[i].size > 1 && packed[i].step[RESULTS] != problem->kept[i].step[RESULTS])
-            return refuse_steps("the results are not packed in the order of the kept axes", err);
-    return REDTUNE_OK;
+            return false;
+    return true;
+}
+
+/* Of the steps that are complete. Results that share memory would be written over each other. */
+static redtune_status set_strided(redtune_problem *problem, redtune_error *err) {
+    redtune_axis kept[REDTUNE_AXES_MAX], reduced[REDTUNE_AXES_MAX];
+    if (!is_given(problem, RESULTS)) pack(problem->kept, problem->kept_axes, RESULTS, 1);
+    for (uint32_t i = 0; i < problem->kept_axes; i++) {
+        kept[i] = problem->kept[i];
+        if (kept[i].size > 1 && !kept[i].step[RESULTS])
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot reduce: kept axis %" PRIu32
+                            " has step 0 for the results; give each a place of its own",
+                            i);
+    }
+    for (uint32_t i = 0; i < problem->reduced_axes; i++) reduced[i] = problem->reduced[i];
+    return rdt_problem_strided_set(problem, kept, problem->kept_axes, reduced,
+                                   problem->reduced_axes, err);
 }
 
 static void copy_steps(redtune_axis *axes, uint32_t count, int array) {
@@ -211,10 +228,17 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
     int no_results = -1, no_elements = -1;
     rdt_axis_lists lists;
     rdt_axis_list_begin(&lists, "cannot reduce", "step");
+    lists.lacking = rdt_problem_strided_lacking(problem);
     redtune_status status = check_later(problem, err);
     if (!status && problem->segmented) status = check_segments(problem, err);
-    if (!status) status = check_results(problem, err);
     if (status) return status;
+    const bool packed = packs_results(problem), exists = rdt_problem_strided_exists(problem);
+    if (!packed && !exists)
+        return rdt_fail(
+            err, REDTUNE_UNSUPPORTED, 0,
+            "cannot reduce%s: the results are not packed in the order of the kept axes; "
+            "reduce to an array that is, and copy it",
+            rdt_problem_strided_lacking(problem));
     rdt_extents extents = {.outer = product(problem->kept, problem->kept_axes, &no_results),
                            .count = product(problem->reduced, problem->reduced_axes, &no_elements)};
     if (no_results >= 0 && !problem->segmented)
@@ -223,11 +247,13 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
     if (empty) extents.count = 0;
     const bool given = is_given(problem, X) || (two && is_given(problem, Y)) ||
                        (problem->mask && is_given(problem, MASK));
+    if (!packed || (given && !empty && !problem->segmented)) complete_steps(problem, two);
+    if (!packed) return set_strided(problem, err);
     if (empty && is_given(problem, X) && problem->kept_axes < 3 && problem->reduced_axes < 2)
         extents = rdt_problem_extents(problem);
     if (given && !empty && !problem->segmented) {
-        complete_steps(problem, two);
         status = fit_extents(problem, &lists, &extents, err);
+        if (status == REDTUNE_UNSUPPORTED && exists) return set_strided(problem, err);
     }
     if (!status) rdt_problem_axes_set(problem, extents);
     return status;

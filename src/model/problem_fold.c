@@ -50,6 +50,12 @@ static redtune_status check_sizes(const array *array, redtune_dtype dtype, redtu
     return REDTUNE_OK;
 }
 
+static bool is_without_results(const array *array) {
+    for (size_t i = 0; i < array->dimensions; i++)
+        if (!array->reduced[i] && !array->shape[i]) return true;
+    return false;
+}
+
 /* Extents of an array without elements: of an empty axis that is kept, there is no result. */
 static redtune_status fold_empty(const array *array, const rdt_axis_lists *lists, rdt_extents *out,
                                  redtune_error *err) {
@@ -87,11 +93,34 @@ static redtune_status list_axes(const array *array, redtune_dtype dtype, rdt_axi
     return REDTUNE_OK;
 }
 
+/* Where the axes are not of a form that rows or columns have. The results are packed. */
+static redtune_status fold_strided(const array *array, redtune_problem *problem,
+                                   redtune_error *err) {
+    redtune_axis kept[DIMENSIONS_MAX], reduced[DIMENSIONS_MAX];
+    size_t kept_count = 0, reduced_count = 0;
+    int64_t packed = 1, results = 1;
+    for (size_t i = array->dimensions; i-- > 0; packed *= array->shape[i]) {
+        const int64_t step = array->strides ? array->strides[i] : packed;
+        redtune_axis axis = {(uint64_t)array->shape[i],
+                             {[REDTUNE_ARRAY_X] = step, [REDTUNE_ARRAY_Y] = step}};
+        if (array->reduced[i]) {
+            reduced[DIMENSIONS_MAX - ++reduced_count] = axis;
+            continue;
+        }
+        axis.step[REDTUNE_ARRAY_RESULTS] = results;
+        results *= array->shape[i];
+        kept[DIMENSIONS_MAX - ++kept_count] = axis;
+    }
+    return rdt_problem_strided_set(problem, kept + DIMENSIONS_MAX - kept_count, kept_count,
+                                   reduced + DIMENSIONS_MAX - reduced_count, reduced_count, err);
+}
+
 static redtune_status fold_axes(const array *array, const redtune_problem *problem,
                                 rdt_extents *out, redtune_error *err) {
     rdt_axis_lists lists;
     bool empty = false;
     rdt_axis_list_begin(&lists, "cannot fold the array", "stride");
+    lists.lacking = rdt_problem_strided_lacking(problem);
     for (size_t i = 0; i < array->dimensions; i++) empty |= !array->shape[i];
     if (empty) return fold_empty(array, &lists, out, err);
     redtune_status status = list_axes(array, problem->dtype, &lists, err);
@@ -117,10 +146,15 @@ redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *sha
     redtune_status status = rdt_problem_resolve(&folded, &resolved, err);
     if (!status) status = mark_reduced(&array, axes, axis_count, err);
     if (!status) status = check_sizes(&array, problem->dtype, err);
-    rdt_extents extents;
-    if (!status) status = fold_axes(&array, &folded, &extents, err);
     if (status) return status;
-    rdt_problem_axes_set(&folded, extents);
+    rdt_extents extents;
+    status = fold_axes(&array, &resolved, &extents, err);
+    if (!status)
+        rdt_problem_axes_set(&folded, extents);
+    else if (status == REDTUNE_UNSUPPORTED && !is_without_results(&array) &&
+             rdt_problem_strided_exists(&resolved))
+        status = fold_strided(&array, &folded, err);
+    if (status) return status;
     rdt_problem_copy(problem, &folded);
     return REDTUNE_OK;
 }

@@ -1,8 +1,8 @@
 //@ -- The end of a strip: the results of its columns, from the threads' values in shared memory,
 //@ -- and, where blocks share the strip, from what the others leave. load_column() of the family
 //@ -- combines a block's values of a column; `skew` is what it is given besides the column, and
-//@ -- `skew_type` its parameter.
-//@ takes op, acc, given, result, vec, block, shared, skew?, skew_type?, width
+//@ -- `skew_type` its parameter. `place`: of the result of column c, where they are not neighbours.
+//@ takes op, acc, given, result, vec, block, shared, skew?, skew_type?, width, place?
 //@ if shared then
 //@     local unit = math.max(32, width * vec)
 constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads with a column each
@@ -60,7 +60,7 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
 //@     end
         }
 //@ end
-        if (c < columns) @{given.write("output[c]", "a", "count")}
+        if (c < columns) @{given.write(place or "output[c]", "a", "count")}
     }
 }
 

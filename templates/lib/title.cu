@@ -19,6 +19,9 @@
 // output[o * inner + i] = @{op.formula}
 // for each of `outer` times `inner` columns (o, i): x[e] is input[o * outer_step + e * step + i],
 // for n = count elements e, wherever that is.
+//@ elseif of == "axes" then
+// output[place of k] = @{op.formula}
+// for each index k of the kept axes: n = count elements, wherever the steps of the axes lead.
 //@ elseif of == "segments" then
 // output[i] = @{op.formula}
 // for each segment i, n = its elements, wherever they are.

@@ -45,7 +45,8 @@ rdt_place rdt_answers_place(const rdt_answers *self, uint64_t r) {
     case RDT_LAYOUT_LIST: return (rdt_place){0, offsets[self->table.count]};
     case RDT_LAYOUT_WHOLE:
     case RDT_LAYOUT_ROWS:
-    case RDT_LAYOUT_COLUMNS: break;
+    case RDT_LAYOUT_COLUMNS:
+    case RDT_LAYOUT_STRIDED: break;
     }
     return (rdt_place){r / extents.inner * extents.outer_step + r % extents.inner, extents.count};
 }

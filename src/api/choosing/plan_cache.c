@@ -50,6 +50,11 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
     rdt_hash_add_string(&hash, question->databases);
     rdt_hash_add(&hash, values, sizeof values);
     rdt_hash_add(&hash, &extents, sizeof extents);
+    if (rdt_problem_is_strided(problem)) {
+        rdt_hash_add(&hash, problem->kept, problem->kept_axes * sizeof *problem->kept);
+        rdt_hash_add_string(&hash, "of");
+        rdt_hash_add(&hash, problem->reduced, problem->reduced_axes * sizeof *problem->reduced);
+    }
     /* The number of such an op is another process's for another op. */
     if (op->file) {
         rdt_hash_add_string(&hash, op->name);

@@ -388,6 +388,7 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
                           .parameters = input->parameters,
                           .initial = input->initial};
     redtune_status status = rdt_problem_resolve(problem, &self.problem, err);
+    if (!status) status = rdt_problem_strided_refuse(&self.problem, "reduce an input along", err);
     if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
     if (status) return status;
     self.extents = rdt_problem_extents(&self.problem);

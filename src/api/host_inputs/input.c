@@ -318,6 +318,7 @@ static redtune_status open_reading(redtune *rt, const redtune_problem *problem,
                      .parameters = input->parameters,
                      .initial = input->initial};
     redtune_status status = rdt_problem_resolve(problem, &out->problem, err);
+    if (!status) status = rdt_problem_strided_refuse(&out->problem, "reduce an input along", err);
     if (!status) status = rdt_readers_open(&out->problem, input, &out->readers, err);
     if (status) return status;
     out->element_bytes = out->readers.element_bytes[0];

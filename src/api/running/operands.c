@@ -273,6 +273,63 @@ redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_o
                                   traffic, err);
 }
 
+/* ---- any axes -------------------------------------------------------------------------------- */
+
+/* What a run reads or writes there, from its address on. */
+static void move_span(rdt_span *span, const redtune_problem *problem, redtune_array array,
+                      size_t bytes) {
+    const rdt_reach reach = rdt_strides_reach(problem, array);
+    const CUdeviceptr begin = span->begin + (CUdeviceptr)(reach.first * (int64_t)bytes);
+    if (span->begin) *span = span_of(begin, reach.elements * bytes);
+}
+
+static redtune_status check_same_extents(const rdt_extents *given, const rdt_extents *own,
+                                         redtune_error *err) {
+    const bool same = (!given->count || given->count == own->count) &&
+                      (given->outer <= 1 || given->outer == own->outer) && given->inner <= 1 &&
+                      (!given->outer_step || given->outer_step == own->count) && given->step <= 1;
+    if (same) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce %" PRIu64 " elements in each of %" PRIu64
+                    " results by a plan of %" PRIu64 " and %" PRIu64
+                    " along axes with steps of their own: leave the extents 0, or make a plan",
+                    given->count, given->outer, own->count, own->outer);
+}
+
+redtune_status rdt_operands_take_strided(const rdt_signature *signature,
+                                         const redtune_problem *problem,
+                                         const redtune_operands *more, rdt_operands *operands,
+                                         rdt_strides *strides, rdt_traffic *traffic,
+                                         redtune_error *err) {
+    static const redtune_operands nothing = {.count = 0};
+    const rdt_extents own = rdt_problem_strided_extents(problem);
+    const uint64_t elements = own.count ? 1 : 0;
+    const CUdeviceptr in = operands->input, to = operands->output;
+    const size_t input_bytes = signature->input_bytes, result_bytes = signature->result_bytes[0];
+    redtune_status status = check_same_extents(&operands->extents, &own, err);
+    if (status) return status;
+    if (!to || misaligned(to, result_bytes)) return refuse_d_out(0, to, result_bytes, err);
+    if ((!in && elements) || misaligned(in, input_bytes))
+        return refuse_d_in(0, in, input_bytes, err);
+    traffic->read_count = traffic->written_count = 1;
+    traffic->read[0] = span_of(in, 0);
+    traffic->written[0] = span_of(to, 0);
+    status = rdt_operands_take_more(signature, more ? more : &nothing, elements, 1, operands,
+                                    traffic, err);
+    if (status) return status;
+    move_span(&traffic->read[0], problem, REDTUNE_ARRAY_X, input_bytes);
+    move_span(&traffic->read[1], problem, REDTUNE_ARRAY_Y, input_bytes);
+    for (int i = 0; i < traffic->written_count; i++)
+        move_span(&traffic->written[i], problem, REDTUNE_ARRAY_RESULTS, signature->result_bytes[i]);
+    for (int i = 0; operands->given.resumes && i < traffic->written_count; i++)
+        traffic->read[RDT_READ_OUTPUTS + i] = traffic->written[i];
+    operands->extents = own;
+    rdt_strides_set(strides, problem);
+    operands->strides = strides;
+    return rdt_operands_check_apart(traffic, operands->scratch, traffic->read, RDT_READ_OUTPUTS,
+                                    read_places, err);
+}
+
 static redtune_status check_pointer(const rdt_context *context, const char *name,
                                     const rdt_span *span, redtune_error *err) {
     return rdt_pointer_check(context, name, span->begin, span->end - span->begin, err);

@@ -4,6 +4,7 @@
 #include "api/runtime/workspace.h"
 #include "gpu/kernel.h"
 #include "model/problem.h"
+#include "model/strides.h"
 
 /* What a plan's runs may be given. */
 typedef struct rdt_signature {
@@ -32,6 +33,7 @@ static inline void rdt_operands_set(rdt_operands *out, const void *d_in, void *d
     out->extents.count = count;
     out->extents.outer = out->extents.inner = 0;
     out->extents.outer_step = out->extents.step = 0;
+    out->strides = NULL;
     out->scratch = 0;
     out->chained = false;
 }
@@ -52,6 +54,14 @@ void rdt_operands_set_initial(const redtune_value *initial, rdt_given *out);
  * else is given (NULL: nothing); says what the run reads and writes. */
 redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_operands *more,
                                  rdt_operands *operands, rdt_traffic *traffic, redtune_error *err);
+
+/* The same of a problem of any axes, which is resolved: its axes say where elements are. Sets
+ * *strides, which operands then refer to. */
+redtune_status rdt_operands_take_strided(const rdt_signature *signature,
+                                         const redtune_problem *problem,
+                                         const redtune_operands *more, rdt_operands *operands,
+                                         rdt_strides *strides, rdt_traffic *traffic,
+                                         redtune_error *err);
 
 /* The part of it after the first input and the first output: those are in *traffic, `elements` and
  * `results` of them. */

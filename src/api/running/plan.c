@@ -131,8 +131,9 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
     plan->problem.config = NULL; /* the caller's */
     plan->signature = rdt_operands_signature(&plan->problem, output_bytes(&plan->first->launch));
     atomic_init(&plan->now, plan->first);
-    /* What is pinned, masked or a part of something is nothing to tune. */
-    const bool is_tuned = !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED;
+    /* What is pinned, masked, strided or a part of something is nothing to tune. */
+    const bool is_tuned = !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED &&
+                          !rdt_problem_is_strided(&plan->problem);
     if (rt->recorder && is_tuned && !plan->problem.mask)
         plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
@@ -182,6 +183,7 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
     redtune_problem resolved;
     redtune_status status = rdt_problem_resolve(problem, &resolved, err);
     const rdt_need need = {&resolved, yield, .scattered = false};
+    if (!status && yield) status = rdt_problem_strided_refuse(&resolved, "join parts along", err);
     return status ? status : make_plan(rt, &need, out, err);
 }
 
@@ -246,11 +248,24 @@ redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
     return status;
 }
 
-redtune_status rdt_plan_run(redtune_plan *plan, rdt_operands *operands,
-                            const redtune_operands *more, CUstream stream, redtune_error *err) {
+static redtune_status take_any_axes(const redtune_plan *plan, const redtune_problem *problem,
+                                    rdt_operands *operands, const redtune_operands *more,
+                                    rdt_strides *strides, rdt_traffic *traffic,
+                                    redtune_error *err) {
+    return rdt_operands_take_strided(&plan->signature, problem ? problem : &plan->problem, more,
+                                     operands, strides, traffic, err);
+}
+
+redtune_status rdt_plan_run(redtune_plan *plan, const redtune_problem *problem,
+                            rdt_operands *operands, const redtune_operands *more, CUstream stream,
+                            redtune_error *err) {
     rdt_traffic traffic;
+    rdt_strides strides;
     if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the plan is NULL");
-    redtune_status status = rdt_operands_take(&plan->signature, more, operands, &traffic, err);
+    redtune_status status =
+        __builtin_expect(plan->signature.layout == RDT_LAYOUT_STRIDED, 0)
+            ? take_any_axes(plan, problem, operands, more, &strides, &traffic, err)
+            : rdt_operands_take(&plan->signature, more, operands, &traffic, err);
     if (status) return status;
     const rdt_context *context = plan->rt->context;
     bool entered = false;
@@ -268,7 +283,7 @@ redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d_in, uint64_
                                    void *d_out, struct CUstream_st *stream, redtune_error *err) {
     rdt_operands operands;
     rdt_operands_set(&operands, d_in, d_out, count);
-    return rdt_plan_run(plan, &operands, NULL, stream, err);
+    return rdt_plan_run(plan, NULL, &operands, NULL, stream, err);
 }
 
 redtune_status rdt_plan_take_workspace(const redtune *rt, const redtune_workspace *workspace,
@@ -302,7 +317,7 @@ redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *oper
     if (status) return status;
     own.extents = (rdt_extents){operands->count, operands->outer, operands->inner,
                                 operands->outer_step, operands->step};
-    return rdt_plan_run(plan, &own, more, stream, err);
+    return rdt_plan_run(plan, NULL, &own, more, stream, err);
 }
 
 /* ---- the caller's scratch -------------------------------------------------------------------- */

@@ -30,10 +30,12 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
 redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *given,
                                      rdt_operands *out, const redtune_operands **more,
                                      redtune_error *err);
-/* Runs it. operands: as rdt_operands_set leaves them, with the caller's scratch, if any; they are
- * completed. more: as for rdt_operands_take. */
-redtune_status rdt_plan_run(redtune_plan *plan, rdt_operands *operands,
-                            const redtune_operands *more, CUstream stream, redtune_error *err);
+/* Runs it. problem: of a plan of the layout "strided" the one that is run, resolved; NULL: the
+ * plan's own. operands: as rdt_operands_set leaves them, with the caller's scratch, if any; they
+ * are completed. more: as for rdt_operands_take. */
+redtune_status rdt_plan_run(redtune_plan *plan, const redtune_problem *problem,
+                            rdt_operands *operands, const redtune_operands *more, CUstream stream,
+                            redtune_error *err);
 
 /* The part of both that launches: the context is current, and the operands are complete. */
 redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,

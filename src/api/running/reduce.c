@@ -116,26 +116,28 @@ static redtune_status check_simple(const redtune_problem *problem, redtune_error
                     op->outputs > 1 ? "s" : "");
 }
 
-/* The plan of the problem, found or made, and its extents; for a run on the stream. simple: the run
- * has one input and one output. */
+/* The plan of the problem, found or made, and the problem resolved; *out is NULL before. For a run
+ * on the stream. simple: the run has one input and one output. */
 static redtune_status take_plan(redtune *rt, const redtune_problem *problem, bool simple,
                                 struct CUstream_st *stream, redtune_plan **out,
-                                rdt_extents *extents, redtune_error *err) {
-    redtune_problem resolved;
-    redtune_status status = resolve(problem, &resolved, err);
-    if (!status && simple) status = check_simple(&resolved, err);
+                                redtune_problem *resolved, redtune_error *err) {
+    rdt_plan_own *own = NULL;
+    redtune_status status = resolve(problem, resolved, err);
+    if (!status && simple) status = check_simple(resolved, err);
     if (status) return status;
-    if (!find_plan(rt, &resolved)) status = take_in_capture(rt, &resolved, stream, out, err);
-    if (!status && !*out) status = add_plan(rt, problem, &resolved, out, err);
-    if (!status) *extents = rdt_problem_extents(&resolved);
+    if (rdt_problem_is_strided(resolved))
+        *out = rdt_plan_table_find_key(&rt->plans, resolved, &own);
+    if (*out) return REDTUNE_OK;
+    if (!find_plan(rt, resolved)) status = take_in_capture(rt, resolved, stream, out, err);
+    if (!status && !*out) status = add_plan(rt, problem, resolved, out, err);
     return status;
 }
 
 redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem, CUstream stream,
                                     redtune_plan **out, redtune_error *err) {
-    rdt_extents extents;
+    redtune_problem resolved;
     *out = problem ? find_plan(rt, problem) : NULL;
-    return *out ? REDTUNE_OK : take_plan(rt, problem, false, stream, out, &extents, err);
+    return *out ? REDTUNE_OK : take_plan(rt, problem, false, stream, out, &resolved, err);
 }
 
 /* Runs it on the problem's extents. simple: it has one input and one output. */
@@ -143,13 +145,14 @@ static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
                                   rdt_operands *operands, const redtune_operands *more, bool simple,
                                   struct CUstream_st *stream, redtune_error *err) {
     redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
-    redtune_status status = REDTUNE_OK;
-    if (plan)
-        operands->extents = rdt_problem_extents(problem);
-    else
-        status = take_plan(rt, problem, simple, stream, &plan, &operands->extents, err);
-    if (status) return status;
-    return rdt_plan_run(plan, operands, more, stream, err);
+    redtune_problem resolved;
+    if (!plan) {
+        redtune_status status = take_plan(rt, problem, simple, stream, &plan, &resolved, err);
+        if (status) return status;
+        problem = &resolved;
+    }
+    operands->extents = rdt_problem_extents(problem);
+    return rdt_plan_run(plan, problem, operands, more, stream, err);
 }
 
 redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const void *d_in,

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/fail.h"
-#include "model/problem.h"
+#include "model/strides.h"
 
 /* What tells problems apart: their kind, and of two the bits of their extents. alignment is in
  * bytes; 0: no steps. */
@@ -15,6 +16,7 @@ typedef struct key {
 #undef FIELD
     int count, outer, inner, median, greatest, alignment;
     bool columns;
+    int lanes[6]; /* of any axes, the innermost ones; else 0 */
 } key;
 
 typedef struct rdt_plan_entry {
@@ -43,12 +45,28 @@ static int alignment_of(const rdt_extents *extents, bool columns, redtune_dtype 
     return __builtin_ctzll(steps * redtune_dtype_bytes(dtype) | RDT_ALIGNMENT_MAX);
 }
 
+static void put_lanes(const rdt_lanes *lanes, int *out) {
+    enum { STEP_MAX = 6 };
+    const int step = power_of(lanes->step);
+    out[0] = (int)lanes->vec;
+    out[1] = power_of(lanes->run);
+    out[2] = step < STEP_MAX ? step : STEP_MAX;
+}
+
+static key strided_key_of(const redtune_problem *problem, key key) {
+    const rdt_strides_lanes lanes = rdt_strides_lanes_of(problem);
+    key.alignment = RDT_ALIGNMENT_MAX;
+    put_lanes(&lanes.reduced, key.lanes);
+    put_lanes(&lanes.kept, key.lanes + 3);
+    return key;
+}
+
 static key plan_key_of(const redtune_problem *problem) {
     const bool segments = problem->segmented;
     const rdt_extents extents = rdt_problem_extents(problem);
     const bool columns = !segments && (extents.inner > 1 || extents.step > 1);
 #define FIELD(field) .field = problem->field,
-    return (key){
+    const key key = {
         RDT_PROBLEM_KIND_LIST(FIELD).count = power_of(extents.count),
         .outer = power_of(above_one(extents.outer)),
         .inner = power_of(above_one(extents.inner)),
@@ -58,6 +76,7 @@ static key plan_key_of(const redtune_problem *problem) {
         .columns = columns,
     };
 #undef FIELD
+    return rdt_problem_is_strided(problem) ? strided_key_of(problem, key) : key;
 }
 
 /* Odd factors, so that neighbours in any part of the key lie apart. */
@@ -74,7 +93,8 @@ static bool same_key(const key *a, const key *b) {
 #define SAME(field) a->field == b->field &&
     return RDT_PROBLEM_KIND_LIST(SAME) a->count == b->count && a->outer == b->outer &&
            a->inner == b->inner && a->median == b->median && a->greatest == b->greatest &&
-           a->alignment == b->alignment && a->columns == b->columns;
+           a->alignment == b->alignment && a->columns == b->columns &&
+           !memcmp(a->lanes, b->lanes, sizeof a->lanes);
 #undef SAME
 }
 
@@ -167,6 +187,7 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
     redtune_problem typical = *resolved;
     rdt_extents extents = rdt_problem_axes_written(resolved), complete;
     uint64_t elements = 0;
+    if (rdt_problem_is_strided(resolved)) return typical;
     extents.count = rdt_plan_table_count(extents.count);
     extents.outer = rdt_plan_table_count(extents.outer);
     extents.inner = rdt_plan_table_count(extents.inner);

@@ -50,7 +50,8 @@ static redtune_status make_parts_plan(redtune_plan *plan, redtune_plan **out, re
 }
 
 static redtune_status check_team_plan(const redtune_plan *plan, redtune_error *err) {
-    if (!(plan->problem.uses & ~(uint64_t)REDTUNE_USE_BOOLS)) return REDTUNE_OK;
+    if (!(plan->problem.uses & ~(uint64_t)REDTUNE_USE_BOOLS))
+        return rdt_problem_strided_refuse(&plan->problem, "reduce by a team along", err);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot run the plan by a team: its uses are not 0");
 }

@@ -1,0 +1,128 @@
+"""Arrays of GPUs may lie as they like, too: what random views give is what NumPy does."""
+
+import unittest
+
+import numpy
+import sim_memory
+from test_views import view
+
+import redtune
+
+CALLS = 300
+DTYPES = ("f4", "f4", "f8", "i4", "u1", "f2", "?")
+ONE_AXIS = ("argmax", "argmin")
+OPS = ("sum", "sum", "max", "mean", "var", "count_nonzero", *ONE_AXIS)
+# Each op and dtype that meets a lay-out of its own is a kernel to compile: most calls take these.
+USUAL = (("sum", "f4"), ("argmax", "f4"), ("max", "u1"))
+
+
+def root_of(x):
+    while x.base is not None:
+        x = x.base
+    return x
+
+
+def on_gpu(x, memory=None):
+    """An array of the simulated GPU that lies as x does on the host, in memory like its base."""
+    root = root_of(x)
+    memory = memory or sim_memory.asarray(root)
+    apart = x.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    strides = tuple(step // x.itemsize for step in x.strides)
+    return memory.view(x.shape, strides, apart // x.itemsize)
+
+
+class Strides(unittest.TestCase):
+    def same(self, got, want, what):
+        self.assertEqual(got.shape, numpy.shape(want), what)
+        tolerance = 2e-3 if "f2" in what else 2e-6
+        numpy.testing.assert_allclose(got, want, tolerance, tolerance, err_msg=what)
+
+    def draw(self, random):
+        shape = tuple(map(int, random.integers(1, 6, random.integers(0, 7))))
+        axis = tuple(map(int, random.permutation(len(shape))[: random.integers(0, 6)]))
+        op, dtype = USUAL[random.integers(3)]
+        if not random.integers(8):
+            op, dtype = str(random.choice(OPS)), str(random.choice(DTYPES))
+        if op in ONE_AXIS or not random.integers(4):
+            axis = axis[0] if axis else None
+        return shape, axis, op, dtype
+
+    def test_random_views_along_random_axes(self):
+        random = numpy.random.default_rng(20261128)
+        for i in range(CALLS):
+            shape, axis, op, dtype = self.draw(random)
+            x = view(random, shape, dtype)
+            what = f"{op} of {dtype} {shape} with strides {x.strides} along {axis}"
+            if i % 3 == 0:
+                x, y = view(random, shape, "f4"), view(random, shape, "f4")
+                got = redtune.dot(on_gpu(x), on_gpu(y), axis=axis)
+                self.same(got.numpy(), (x * y).sum(axis), f"dot with {y.strides}, {what}")
+                continue
+            keepdims = bool(random.integers(2))
+            wide = x.astype("f8") if dtype == "f2" else x
+            want = getattr(numpy, op)(wide, axis=axis, keepdims=keepdims)
+            got = getattr(redtune, op)(on_gpu(x), axis=axis, keepdims=keepdims)
+            if i % 3 == 1 or not want.size:
+                self.same(got.numpy(), want, what)
+                continue
+            # Into an array with steps of its own, whose gaps stay as they are.
+            dtype = got.numpy().dtype
+            wide = numpy.zeros([2 * size + 1 for size in want.shape], dtype)
+            steps = random.choice([1, 2, -1, -2], want.ndim)
+            out = wide[(..., *(slice(1, None, 2) if s > 0 else slice(None, 0, -2) for s in steps))]
+            memory = sim_memory.asarray(wide)
+            getattr(redtune, op)(on_gpu(x), axis=axis, keepdims=keepdims, out=on_gpu(out, memory))
+            out[...] = got.numpy()
+            numpy.testing.assert_array_equal(memory.numpy(), wide, f"out of {what}")
+            self.same(out, want, what)
+
+    def test_batches_of_planes(self):
+        random = numpy.random.default_rng(7)
+        for dtype in ("f4", "f2"):
+            x = random.integers(-2, 3, (6, 5, 14, 14)).astype(dtype)
+            for axis in ((0, 2, 3), (1, 3), (0, 2)):
+                got = redtune.sum(on_gpu(x), axis=axis).numpy()
+                self.same(got, x.astype("f4").sum(axis), dtype)
+            mean, var = redtune.mean_var(on_gpu(x), axis=(0, 2, 3))
+            self.same(mean.numpy(), x.astype("f8").mean((0, 2, 3)), dtype)
+            self.same(var.numpy(), x.astype("f8").var((0, 2, 3)), dtype)
+
+    def test_ties_are_the_first_in_the_order_of_the_axes(self):
+        x = numpy.array([[1, 3, 3], [3, 0, 3]], "f4")
+        for each in (x, x.T, x[::-1], x[:, ::-1], x.T[::-1]):
+            self.assertEqual(redtune.argmax(on_gpu(each)).numpy(), numpy.argmax(each))
+
+    def test_rows_against_one_vector(self):
+        x = numpy.arange(60, dtype="f4").reshape(5, 12)
+        for y in (numpy.broadcast_to(x[1], x.shape), numpy.broadcast_to(x[:, 2:3], x.shape)):
+            for axis in (0, 1):
+                got = redtune.dot(on_gpu(x), on_gpu(y), axis=axis)
+                self.same(got.numpy(), (x * y).sum(axis), f"{y.strides} {axis}")
+
+    def test_plans_run_on_arrays_that_lie_alike(self):
+        x = numpy.arange(120, dtype="f4").reshape(4, 5, 6)
+        out = sim_memory.empty((9,), "f4").view((5,), (2,))
+        plan = redtune.plan(on_gpu(x), op="sum", axis=(0, 2), out=out)
+        self.assertIn("strided", plan.config)
+        plan.run()
+        self.same(out.memory and redtune.sum(out, axis=()).numpy(), x.sum((0, 2)), "run")
+        plan(on_gpu(2 * x), out=out)
+        self.same(redtune.sum(out, axis=()).numpy(), 2 * x.sum((0, 2)), "another")
+        with self.assertRaisesRegex(ValueError, "cannot run the plan on out"):
+            plan(on_gpu(x))
+
+    def test_what_has_no_kernels_says_so(self):
+        x = on_gpu(numpy.ones((2, 3, 4), "f4"))
+        with self.assertRaisesRegex(ValueError, "in fixed order: reduced axes 0 and 2"):
+            redtune.sum(x, axis=(0, 2), order="fixed")
+        with self.assertRaisesRegex(ValueError, "exactly: reduced axes 0 and 2"):
+            redtune.sum(x, axis=(0, 2), accuracy="exact")
+        outs = sim_memory.empty((3,), "f4"), sim_memory.empty((9,), "f4").view((3,), (2,))
+        with self.assertRaisesRegex(ValueError, "the strides of the two arrays differ"):
+            redtune.minmax(x, axis=(0, 2), out=outs)
+        with self.assertRaisesRegex(ValueError, "may share memory"):
+            redtune.sum(x, axis=(0, 2), out=sim_memory.empty((3,), "f4").view((3,), (0,)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,152 @@
+/* Problem strided: problems whose axes have no form that kernels of rows or columns take.
+ *
+ * Resolved, such a problem gives the steps of x, y and the results for all of its axes; those of
+ * one input have y's like x's. No size is 1, except where there is one reduced axis, and neighbours
+ * that go on from each other in all arrays are one axis. */
+#include <inttypes.h>
+#include <stdio.h>
+#include "model/problem.h"
+
+enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y, RESULTS = REDTUNE_ARRAY_RESULTS };
+static const int arrays[] = {X, Y, RESULTS};
+enum { ARRAYS = sizeof arrays / sizeof *arrays };
+
+static uint64_t product_of_sizes(const redtune_axis *axes, uint32_t count) {
+    uint64_t all = 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (__builtin_mul_overflow(all, axes[i].size, &all)) return UINT64_MAX;
+    return all;
+}
+
+rdt_extents rdt_problem_strided_extents(const redtune_problem *problem) {
+    rdt_extents out = {product_of_sizes(problem->reduced, problem->reduced_axes),
+                       product_of_sizes(problem->kept, problem->kept_axes), 1, 0, 1};
+    out.outer_step = out.count;
+    return out;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Whether the axis outside goes on where the one inside ends. */
+static bool continues(const redtune_axis *outside, const redtune_axis *inside) {
+    for (int i = 0; i < ARRAYS; i++) {
+        int64_t behind;
+        if (__builtin_mul_overflow((int64_t)inside->size, inside->step[arrays[i]], &behind) ||
+            behind != outside->step[arrays[i]])
+            return false;
+    }
+    return true;
+}
+
+/* How many are left; an axis without elements stays. */
+static size_t join_neighbours(redtune_axis *axes, size_t count) {
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (axes[i].size == 1) continue;
+        redtune_axis *outside = left ? &axes[left - 1] : NULL;
+        uint64_t size;
+        if (outside && continues(outside, &axes[i]) &&
+            !__builtin_mul_overflow(outside->size, axes[i].size, &size)) {
+            *outside = axes[i];
+            outside->size = size;
+        } else {
+            axes[left++] = axes[i];
+        }
+    }
+    return left;
+}
+
+static redtune_status check_axes_left(const char *kind, size_t count, redtune_error *err) {
+    if (count <= REDTUNE_AXES_MAX) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot reduce: %zu %s axes are left after neighbours have joined, and kernels "
+                    "take %d; copy the array to a packed one",
+                    count, kind, REDTUNE_AXES_MAX);
+}
+
+/* Adds how far the axes lead from the first element, either way. */
+static bool add_distance(const redtune_axis *axes, uint32_t count, int array, uint64_t most,
+                         uint64_t *reach) {
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t step = axes[i].step[array];
+        const uint64_t far = step < 0 ? -(uint64_t)step : (uint64_t)step;
+        uint64_t along = 0;
+        if (!axes[i].size) continue;
+        if (__builtin_mul_overflow(axes[i].size - 1, far, &along) ||
+            __builtin_add_overflow(*reach, along, reach) || *reach >= most)
+            return false;
+    }
+    return true;
+}
+
+static redtune_status check_distance(const redtune_problem *problem, redtune_error *err) {
+    const uint64_t most = rdt_problem_count_max(problem->dtype ? problem->dtype : REDTUNE_I8);
+    for (int i = 0; i < ARRAYS; i++) {
+        uint64_t reach = 0;
+        if (add_distance(problem->kept, problem->kept_axes, arrays[i], most, &reach) &&
+            (arrays[i] == RESULTS ||
+             add_distance(problem->reduced, problem->reduced_axes, arrays[i], most, &reach)))
+            continue;
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce: the axes lead beyond element %" PRIu64
+                        ", the last there may be",
+                        most - 1);
+    }
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *kept,
+                                       size_t kept_count, redtune_axis *reduced,
+                                       size_t reduced_count, redtune_error *err) {
+    for (size_t i = 0; i < reduced_count; i++) reduced[i].step[RESULTS] = 0;
+    kept_count = join_neighbours(kept, kept_count);
+    reduced_count = join_neighbours(reduced, reduced_count);
+    if (!reduced_count) reduced[reduced_count++] = (redtune_axis){.size = 1};
+    redtune_status status = check_axes_left("kept", kept_count, err);
+    if (!status) status = check_axes_left("reduced", reduced_count, err);
+    if (status) return status;
+    redtune_problem made;
+    rdt_problem_copy(&made, problem);
+    made.steps = 1u << X | 1u << Y | 1u << RESULTS;
+    made.kept_axes = (uint32_t)kept_count;
+    made.reduced_axes = (uint32_t)reduced_count;
+    for (size_t i = 0; i < kept_count; i++) made.kept[i] = kept[i];
+    for (size_t i = 0; i < reduced_count; i++) made.reduced[i] = reduced[i];
+    status = check_distance(&made, err);
+    if (!status) rdt_problem_copy(problem, &made);
+    return status;
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+bool rdt_problem_strided_exists(const redtune_problem *problem) {
+    if (!rdt_op_find(problem->op) || !rdt_dtype_find(problem->dtype)) return true;
+    if (problem->mask) return false;
+    if (problem->accuracy == REDTUNE_ACCURACY_EXACT || problem->order == REDTUNE_ORDER_FIXED)
+        return !rdt_problem_shows_order(problem);
+    return true;
+}
+
+const char *rdt_problem_strided_lacking(const redtune_problem *problem) {
+    if (rdt_problem_strided_exists(problem)) return "";
+    if (problem->mask) return " with a mask";
+    return problem->accuracy == REDTUNE_ACCURACY_EXACT ? " exactly" : " in fixed order";
+}
+
+redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
+                                          redtune_error *err) {
+    if (!rdt_problem_is_strided(problem)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot %s axes that are neither rows nor columns of memory; copy the array to "
+                    "a packed one",
+                    verb);
+}
+
+void rdt_problem_strided_describe(const redtune_problem *problem,
+                                  char out[RDT_PROBLEM_TEXT_BYTES]) {
+    char kept[RDT_AXES_TEXT_BYTES], reduced[RDT_AXES_TEXT_BYTES];
+    rdt_problem_axes_text_write(problem, true, kept);
+    rdt_problem_axes_text_write(problem, false, reduced);
+    snprintf(out, RDT_PROBLEM_TEXT_BYTES, " along %.110s%s%.110s", reduced, *kept ? " of " : "",
+             kept);
+}

@@ -1,0 +1,157 @@
+/* Strides: any axes of a resolved problem of the layout "strided", as a kernel takes them. */
+#include "model/strides.h"
+
+enum { X, Y, RESULTS, ARRAYS = RDT_STRIDES_ARRAYS };
+static const redtune_array array_of[ARRAYS] = {REDTUNE_ARRAY_X, REDTUNE_ARRAY_Y,
+                                               REDTUNE_ARRAY_RESULTS};
+
+/* Outermost first, as the problem's. */
+typedef struct listed {
+    rdt_strided_axis axis[RDT_STRIDES_AXES];
+    uint32_t count;
+} listed;
+
+static void copy_axes_of(const redtune_axis *axes, uint32_t count, bool two, listed *out) {
+    out->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        out->axis[i].size = axes[i].size;
+        for (int k = 0; k < ARRAYS; k++) out->axis[i].step[k] = axes[i].step[array_of[k]];
+        if (!two) out->axis[i].step[Y] = 0;
+    }
+}
+
+/* Read forwards, an axis begins at its other end. */
+static void flip_forwards(listed *list, int64_t origin[ARRAYS]) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        rdt_strided_axis *axis = &list->axis[i];
+        if (axis->step[X] > 0 || (!axis->step[X] && axis->step[Y] >= 0) || !axis->size) continue;
+        for (int k = 0; k < ARRAYS; k++) {
+            origin[k] += (int64_t)(axis->size - 1) * axis->step[k];
+            axis->step[k] = -axis->step[k];
+        }
+    }
+}
+
+/* Whether a comes outside b: by x's steps, and by y's where x stays; what reads the same elements
+ * again is outermost. */
+static bool is_outside(const rdt_strided_axis *a, const rdt_strided_axis *b) {
+    for (int k = X; k <= Y; k++) {
+        if (a->step[k] == b->step[k]) continue;
+        return !a->step[k] || (b->step[k] && a->step[k] > b->step[k]);
+    }
+    return false;
+}
+
+static void sort_by_steps(listed *list) {
+    for (uint32_t i = 1; i < list->count; i++)
+        for (uint32_t k = i; k && is_outside(&list->axis[k], &list->axis[k - 1]); k--) {
+            const rdt_strided_axis axis = list->axis[k];
+            list->axis[k] = list->axis[k - 1];
+            list->axis[k - 1] = axis;
+        }
+}
+
+static bool goes_on_behind(const rdt_strided_axis *outside, const rdt_strided_axis *inside) {
+    bool yes = true;
+    for (int k = 0; k < ARRAYS; k++)
+        yes &= outside->step[k] == (int64_t)inside->size * inside->step[k];
+    return yes;
+}
+
+static void join_in_place(listed *list) {
+    uint32_t last = 0;
+    for (uint32_t i = 1; i < list->count; i++) {
+        rdt_strided_axis *outside = &list->axis[last], *axis = &list->axis[i];
+        if (goes_on_behind(outside, axis)) {
+            axis->size *= outside->size;
+            *outside = *axis;
+        } else {
+            list->axis[++last] = *axis;
+        }
+    }
+    if (list->count) list->count = last + 1;
+}
+
+/* That of 32-bit numbers: exact for all of them (Lemire, Kaser and Kurz, Faster remainder by direct
+ * computation, 2019). */
+static uint64_t reciprocal_of(uint64_t size) {
+    return size < 2 || size > UINT32_MAX ? 0 : UINT64_MAX / size + 1;
+}
+
+/* Innermost first. */
+static void put_innermost_first(const listed *list, rdt_strided_axis *out, uint32_t *count) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        out[i] = list->axis[list->count - 1 - i];
+        out[i].reciprocal = reciprocal_of(out[i].size);
+    }
+    for (uint32_t i = list->count; i < RDT_STRIDES_AXES; i++)
+        out[i] = (rdt_strided_axis){.size = 1};
+    *count = list->count ? list->count : 1;
+}
+
+/* Of loads along lane[0]: its size, and the steps of all other axes, are multiples of it. */
+static uint32_t vec_of(const rdt_strided_axis *lane, uint32_t lanes, const rdt_strided_axis *other,
+                       uint32_t others, bool two) {
+    enum { VEC_MAX = 16 };
+    if (lane->step[X] != 1 || (two && lane->step[Y] != 1)) return 1;
+    uint64_t all = lane->size | VEC_MAX;
+    for (int k = X; k <= (two ? Y : X); k++) {
+        for (uint32_t i = 1; i < lanes; i++) all |= (uint64_t)lane[i].step[k];
+        for (uint32_t i = 0; i < others; i++) all |= (uint64_t)other[i].step[k];
+    }
+    return (uint32_t)(all & -all);
+}
+
+void rdt_strides_set(rdt_strides *out, const redtune_problem *problem) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const bool two = op->inputs > 1;
+    const rdt_extents extents = rdt_problem_strided_extents(problem);
+    listed kept, reduced;
+    copy_axes_of(problem->kept, problem->kept_axes, two, &kept);
+    copy_axes_of(problem->reduced, problem->reduced_axes, two, &reduced);
+    out->count = extents.count;
+    out->results = extents.outer;
+    for (int k = 0; k < ARRAYS; k++) out->origin[k] = 0;
+    flip_forwards(&kept, out->origin);
+    sort_by_steps(&kept);
+    join_in_place(&kept);
+    if (!op->indexed) {
+        flip_forwards(&reduced, out->origin);
+        sort_by_steps(&reduced);
+    }
+    join_in_place(&reduced);
+    put_innermost_first(&kept, out->kept, &out->kept_axes);
+    put_innermost_first(&reduced, out->reduced, &out->reduced_axes);
+    out->reduced_vec = vec_of(out->reduced, out->reduced_axes, out->kept, out->kept_axes, two);
+    out->kept_vec = vec_of(out->kept, out->kept_axes, out->reduced, out->reduced_axes, two);
+}
+
+static rdt_lanes lanes_of(const rdt_strided_axis *axis, uint32_t vec) {
+    const int64_t step = axis->step[X];
+    return (rdt_lanes){vec, axis->size, step < 0 ? -(uint64_t)step : (uint64_t)step};
+}
+
+rdt_strides_lanes rdt_strides_lanes_of(const redtune_problem *problem) {
+    rdt_strides all;
+    rdt_strides_set(&all, problem);
+    return (rdt_strides_lanes){lanes_of(all.reduced, all.reduced_vec),
+                               lanes_of(all.kept, all.kept_vec)};
+}
+
+static void add_way(const redtune_axis *axes, uint32_t count, redtune_array array, int64_t *first,
+                    int64_t *last) {
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t way = (int64_t)(axes[i].size - 1) * axes[i].step[array];
+        *(way < 0 ? first : last) += way;
+    }
+}
+
+rdt_reach rdt_strides_reach(const redtune_problem *problem, redtune_array array) {
+    const rdt_extents extents = rdt_problem_strided_extents(problem);
+    const bool results = array == REDTUNE_ARRAY_RESULTS;
+    int64_t first = 0, last = 0;
+    if (!extents.outer || (!extents.count && !results)) return (rdt_reach){0, 0};
+    add_way(problem->kept, problem->kept_axes, array, &first, &last);
+    if (!results) add_way(problem->reduced, problem->reduced_axes, array, &first, &last);
+    return (rdt_reach){first, (uint64_t)(last - first) + 1};
+}

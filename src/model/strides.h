@@ -1,0 +1,28 @@
+/* Strides: any axes of a resolved problem of the layout "strided", as a kernel takes them. */
+#pragma once
+
+#include "model/problem.h"
+
+/* Axes are flipped and sorted so that x is read forwards and the innermost axis has its least step,
+ * and joined again; the reduced ones of an op that looks for an index stay as they are, since
+ * elements are counted along them. */
+void rdt_strides_set(rdt_strides *out, const redtune_problem *problem);
+
+/* How the innermost axes lie, by which kernels of such problems are chosen. */
+typedef struct rdt_lanes {
+    uint32_t vec;  /* elements that one load may take along it */
+    uint64_t run;  /* its size */
+    uint64_t step; /* of x, whichever way it goes */
+} rdt_lanes;
+typedef struct rdt_strides_lanes {
+    rdt_lanes reduced, kept;
+} rdt_strides_lanes;
+rdt_strides_lanes rdt_strides_lanes_of(const redtune_problem *problem);
+
+/* Where the array's elements are, from the one with indices 0: the first of them, 0 or less, and
+ * how many it is to the last one, itself included; 0: there is none. */
+typedef struct rdt_reach {
+    int64_t first;
+    uint64_t elements;
+} rdt_reach;
+rdt_reach rdt_strides_reach(const redtune_problem *problem, redtune_array array);

@@ -1,0 +1,423 @@
+/* Facts about reductions of any axes and steps by redtune.h: random problems, kernels by their
+ * configs, where the deciding element is, captures, and what is refused. What lies between elements
+ * is poison, which would show in every result, and what lies between results stays as it was. */
+#include <math.h>
+#include "check.h"
+#include "device.h"
+#include "draw.h"
+#include "gpu/graph.h"
+#include "model/problem.h"
+
+enum { ROOM = 40000, OUT_ROOM = 3000, POISON = 0xa5, AXES_MAX = REDTUNE_AXES_MAX };
+enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y, OUT = REDTUNE_ARRAY_RESULTS };
+
+static redtune_error err;
+static device gpu;
+static redtune *rt;
+static float numbers[2][ROOM];
+static rdt_buffer memory[2], out[2]; /* x and y; the results */
+
+/* A problem, and where the elements and results with indices 0 are. */
+typedef struct trial {
+    redtune_problem problem;
+    size_t first[2], out_first;
+} trial;
+
+#define NEED_GPU()                                                                                 \
+    do {                                                                                           \
+        if (!gpu.context) SKIP("there is no GPU");                                                 \
+    } while (0)
+
+/* Without a database, so that the built-in default runs. */
+static void begin(void) {
+    const redtune_options options = {.database = "/nowhere/at/all.db"};
+    CHECK_OK(redtune_open(&options, &rt, &err), err);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(rdt_buffer_create(gpu.driver, sizeof numbers[i], &memory[i], &err), err);
+        CHECK_OK(rdt_buffer_create(gpu.driver, OUT_ROOM * 8, &out[i], &err), err);
+    }
+}
+
+static void end(void) {
+    redtune_close(rt);
+    rt = NULL;
+    for (int i = 0; i < 2; i++) {
+        rdt_buffer_destroy(&memory[i]);
+        rdt_buffer_destroy(&out[i]);
+    }
+}
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+static uint32_t axis_count(const redtune_problem *p) { return p->kept_axes + p->reduced_axes; }
+
+static redtune_axis *axis_of(redtune_problem *p, uint32_t i) {
+    return i < p->kept_axes ? &p->kept[i] : &p->reduced[i - p->kept_axes];
+}
+
+static int64_t draw_step(int64_t packed, bool may_stay) {
+    static const int factors[] = {1, 1, 1, 2, 3, -1, -2, 0};
+    return packed * factors[draw(may_stay ? 8 : 7)];
+}
+
+/* Lays the array out over the axes in a random order, in at most `room`: its steps, and the element
+ * with indices 0; false: there is no room. */
+static bool lay_out(redtune_problem *p, int array, uint32_t count, uint64_t room, size_t *first) {
+    uint32_t order[2 * AXES_MAX];
+    int64_t packed = 1, begin = 0, end = 0;
+    const bool plain = !draw(3);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t k = (uint32_t)draw(i + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        redtune_axis *axis = axis_of(p, plain ? count - 1 - i : order[i]);
+        const int64_t step = plain && draw(4) ? packed : draw_step(packed, array != OUT);
+        const int64_t way = step * (int64_t)(axis->size - 1);
+        axis->step[array] = step;
+        *(way < 0 ? &begin : &end) += way;
+        if (step) packed = (step < 0 ? -step : step) * (int64_t)axis->size;
+        if (end - begin >= (int64_t)room) return false;
+    }
+    *first = (size_t)(draw(room - (uint64_t)(end - begin)) - (uint64_t)begin);
+    return true;
+}
+
+static void draw_trial(redtune_op op, uint64_t most, trial *at) {
+    for (;;) {
+        redtune_problem p = {.op = op, .dtype = REDTUNE_F32};
+        uint64_t elements = 1, results = 1;
+        p.kept_axes = (uint32_t)draw(4);
+        p.reduced_axes = 1 + (uint32_t)draw(3);
+        if (!draw(10)) p.reduced_axes = 1 + (uint32_t)draw(6);
+        for (uint32_t i = 0; i < axis_count(&p); i++) {
+            const uint64_t size = draw(8) ? 1 + draw(9) : 1 + draw(most);
+            axis_of(&p, i)->size = size;
+            elements *= size;
+            if (i < p.kept_axes) results *= size;
+        }
+        if (elements > ROOM / 2 || results > OUT_ROOM / 8) continue;
+        p.steps = 1u << X | 1u << Y | (uint32_t)draw(2) << OUT;
+        if (!lay_out(&p, X, axis_count(&p), ROOM, &at->first[0]) ||
+            !lay_out(&p, Y, axis_count(&p), ROOM, &at->first[1]))
+            continue;
+        at->out_first = 8;
+        if (p.steps >> OUT & 1 && !lay_out(&p, OUT, p.kept_axes, OUT_ROOM, &at->out_first))
+            continue;
+        at->problem = p;
+        return;
+    }
+}
+
+/* Where number n along the axes is, row-major. */
+static int64_t place_of(const redtune_axis *axes, uint32_t count, int array, uint64_t n) {
+    int64_t place = 0;
+    for (uint32_t i = count; i-- > 0; n /= axes[i].size)
+        place += (int64_t)(n % axes[i].size) * axes[i].step[array];
+    return place;
+}
+
+static uint64_t size_of(const redtune_axis *axes, uint32_t count) {
+    uint64_t all = 1;
+    for (uint32_t i = 0; i < count; i++) all *= axes[i].size;
+    return all;
+}
+
+static size_t element_of(const trial *at, int array, uint64_t r, uint64_t e) {
+    const redtune_problem *p = &at->problem;
+    return (size_t)((int64_t)at->first[array == Y] + place_of(p->kept, p->kept_axes, array, r) +
+                    place_of(p->reduced, p->reduced_axes, array, e));
+}
+
+static size_t result_of(const trial *at, uint64_t r) {
+    const redtune_problem *p = &at->problem;
+    const bool given = p->steps >> OUT & 1;
+    return (size_t)((int64_t)at->out_first +
+                    (given ? place_of(p->kept, p->kept_axes, OUT, r) : (int64_t)r));
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static uint64_t count_of(const trial *at) {
+    return size_of(at->problem.reduced, at->problem.reduced_axes);
+}
+
+static uint64_t results_of(const trial *at) {
+    return size_of(at->problem.kept, at->problem.kept_axes);
+}
+
+/* Small whole numbers where there are elements, and poison elsewhere. */
+static void fill(const trial *at) {
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < ROOM; k++) numbers[i][k] = 1e30f;
+        for (uint64_t r = 0; r < results_of(at); r++)
+            for (uint64_t e = 0; e < count_of(at); e++)
+                numbers[i][element_of(at, i ? Y : X, r, e)] = (float)draw(17) - 8;
+    }
+}
+
+static void upload(void) {
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(rdt_buffer_write(gpu.driver, memory[i].address, numbers[i], sizeof numbers[i],
+                                  gpu.stream, &err),
+                 err);
+        gpu.driver->memset_d8_async(out[i].address, POISON, OUT_ROOM * 8, gpu.stream);
+    }
+}
+
+static redtune_operands operands_of(const trial *at) {
+    const redtune_op op = at->problem.op;
+    const size_t bytes = op == REDTUNE_ARGMAX ? 8 : 4, place = at->out_first;
+    redtune_operands operands = {
+        .d_in = {(float *)(uintptr_t)memory[0].address + at->first[0]},
+        .d_out = {(char *)(uintptr_t)out[0].address + place * bytes},
+    };
+    if (op == REDTUNE_DOT) operands.d_in[1] = (float *)(uintptr_t)memory[1].address + at->first[1];
+    if (op == REDTUNE_MAX_AT) operands.d_out[1] = (char *)(uintptr_t)out[1].address + place * 8;
+    return operands;
+}
+
+/* The two results: of sums and dots the first, of the greatest both. */
+static void reference(const trial *at, uint64_t r, float *value, int64_t *index) {
+    const bool sums = at->problem.op == REDTUNE_SUM || at->problem.op == REDTUNE_DOT;
+    *value = sums ? 0 : -INFINITY;
+    *index = -1;
+    for (uint64_t e = 0; e < count_of(at); e++) {
+        const float x = numbers[0][element_of(at, X, r, e)];
+        if (at->problem.op == REDTUNE_DOT)
+            *value += x * numbers[1][element_of(at, Y, r, e)];
+        else if (sums)
+            *value += x;
+        else if (x > *value) {
+            *value = x;
+            *index = (int64_t)e;
+        }
+    }
+}
+
+static void describe(const trial *at, char *text, size_t bytes) {
+    size_t length = (size_t)snprintf(text, bytes, "%s", redtune_op_name(at->problem.op));
+    redtune_problem p = at->problem;
+    for (uint32_t i = 0; i < axis_count(&p) && length < bytes; i++) {
+        const redtune_axis *axis = axis_of(&p, i);
+        length += (size_t)snprintf(text + length, bytes - length, " %s%d@%d,%d,%d",
+                                   i == p.kept_axes ? "| " : "", (int)axis->size,
+                                   (int)axis->step[X], (int)axis->step[Y], (int)axis->step[OUT]);
+    }
+}
+
+static void check_outputs(const trial *at) {
+    static unsigned char got[2][OUT_ROOM * 8], want[2][OUT_ROOM * 8];
+    const redtune_op op = at->problem.op;
+    char text[600];
+    describe(at, text, sizeof text);
+    memset(want, POISON, sizeof want);
+    for (uint64_t r = 0; r < results_of(at); r++) {
+        const size_t place = result_of(at, r);
+        float value;
+        int64_t index;
+        reference(at, r, &value, &index);
+        if (op == REDTUNE_ARGMAX)
+            memcpy(want[0] + place * 8, &index, 8);
+        else
+            memcpy(want[0] + place * 4, &value, 4);
+        if (op == REDTUNE_MAX_AT) memcpy(want[1] + place * 8, &index, 8);
+    }
+    for (int i = 0; i < 2; i++) {
+        size_t k = 0;
+        CHECK_OK(
+            rdt_buffer_read(gpu.driver, got[i], out[i].address, sizeof got[i], gpu.stream, &err),
+            err);
+        while (k < sizeof got[i] && got[i][k] == want[i][k]) k++;
+        check_that(k == sizeof got[i], __FILE__, __LINE__, "byte %zu of output %d differs: %s, %s",
+                   k, i, text, at->problem.config ? at->problem.config : "by default");
+    }
+}
+
+static void run(const trial *at) {
+    const redtune_operands operands = operands_of(at);
+    upload();
+    CHECK_OK(redtune_run(rt, &at->problem, &operands, gpu.stream, &err), err);
+    check_outputs(at);
+}
+
+static void run_plan(const trial *at) {
+    const redtune_operands operands = operands_of(at);
+    redtune_plan *plan = NULL;
+    upload();
+    CHECK_OK(redtune_plan_create(rt, &at->problem, &plan, &err), err);
+    CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
+    check_outputs(at);
+    redtune_plan_destroy(plan);
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MAX_AT, REDTUNE_DOT};
+enum { OPS = sizeof ops / sizeof *ops };
+
+static void random_problems_are_right(void) {
+    NEED_GPU();
+    begin();
+    draw_from(1);
+    for (int i = 0; i < 160 && !check_state.failed; i++) {
+        trial at;
+        draw_trial(ops[i % OPS], i % 2 ? 40 : 2000, &at);
+        fill(&at);
+        run(&at);
+    }
+    end();
+}
+
+/* A batch, its channels, and planes of 14 x 14: the kernel's own shape, of which blocks share
+ * results. */
+static trial planes(redtune_op op) {
+    trial at = {{.op = op, .dtype = REDTUNE_F32}, {0, 0}, 0};
+    redtune_problem *p = &at.problem;
+    p->kept_axes = 1;
+    p->reduced_axes = 2;
+    p->steps = 1u << X | 1u << Y;
+    p->kept[0] = (redtune_axis){6, {196, 196}};
+    p->reduced[0] = (redtune_axis){24, {6 * 196, 6 * 196}};
+    p->reduced[1] = (redtune_axis){196, {1, 1}};
+    return at;
+}
+
+/* Whether no kernels of rows or columns serve it. */
+static bool is_strided(const trial *at) {
+    redtune_problem resolved;
+    return !rdt_problem_resolve(&at->problem, &resolved, &err) && rdt_problem_is_strided(&resolved);
+}
+
+static void kernels_are_right_whatever_the_problem(void) {
+    NEED_GPU();
+    static const char *const configs[] = {
+        "strided:block=256,lanes=reduced,width=1,vec=4,unroll=4,finish=poll,per_sm=4",
+        "strided:block=64,lanes=reduced,width=4,vec=2,unroll=2,finish=single,per_sm=1",
+        "strided:block=128,lanes=reduced,width=1,vec=1,unroll=8,finish=poll,per_sm=2",
+        "strided:block=32,lanes=reduced,width=32,vec=4,unroll=1,finish=single,per_sm=1",
+        "strided:block=128,lanes=kept,width=16,vec=2,unroll=4,finish=poll,per_sm=2",
+        "strided:block=64,lanes=kept,width=64,vec=1,unroll=2,finish=single,per_sm=1",
+        "strided:block=256,lanes=kept,width=8,vec=4,unroll=1,finish=poll,per_sm=1",
+    };
+    begin();
+    for (size_t c = 0; c < sizeof configs / sizeof *configs; c++)
+        for (int op = 0; op < OPS; op++) {
+            draw_from(c);
+            for (int i = 0; i < 8 && !check_state.failed; i++) {
+                trial at = planes(ops[op]);
+                if (i) draw_trial(ops[op], 2000, &at);
+                at.problem.config = configs[c];
+                if (!is_strided(&at)) continue;
+                fill(&at);
+                run_plan(&at);
+            }
+        }
+    end();
+}
+
+/* One element goes before all others, which are equal: each place in turn, over the borders of axes
+ * and tiles. */
+static void the_deciding_element_is_found_at_each_place(void) {
+    NEED_GPU();
+    begin();
+    trial at = planes(REDTUNE_MAX_AT);
+    redtune_axis *reduced = at.problem.reduced;
+    at.problem.kept[0].size = 3;
+    reduced[0] = (redtune_axis){5, {-1300, 0}};
+    reduced[1] = (redtune_axis){7, {40, 0}};
+    at.problem.reduced_axes = 3;
+    reduced[2] = (redtune_axis){9, {-2, 0}};
+    at.first[0] = 20000;
+    for (uint64_t e = 0; e < count_of(&at) && !check_state.failed; e++) {
+        for (size_t k = 0; k < ROOM; k++) numbers[0][k] = 1e30f;
+        for (uint64_t r = 0; r < results_of(&at); r++)
+            for (uint64_t k = 0; k < count_of(&at); k++)
+                numbers[0][element_of(&at, X, r, k)] = k == (e + r * 100) % count_of(&at) ? 2 : 1;
+        run(&at);
+    }
+    end();
+}
+
+static void what_is_captured_runs_again(void) {
+    NEED_GPU();
+    begin();
+    trial at = planes(REDTUNE_SUM);
+    const redtune_operands operands = operands_of(&at);
+    rdt_graph *graph = NULL;
+    fill(&at);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_INT(redtune_run(rt, &at.problem, &operands, gpu.stream, &err), REDTUNE_UNPREPARED);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    rdt_graph_destroy(graph);
+    CHECK_OK(redtune_prepare(rt, &at.problem, 1, &err), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    CHECK_OK(redtune_run(rt, &at.problem, &operands, gpu.stream, &err), err);
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    for (int i = 0; i < 2; i++) {
+        upload();
+        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
+        check_outputs(&at);
+    }
+    rdt_graph_destroy(graph);
+    end();
+}
+
+static void no_elements_give_the_result_of_none(void) {
+    NEED_GPU();
+    begin();
+    trial at = planes(REDTUNE_SUM);
+    at.problem.steps |= 1u << OUT;
+    at.problem.kept[0].step[OUT] = 3;
+    at.problem.reduced[1].size = 0;
+    run(&at);
+    end();
+}
+
+static void what_there_are_no_kernels_of_is_refused(void) {
+    NEED_GPU();
+    begin();
+    trial at = planes(REDTUNE_SUM);
+    redtune_operands operands = operands_of(&at);
+    redtune_problem p = at.problem;
+#define REFUSED(status, part)                                                                      \
+    CHECK_FAILS(redtune_run(rt, &p, &operands, gpu.stream, &err), status, err, part)
+    p.order = REDTUNE_ORDER_FIXED;
+    REFUSED(REDTUNE_UNSUPPORTED, "in fixed order");
+    p = at.problem;
+    p.accuracy = REDTUNE_ACCURACY_EXACT;
+    REFUSED(REDTUNE_UNSUPPORTED, "cannot reduce exactly");
+    p = at.problem;
+    p.uses = REDTUNE_USE_DEVICE_COUNT;
+    REFUSED(REDTUNE_UNSUPPORTED, "d_count");
+    p = at.problem;
+    p.steps |= 1u << OUT; /* all 0 */
+    REFUSED(REDTUNE_INVALID, "has step 0 for the results");
+    p = at.problem;
+    p.reduced[0].step[X] = INT64_MAX / 8;
+    REFUSED(REDTUNE_INVALID, "lead beyond element");
+    p = at.problem;
+    operands.count = 5;
+    REFUSED(REDTUNE_INVALID, "operands->count is 5");
+    operands = operands_of(&at);
+    operands.d_out[0] = (float *)(uintptr_t)memory[0].address + 6 * 196 * 24 - 1;
+    REFUSED(REDTUNE_INVALID, "within the input");
+#undef REFUSED
+    end();
+}
+
+int main(int argc, char **argv) {
+    static const check_fact facts[] = {
+        FACT(random_problems_are_right),
+        FACT(kernels_are_right_whatever_the_problem),
+        FACT(the_deciding_element_is_found_at_each_place),
+        FACT(what_is_captured_runs_again),
+        FACT(no_elements_give_the_result_of_none),
+        FACT(what_there_are_no_kernels_of_is_refused),
+    };
+    if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
+    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    device_close(&gpu);
+    return rc;
+}
