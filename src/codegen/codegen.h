@@ -7,7 +7,7 @@
 #include "model/point.h"
 #include "model/problem.h"
 
-enum { RDT_FAMILY_MAX = 16 };
+enum { RDT_FAMILY_MAX = 24 };
 
 /* One Lua state with all families loaded. Used by one thread at a time. */
 typedef struct rdt_codegen rdt_codegen;

@@ -102,9 +102,9 @@ static void a_file_that_is_not_there_is_an_empty_database(void) {
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
+        FACT(a_folder_without_permission_is_told), /* forks: before the driver is started */
         FACT(a_path_that_leads_nowhere_is_told),
         FACT(a_file_system_that_fails_is_told),
-        FACT(a_folder_without_permission_is_told),
         FACT(a_file_that_is_not_there_is_an_empty_database),
     };
     if (!scratch_begin()) return 1;

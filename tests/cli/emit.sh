@@ -64,8 +64,8 @@ configs_that_are_not_allowed_are_asked_wrongly() {
     refuses "--dtype f64 --config vec=4" "vec=4 of f64 is 32 bytes"
     # 48 KiB of values, and twice as many.
     local columns="--op cosine --shape 4096x4096 --axis 0 --family columns --config block=1024,width=64,finish=poll,per_sm=4"
-    refuses "$columns,vec=4" "take 98304 bytes of shared memory, of 49152"
-    run "$redtune" emit $columns,vec=2
+    refuses "$columns,vec=8" "take 98304 bytes of shared memory, of 49152"
+    run "$redtune" emit $columns,vec=4
     want_exit 0
 }
 

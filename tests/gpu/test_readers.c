@@ -406,7 +406,7 @@ static void inputs_and_parameters_that_are_none_of_the_ops_are_refused(void) {
     inputs.second.read = serve;
     inputs.second.parameters = &one;
     CHECK_FAILS(redtune_reduce_input(rt, &dot, &inputs.first, &reading, &err), REDTUNE_INVALID, err,
-                "second and parameters must be NULL");
+                "parameters and initial must be NULL");
     set_pair(&inputs, 10, 0, false);
     sum.uses = REDTUNE_USE_ACCUMULATE;
     CHECK_FAILS(redtune_reduce_input(rt, &sum, &inputs.first, &reading, &err), REDTUNE_UNSUPPORTED,
