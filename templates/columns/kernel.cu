@@ -5,6 +5,8 @@
 //@ -- fewer than 1024 threads are resident: blocks that share columns would wait for others to end.
 //@ local in_flight = math.max(unroll > 16 and 4 or 1, vec * dtype.bytes) * unroll * given.inputs
 //@ local few = acc.bytes == 4 and vec <= 8 and in_flight <= 128 and (shared or in_flight > 64)
+//@ -- Of an index a guard for each load costs more than the copy.
+//@ local one_tail = vec > 1 and not indexed
 //@ include("lib/title.cu", { by = "columns", of = "columns", many = true, shares = shared and "strips of " .. width * vec .. " columns" })
 
 //@ include "lib/head.cu"
@@ -36,7 +38,7 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
     if (column_of<WHOLE>(0) >= columns) count = 0;
     u64 e = first;
     // Whole tiles: all of the block's threads agree on which these are.
-    for (; @{vec > 1 and "WHOLE && " or ""}e - along() + TILE <= count; e += next) {
+    for (; @{one_tail and "WHOLE && " or ""}e - along() + TILE <= count; e += next) {
         // All loads before the first use.
         vector v[LOADS];
 #pragma unroll
@@ -45,7 +47,7 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});@{indexed and "\n        load += LOADS;" or ""}
     }
-//@ if vec > 1 then
+//@ if one_tail then
     // What is left of a tile, and all tiles of single loads: NVRTC takes long for a copy of its own.
     for (; e < count; e += next) {
         const u32 left = count - e < TILE ? (u32)(count - e) : (u32)TILE;
@@ -75,9 +77,9 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
         for (u32 i = 0; i < LOADS; i++)
             if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
 //@ end
-//@ if vec > 1 then
+//@ if one_tail then
         if (WHOLE) break;
-        at += skip;@{indexed and "\n        load += LOADS;" or ""}
+        at += skip;
 //@ end
     }
 //@ include("lib/end_share.cu", { many = "LOADS" })

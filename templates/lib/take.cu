@@ -26,14 +26,23 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@         local word = "v.word[" .. j // layout.per_word .. "]"
     const value x@{j} = @{dtype.unpack(word, j % layout.per_word)};
 //@     end
+//@     -- Where a thread has one lane, each comparison waits for the one before: then two are longer than one.
 //@     local nan = dtype.kind == "float" and not op.skips_nan
-//@     if nan then
-    // A NaN goes before all but another NaN.
-//@     end
+//@     local ahead = nan and vec > 1
 //@     for j = 0, vec - 1 do
 //@         local x, first = "x" .. j, "part[" .. j .. "].x"
-//@         local goes = nan and ("%s && %s == %s"):format(op.ahead(x, first), first, first) or op.before(x, first)
-//@         if given.masked then goes = ("%s && (part[%d].load == ~0u || %s)"):format(other_of(j), j, goes) end
+//@         local last = ("%s == %s"):format(first, first)
+//@         local goes = ahead and op.ahead(x, first) .. " && " .. last or op.before(x, first)
+//@         if given.masked then
+//@             local none, there = ("part[%d].load == ~0u || "):format(j), other_of(j)
+//@             goes, last = ("%s && (%s%s)"):format(there, none, goes), ("%s && (%s%s)"):format(there, none, last)
+//@         end
+//@         if nan and j == 0 then
+    // A NaN goes before all but another NaN.@{ahead and "" or " There is hardly ever one."}
+//@         end
+//@         if nan and not ahead then
+    if (@{x} != @{x} && @{last}) part[@{j}] = best{@{x}, load};
+//@         end
     if (@{goes}) part[@{j}] = best{@{x}, load};
 //@     end
 }

@@ -85,9 +85,9 @@ __device__ __forceinline__ void fold_columns(accumulator (&a)[VEC], const vector
 // A thread's share of the `left` rows from that of `chunk` on, at most a chunk: of the vectors from
 // number `first` on every apart-th, 2^bits in all. They are taken with the bits of their numbers
 // reversed, so that neighbours are those that halving combines. FULL: all of them are there.
-template <bool FULL>
+template <bool WHOLE, bool FULL>
 __device__ __forceinline__ void take_chunk(accumulator (&a)[VEC], const element *chunk, u32 left, u64 step,
-                                           u32 columns, bool whole, u32 first, u32 apart, u32 bits@{given.parameter})
+                                           u32 columns, u32 first, u32 apart, u32 bits@{given.parameter})
 {
     accumulator level[TURN_BITS + 1][VEC];
 #pragma unroll
@@ -107,15 +107,9 @@ __device__ __forceinline__ void take_chunk(accumulator (&a)[VEC], const element 
             const u32 row = (first + at * apart) * VECTOR;
             const element *from = chunk + row * step;
             there[i] = number < 1u << bits && row < left ? left - row : 0;
-            if (FULL || whole) {
 #pragma unroll
-                for (u32 k = 0; k < VECTOR; k++, from += step)
-                    if (FULL || k < there[i]) v[i][k] = load_columns<true>(from, columns@{given.argument});
-            } else {
-#pragma unroll
-                for (u32 k = 0; k < VECTOR; k++, from += step)
-                    if (k < there[i]) v[i][k] = load_columns<false>(from, columns@{given.argument});
-            }
+            for (u32 k = 0; k < VECTOR; k++, from += step)
+                if (FULL || k < there[i]) v[i][k] = load_columns<WHOLE>(from, columns@{given.argument});
         }
         accumulator part[TOGETHER][VEC];
 #pragma unroll
@@ -149,10 +143,10 @@ __device__ __forceinline__ accumulator halve(const accumulator *from, u32 apart@
 // The first STRIP threads return the combination of all threads' values of a column. All threads of
 // the block call it, each time with the other half of the shared memory: who writes one again has
 // passed the barrier of the other, before which the one was read.
-__device__ __forceinline__ accumulator reduce_threads(accumulator *shared, accumulator (&a)[VEC], bool whole@{given.parameter})
+template <bool WHOLE>
+__device__ __forceinline__ accumulator reduce_threads(accumulator *shared, accumulator (&a)[VEC]@{given.parameter})
 {
-    const u32 first = whole ? across() * VEC : across(), each = whole ? 1 : WIDTH;
-//@ include("lib/share_columns.cu", { place = "first + j * each" })
+//@ include "lib/share_columns.cu"
     __syncthreads();
     accumulator all = @{op.identity};
     if (threadIdx.x < STRIP) all = halve<ROWS>(shared + threadIdx.x, STRIP@{given.argument});
@@ -178,12 +172,13 @@ __device__ __forceinline__ u32 bits_of(const node &at, u32 rows)
 }
 
 // Makes the values of a node of a strip's columns: a thread's own ones, or that of column threadIdx.x.
+template <bool WHOLE>
 __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator *shared, u32 &turn,
-                                            const element *from, const extents &e, u32 columns, bool whole,
+                                            const element *from, const extents &e, u32 columns,
                                             const node &at@{given.parameter})
 {
     const u32 first = at.part + (along() << at.parts), apart = DEPTH << at.parts;
-    const bool is_there = (whole ? column_of<true>(0) : column_of<false>(0)) < columns;
+    const bool is_there = column_of<WHOLE>(0) < columns;
     // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
     accumulator level[LEVELS][OWN];
     for (u64 c = 0; c < at.chunks; c++) {
@@ -193,12 +188,12 @@ __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator
         accumulator a[VEC];
         const element *chunk = from + row * e.step;
         // No copy of its own for complete chunks of what is loaded element by element.
-        if (whole && left == CHUNK && is_there)
-            take_chunk<true>(a, chunk, left, e.step, columns, true, first, apart, bits@{given.argument});
+        if (WHOLE && left == CHUNK && is_there)
+            take_chunk<WHOLE, true>(a, chunk, left, e.step, columns, first, apart, bits@{given.argument});
         else
-            take_chunk<false>(a, chunk, is_there ? left : 0, e.step, columns, whole, first, apart, bits@{given.argument});
+            take_chunk<WHOLE, false>(a, chunk, is_there ? left : 0, e.step, columns, first, apart, bits@{given.argument});
 //@ if depth > 1 then
-        all[0] = reduce_threads(shared + turn * SHARED, a, whole@{given.argument});
+        all[0] = reduce_threads<WHOLE>(shared + turn * SHARED, a@{given.argument});
         turn ^= 1;
 //@ else
 #pragma unroll
@@ -338,8 +333,15 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
 //@ end
 //@ include "lib/strip_place.cu"
         accumulator all[OWN];
-        @{vec > 1 and "const bool whole = aligned && columns % VEC == 0" or "constexpr bool whole = true"};
-        reduce_node(all, shared, turn, from, e, columns, whole, own@{given.argument});
+//@ if vec > 1 then
+        const bool whole = aligned && columns % VEC == 0;
+        if (whole)
+            reduce_node<true>(all, shared, turn, from, e, columns, own@{given.argument});
+        else
+            reduce_node<false>(all, shared, turn, from, e, columns, own@{given.argument});
+//@ else
+        reduce_node<true>(all, shared, turn, from, e, columns, own@{given.argument});
+//@ end
 //@ if shared then
         if (mine.splits > 1) {
             finish_nodes(all[0], shared + turn * SHARED, mine, scratch, to, e.count, columns@{given.argument});
@@ -352,11 +354,13 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
         const u32 c = threadIdx.x;
         const accumulator a = @{acc.copy("all[0]")};
         if (c < STRIP && c < columns) @{given.write("to[c]", "a", "e.count")}
-//@ else
+//@ elseif vec > 1 then
         if (whole)
             write_columns<true>(to, all, e.count, columns@{given.argument});
         else
             write_columns<false>(to, all, e.count, columns@{given.argument});
+//@ else
+        write_columns<true>(to, all, e.count, columns@{given.argument});
 //@ end
     }
 }

@@ -19,24 +19,26 @@ typedef struct accumulation {
     redtune_problem problem;
     redtune_plan *plan;
     rdt_buffer input, slots;
+    size_t slot_bytes;
 } accumulation;
 
 static CUdeviceptr slot(const accumulation *self, uint32_t index) {
-    return self->slots.address + (CUdeviceptr)index * RDT_ACCUMULATOR_BYTES;
+    return self->slots.address + index * self->slot_bytes;
 }
 
 static redtune_status open_accumulation(const redtune_problem *problem, const void *elements,
                                         accumulation *out) {
     const size_t bytes = COUNT * redtune_dtype_bytes(problem->dtype);
-    const size_t slot_bytes = (size_t)(SLOTS + 1) * RDT_ACCUMULATOR_BYTES;
     accumulation self = {.problem = *problem};
     redtune_status status = rdt_plan_make(rt, problem, RDT_YIELD_ACCUMULATOR, &self.plan, &err);
+    if (!status) self.slot_bytes = rdt_plan_executable(self.plan)->launch.slot_bytes;
+    const size_t slots_bytes = (SLOTS + 1) * self.slot_bytes;
     if (!status) status = rdt_buffer_create(gpu.driver, bytes, &self.input, &err);
-    if (!status) status = rdt_buffer_create(gpu.driver, slot_bytes, &self.slots, &err);
+    if (!status) status = rdt_buffer_create(gpu.driver, slots_bytes, &self.slots, &err);
     if (!status)
         status =
             rdt_buffer_write(gpu.driver, self.input.address, elements, bytes, gpu.stream, &err);
-    if (!status) gpu.driver->memset_d8_async(self.slots.address, POISON, slot_bytes, gpu.stream);
+    if (!status) gpu.driver->memset_d8_async(self.slots.address, POISON, slots_bytes, gpu.stream);
     *out = self;
     return status;
 }
@@ -195,8 +197,8 @@ static uint64_t double_often(redtune_op op, redtune_dtype dtype, int times, redt
     if (check_state.failed) return 0;
     if (accumulate(&self, 0, count, 0)) check_that(false, __FILE__, __LINE__, "%s", err.message);
     for (int i = 0; !status && i < times; i++, count *= 2) {
-        CUresult rc = gpu.driver->memcpy_dtod_async(slot(&self, 1), slot(&self, 0),
-                                                    RDT_ACCUMULATOR_BYTES, gpu.stream);
+        CUresult rc = gpu.driver->memcpy_dtod_async(slot(&self, 1), slot(&self, 0), self.slot_bytes,
+                                                    gpu.stream);
         status = rdt_driver_check(gpu.driver, rc, &err, "copy");
         if (!status) status = combine(&self, 0, 2, 0);
     }
