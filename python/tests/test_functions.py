@@ -163,7 +163,7 @@ class Functions(unittest.TestCase):
             "missing 1 required positional argument: 'y'": lambda: redtune.dot(x),
             "unexpected keyword argument 'axes'": lambda: redtune.sum(x, axes=0),
             "multiple values for argument 'axis'": lambda: redtune.sum(x, 0, axis=0),
-            "takes from 1 to 8 positional arguments but 9": lambda: redtune.sum(x, *[None] * 8),
+            "takes from 1 to 10 positional arguments but 11": lambda: redtune.sum(x, *[None] * 10),
         }.items():
             with self.assertRaisesRegex(TypeError, words):
                 call()

@@ -102,6 +102,10 @@ static uint64_t position(const subject *self, uint64_t i, uint64_t count) {
  * bases give what one gives. */
 static redtune_value wanted_of(const redtune_problem *problem, const redtune_value *base,
                                const redtune_value *special, uint64_t count, uint64_t at) {
+    /* Beside zeros. A fold adds squares, which may be out of range. */
+    if (problem->op == REDTUNE_NORM2)
+        return rdt_scalar_from_real(problem->result,
+                                    fabs(rdt_scalar_real(problem->dtype, special, 0)));
     rdt_fold fold = rdt_fold_begin(problem);
     rdt_reference of_base, of_special;
     rdt_reference_reduce(&fold.piece, base, 1, &of_base);

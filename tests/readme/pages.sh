@@ -133,6 +133,7 @@ prepare() {
         . "$source/tests/cli/files.sh"
         { npy "'<f4'" "(3,)"; printf '\0\0\200\77\0\0\0\100\0\0\200\100'; } >numbers.npy
     }
+    [[ $1 != *mask.npy* ]] || { npy "'|b1'" "(3,)"; printf '\1\0\1'; } >mask.npy
     [[ $1 != *"A.npy B.npy"* ]] || {
         . "$source/tests/cli/files.sh"
         { npy "'<f4'" "(3,)"; printf '\0\0\200\77\0\0\0\100\0\0\200\100'; } | tee A.npy >B.npy
