@@ -140,13 +140,12 @@ static uint64_t bits_of_product(const job *self, uint64_t i) {
     return bits_of_x(self, i) * bits_of(self, self->in.y, i);
 }
 
-/* Of what is divided or rooted, in f64 as the kernels do that. */
 static void give_euclidean(job *self) {
     const sum sum = sum_of(self, square_of_gap);
-    give_real(self, 0, sqrt((double)total(&sum)), sqrtl(sum.magnitude));
-    self->out->exact[0] = sqrtl(total(&sum));
+    give_real(self, 0, sqrtl(total(&sum)), sqrtl(sum.magnitude));
 }
 
+/* Of what is divided, in f64 as the kernels do that. */
 static void give_mse(job *self) {
     const sum sum = sum_of(self, square_of_gap);
     const long double count = (long double)self->in.count;

@@ -243,6 +243,20 @@ static void a_tolerance_is_not_rounded_up(void) {
     check_constant(REDTUNE_MISMATCHES, REDTUNE_F32, same, &same);
 }
 
+/* Squares and sums that over- or underflow on the way to a representable result. */
+static void results_have_the_whole_range(void) {
+    static const double ends[][2] = {{0x1p-126, 0x1p122}, {0x1p-1022, 0x1p1018}};
+    static const redtune_dtype dtypes[] = {REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64};
+    if (!gpu.context) SKIP("there is no GPU");
+    for (int i = 0; i < 6 && !check_state.failed; i++) {
+        const double x = ends[dtypes[i / 2] == REDTUNE_F64][i % 2];
+        check_constant(REDTUNE_EUCLIDEAN, dtypes[i / 2], x, NULL);
+        check_constant(REDTUNE_NORMP, dtypes[i / 2], x, NULL);
+        if (dtypes[i / 2] != REDTUNE_F64)
+            check_constant(REDTUNE_NANMEAN, dtypes[i / 2], 31 * x, NULL);
+    }
+}
+
 static void subnormal_numbers_have_logarithms(void) {
     if (!gpu.context) SKIP("there is no GPU");
     check_constant(REDTUNE_SLOGPROD, REDTUNE_F32, -0x1.8p-140, NULL);
@@ -374,6 +388,7 @@ int main(int argc, char **argv) {
         FACT(columns_have_their_results),
         FACT(parameters_count),
         FACT(a_tolerance_is_not_rounded_up),
+        FACT(results_have_the_whole_range),
         FACT(subnormal_numbers_have_logarithms),
         FACT(bytes_are_the_floats_that_they_encode),
         FACT(a_large_mean_leaves_the_variance_its_digits),
