@@ -88,15 +88,7 @@ __device__ __forceinline__ void store_columns(accumulator *shared, accumulator (
 //@ include("lib/share_columns.cu", { leaves = true })
 }
 
-// The combination of all rows' values of that column, in the order of the rows.
-__device__ __forceinline__ accumulator load_column(const accumulator *shared, u32 column@{given.parameter})
-{
-    accumulator a = @{acc.copy("shared[column]")};
-#pragma unroll
-    for (u32 row = 1; row < ROWS; row++) a = combine(a, shared[row * STRIP + column]@{given.argument});
-    return a;
-}
-
+//@ include "lib/load_column.cu"
 //@ end
 // This thread's share of a strip of `columns` columns, from element 0 of the first on.
 template <bool WHOLE>

@@ -243,15 +243,7 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
 //@ end
 }
 
-// The combination of all rows' values of that result, in the order of the rows.
-__device__ __forceinline__ accumulator load_column(const accumulator *shared, u32 column@{given.parameter})
-{
-    accumulator a = @{acc.copy("shared[column]")};
-#pragma unroll
-    for (u32 row = 1; row < ROWS; row++) a = combine(a, shared[row * STRIP + column]@{given.argument});
-    return a;
-}
-
+//@ include "lib/load_column.cu"
 //@ include("lib/finish_strip.cu", { vec = own, skew_type = ", const strides &s, u64 set", place = "output[place_of_result(s, set + c).result]" })
 //@ include("lib/entry.cu", { extents = "const __grid_constant__ strides s" })
 {
