@@ -140,9 +140,18 @@ static uint64_t bits_of_product(const job *self, uint64_t i) {
     return bits_of_x(self, i) * bits_of(self, self->in.y, i);
 }
 
+/* In f64, as the kernels do: a root in long double that is rounded to f64 is rounded twice. The sum
+ * is scaled, since it may leave the range of f64. */
+static double root_of(long double sum) {
+    if (!(sum > 0 && isfinite(sum))) return (double)sqrtl(sum);
+    const int half = ilogbl(sum) >> 1;
+    return ldexp(sqrt((double)ldexpl(sum, -2 * half)), half);
+}
+
 static void give_euclidean(job *self) {
     const sum sum = sum_of(self, square_of_gap);
-    give_real(self, 0, sqrtl(total(&sum)), sqrtl(sum.magnitude));
+    give_real(self, 0, root_of(total(&sum)), sqrtl(sum.magnitude));
+    self->out->exact[0] = sqrtl(total(&sum));
 }
 
 /* Of what is divided, in f64 as the kernels do that. */
