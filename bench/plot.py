@@ -2,34 +2,41 @@
 """Draws a race as SVG. Needs matplotlib.
 
 Of a race along an axis, as bench/against_axis.py --csv leaves it: the time of each contestant over that of reading
-the bytes, for each shape. Of whole arrays, as bench/against_cub --format csv leaves them: CUB's time over redtune's,
+the bytes: a point for each shape, and the geometric mean. Of whole arrays, as bench/against_cub --format csv leaves them: CUB's time over redtune's,
 for each size.
 
-usage: bench/plot.py RESULTS.csv OUT.svg [--dtype f32]
+usage: bench/plot.py RESULTS.csv OUT.svg [--dtype f32] [--dark]
 """
 import argparse
 import csv
+import math
 import sys
 from collections import defaultdict
 
 import table
 
-# What is drawn, and of which contestants of the race the fastest counts.
+# What is drawn along an axis, and of which contestants of the race the fastest counts.
 SERIES = (
-    ("redtune", ("redtune",), {"color": "#1b6f3a", "marker": "o", "linewidth": 2.2, "zorder": 5}),
-    ("PyTorch", ("torch",), {"color": "#c0392b", "marker": "s"}),
-    ("torch.compile", ("compiled",), {"color": "#d9822b", "marker": "^"}),
-    ("CuPy, CUB: the fastest", ("cupy", "cub"), {"color": "#4a6fa5", "marker": "D"}),
+    ("redtune", ("redtune",)),
+    ("torch.compile", ("compiled",)),
+    ("PyTorch", ("torch",)),
+    ("CuPy", ("cupy",)),
+    ("CUB", ("cub",)),
 )
 AXES = ((1, "sum of each row"), (0, "sum of each column"))
+LIMIT = 12  # times above it stand at the edge
+
+# Of the text, of redtune and of the others, on a light and on a dark page.
+LIGHT = {"ink": "#1f2328", "grid": "#d0d7de", "own": "#1a7f37", "peer": "#57606a"}
+DARK = {"ink": "#e6edf3", "grid": "#3d444d", "own": "#3fb950", "peer": "#9198a1"}
 
 # Of whole arrays.
 MODES = (("apart", "between other kernels"), ("stream", "on a stream, with the host's time"))
 DTYPE_STYLES = (
-    {"color": "#1b6f3a", "marker": "o"},
-    {"color": "#c0392b", "marker": "s"},
+    {"color": "#2da44e", "marker": "o"},
+    {"color": "#e5534b", "marker": "s"},
     {"color": "#d9822b", "marker": "^"},
-    {"color": "#4a6fa5", "marker": "D"},
+    {"color": "#539bf5", "marker": "D"},
 )
 
 
@@ -49,48 +56,69 @@ def over_reading(times, names):
     return min(of) / times["read"] if of else None
 
 
-def make_panels(height):
-    """A figure of two panels, and what saves it under their legend. White, since the text is black."""
+def begin(ink):
+    """matplotlib.pyplot, set to draw text and axes in that colour and nothing behind them."""
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams.update({"svg.hashsalt": "redtune", "svg.fonttype": "none", "font.size": 9})
+    matplotlib.rcParams.update({
+        "svg.hashsalt": "redtune", "svg.fonttype": "none", "font.size": 8.5, "axes.edgecolor": ink,
+        "text.color": ink, "axes.labelcolor": ink, "xtick.color": ink, "ytick.color": ink,
+        "axes.spines.top": False, "axes.spines.right": False,
+    })
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(1, 2, figsize=(9, height), sharey=True, layout="constrained")
-    for panel in panels:
-        panel.set_yscale("log")
-        panel.axhline(1, color="#888888", linewidth=0.8, linestyle=":")
-        panel.grid(axis="y", color="#dddddd", linewidth=0.6)
-        panel.spines[["top", "right"]].set_visible(False)
-
-    def save(out):
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, frameon=False, fontsize=8, ncols=len(labels), loc="outside upper center")
-        figure.savefig(out, metadata={"Date": None, "Creator": None})
-
-    return panels, save
+    return pyplot
 
 
-def draw_axis(race, dtype, out):
-    panels, save = make_panels(3.8)
+def save(figure, out):
+    figure.savefig(out, transparent=True, metadata={"Date": None, "Creator": None})
+
+
+def mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def draw_series(panel, y, ratios, colour):
+    """A point for each shape, and their geometric mean in figures."""
+    panel.plot([min(ratio, LIMIT) for ratio in ratios], [y] * len(ratios), "o", color=colour, markersize=4,
+               alpha=0.45, markeredgewidth=0)
+    x = min(mean(ratios), LIMIT)
+    panel.plot([x], [y], "|", color=colour, markersize=13, markeredgewidth=2)
+    panel.annotate(f"{mean(ratios):.2f}", (x, y), (0, 8), textcoords="offset points", ha="center", color=colour,
+                   fontweight="bold")
+
+
+def draw_axis(race, dtype, out, colours):
+    """400 pixels wide, so that its text of 11 can be read on a telephone."""
+    pyplot = begin(colours["ink"])
+    figure, panels = pyplot.subplots(2, 1, figsize=(400 / 96, 440 / 96), sharex=True, layout="constrained")
     for panel, (axis, title) in zip(panels, AXES):
-        shapes = sorted(race[axis], key=lambda shape: shape[0] / shape[1])
-        for label, names, style in SERIES:
-            y = [over_reading(race[axis][shape], names) for shape in shapes]
-            panel.plot(range(len(shapes)), y, label=label, markersize=3.5, **{"linewidth": 1.1, **style})
-        panel.set_yticks([1, 2, 4, 8], ["1", "2", "4", "8"])
-        panel.set_yticks([], minor=True)
-        panel.set_ylim(0.65, 12)
-        panel.set_xticks(range(len(shapes)), [f"{rows} x {columns}" for rows, columns in shapes],
-                         rotation=90, fontsize=6.5)
-        panel.set_title(f"{dtype}, {title}", fontsize=9)
-    panels[0].set_ylabel("time over reading the bytes")
-    save(out)
+        for y, (label, names) in enumerate(SERIES):
+            ratios = [over_reading(times, names) for times in race[axis].values()]
+            ratios = [ratio for ratio in ratios if ratio]
+            if ratios:
+                draw_series(panel, y, ratios, colours["peer" if y else "own"])
+            else:
+                panel.annotate("does not have it", (1.05, y), va="center", color=colours["peer"])
+        panel.axvline(1, color=colours["ink"], linewidth=0.8, linestyle=":")
+        panel.grid(axis="x", color=colours["grid"], linewidth=0.6)
+        panel.set_axisbelow(True)
+        panel.set_ylim(len(SERIES) - 0.5, -0.7)
+        panel.set_yticks(range(len(SERIES)), [label for label, _ in SERIES])
+        panel.set_xscale("log")
+        panel.set_xlim(0.6, LIMIT * 1.15)
+        panel.set_xticks([], minor=True)
+        panel.set_xticks([1, 2, 4, 8], ["1", "2", "4", "8"])
+        panel.set_title(f"{dtype}, {title}", fontsize=8.5, loc="left")
+    panels[1].set_xlabel("time over that of reading the bytes (less is better)")
+    save(figure, out)
 
 
-def draw_whole(path, out):
-    panels, save = make_panels(3.2)
+def draw_whole(path, out, colours):
+    """Two panels one above the other, under their legend."""
+    pyplot = begin(colours["ink"])
+    figure, panels = pyplot.subplots(2, 1, figsize=(400 / 96, 440 / 96), sharex=True, layout="constrained")
     for panel, (mode, title) in zip(panels, MODES):
         times = table.read(path, mode)
         for dtype, style in zip(times, DTYPE_STYLES):
@@ -98,12 +126,19 @@ def draw_whole(path, out):
             panel.plot(sizes, [times[dtype][size][1] for size in sizes], label=dtype, markersize=3.5, linewidth=1.3,
                        **style)
         panel.set_xscale("log", base=2)
-        panel.set_xticks(sizes[::2], [table.size(size) for size in sizes[::2]], rotation=45, fontsize=7)
+        panel.set_yscale("log")
+        panel.axhline(1, color=colours["ink"], linewidth=0.8, linestyle=":")
+        panel.grid(axis="y", color=colours["grid"], linewidth=0.6)
+        panel.set_xticks(sizes[::4], [table.size(size) for size in sizes[::4]])
+        panel.set_xticks([], minor=True)
         panel.set_yticks([1, 1.25, 1.5, 2, 2.5], ["1", "1.25", "1.5", "2", "2.5"])
         panel.set_yticks([], minor=True)
-        panel.set_title(title, fontsize=9)
-    panels[0].set_ylabel("CUB's time over redtune's")
-    save(out)
+        panel.set_ylabel("CUB's time over redtune's")
+        panel.set_title(title, fontsize=8.5, loc="left")
+    panels[1].set_xlabel("bytes of the array")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, ncols=len(labels), loc="outside upper center")
+    save(figure, out)
 
 
 def main():
@@ -111,15 +146,17 @@ def main():
     options.add_argument("results")
     options.add_argument("out")
     options.add_argument("--dtype", default="f32")
+    options.add_argument("--dark", action="store_true", help="for pages of light text on a dark ground")
     given = options.parse_args()
+    colours = DARK if given.dark else LIGHT
     with open(given.results, encoding="utf-8") as file:
         if "cub_ns" in file.readline():
-            draw_whole(given.results, given.out)
+            draw_whole(given.results, given.out, colours)
             return
     race = read_race(given.results, given.dtype)
     if not all(race[axis] for axis, _ in AXES):
         sys.exit(f"plot.py: {given.results} has no sums of {given.dtype} along both axes")
-    draw_axis(race, given.dtype, given.out)
+    draw_axis(race, given.dtype, given.out, colours)
 
 
 if __name__ == "__main__":
