@@ -57,7 +57,8 @@ function(redtune_library)
     target_link_libraries(redtune-cxx INTERFACE redtune-shared)
     target_compile_features(redtune-cxx INTERFACE cxx_std_17)
     set_target_properties(redtune-cxx PROPERTIES EXPORT_NAME cxx)
-    install(TARGETS redtune-shared redtune-cxx EXPORT redtune-targets)
+    install(TARGETS redtune-shared redtune-cxx EXPORT redtune-targets
+            LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
     install(TARGETS redtune-static)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/redtune TYPE INCLUDE)
 endfunction()
@@ -74,7 +75,7 @@ function(redtune_command)
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
                           BUILD_WITH_INSTALL_RPATH ON
                           INSTALL_RPATH "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-    install(TARGETS redtune-command)
+    install(TARGETS redtune-command COMPONENT tools)
 endfunction()
 
 # redtune_embed_templates(<variable>): a C file with every file under templates/, made when one of
@@ -145,5 +146,5 @@ function(redtune_renew_rows)
         # Whoever builds a part of the tree has them, too.
         add_dependencies(redtune-command redtune-shipped-rows)
     endif()
-    install(FILES ${made} DESTINATION ${CMAKE_INSTALL_DATADIR}/redtune)
+    install(FILES ${made} DESTINATION ${CMAKE_INSTALL_DATADIR}/redtune COMPONENT lib)
 endfunction()

@@ -47,13 +47,14 @@ if(REDTUNE_AWK AND NOT CMAKE_CROSSCOMPILING)
                 ${PROJECT_VERSION} ${manual} ${headers}
         DEPENDS redtune-command ${headers} ${parts} VERBATIM COMMENT "Writing the manual")
     add_custom_target(redtune-manual ALL DEPENDS ${manual}/redtune.1)
-    install(FILES ${manual}/redtune.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${manual}/redtune.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
     install(FILES ${manual}/redtune.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
     install(FILES ${manual}/redtune.bash RENAME redtune
-            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
     install(FILES ${manual}/redtune.zsh RENAME _redtune
-            DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-    install(FILES ${manual}/redtune.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT tools)
+    install(FILES ${manual}/redtune.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+            COMPONENT tools)
 endif()
 
 # ---- pages and programs to start from, which headers and help name ------------------------------
@@ -80,24 +81,38 @@ foreach(target redtune-sim redtune-manual)
     endif()
 endforeach()
 
-# ---- a Debian package: cpack -G DEB -------------------------------------------------------------
+# ---- Debian packages: cpack -G DEB --------------------------------------------------------------
+# libredtune0 (the library and its rows), libredtune-dev (all that has no component of its own) and
+# redtune (the command and the simulated GPU).
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME redtune)
-set(CPACK_PACKAGE_CONTACT "The redtune authors" CACHE STRING "Who maintains the package, with an address")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-"Finds the fastest reduction kernel for this GPU, dtype and size, remembers
-it, and launches it on a program's stream. The command, the library with its
-headers, and a simulated GPU for machines without one.")
+set(CPACK_PACKAGE_CONTACT "The redtune authors" CACHE STRING "Who maintains the packages, with an address")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL lib dev tools)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/deb.cmake)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libcuda1, libnvrtc-dev | libnvrtc12 | libnvrtc11.2")
+set(CPACK_DEBIAN_LIB_PACKAGE_NAME libredtune0)
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libredtune-dev)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME redtune)
+set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_LIB_DESCRIPTION "The library. It finds the fastest reduction kernel for this GPU, dtype and size,
+remembers it, and launches it on a program's stream.")
+set(CPACK_DEBIAN_DEV_DESCRIPTION "Headers, pages and examples: what programs that call redtune are built with,
+in C, in C++ and by CMake.")
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "The command, which tunes a GPU, shows and shares what was measured, and
+reduces files; with a simulated GPU for machines without one.")
+foreach(component DEV TOOLS)
+    set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "libredtune0 (= ${PROJECT_VERSION})")
+endforeach()
+set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)
+set(CPACK_DEBIAN_LIB_PACKAGE_RECOMMENDS "libcuda1, libnvrtc12 | cuda-nvrtc-13-0 | cuda-nvrtc-12-9")
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "redtune") # with redtune::sim
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 find_program(REDTUNE_SHLIBDEPS NAMES dpkg-shlibdeps)
 mark_as_advanced(REDTUNE_SHLIBDEPS)
 if(REDTUNE_SHLIBDEPS)

@@ -1,5 +1,5 @@
 # The installed package: a program of a user's finds redtune by CMake and by pkg-config, shared and
-# static, in C and in C++, and runs; the manual is sound; the Debian package has it all; and two
+# static, in C and in C++, and runs; the manual is sound; the Debian packages have it all; and two
 # headers of CUDA's are all that the sources need.
 #
 # usage: package.sh BUILD SOURCE CMAKE CC CXX CUDA_H_DIR NVRTC_H_DIR
@@ -146,17 +146,33 @@ for file in "$source"/src/gpu/*.c "$source"/src/compiler/*.c "$source"/sim/drive
         -I"$source/sim" -isystem "$folder/headers" "$file" || fail "$file needs more than two headers"
 done
 
-# ---- the Debian package --------------------------------------------------------------------
+# ---- the Debian packages -------------------------------------------------------------------
+# has PACKAGE FILE...: the package has them, by the ends of their names.
+has() {
+    local package=$1 listing
+    shift
+    listing=$(dpkg-deb -c "$folder/deb/$package"_*.deb)
+    for file; do grep -q "usr/.*$file" <<<"$listing" || fail "the package $package lacks $file"; done
+    grep -q "usr/share/doc/$package/copyright" <<<"$listing" || fail "the package $package has no licence"
+    dpkg-deb -x "$folder/deb/$package"_*.deb "$folder/system"
+}
 if command -v dpkg-deb >/dev/null && command -v cpack >/dev/null; then
     mkdir "$folder/deb"
     if quiet cpack --config "$build/CPackConfig.cmake" -G DEB -B "$folder/deb"; then
-        listing=$(dpkg-deb -c "$folder"/deb/*.deb)
-        dpkg-deb -I "$folder"/deb/*.deb | grep -q shlibs || fail "the Debian package says of no library what needs it"
-        for file in bin/redtune lib.*/libredtune.so.0 lib.*/libredtune.a include/redtune/redtune.h \
-            cmake/redtune/redtune-config.cmake man1/redtune.1.gz man3/redtune.3.gz pkgconfig/redtune.pc \
-            doc/redtune/changelog.gz; do
-            grep -q "usr/.*$file" <<<"$listing" || fail "the Debian package lacks $file"
+        has libredtune0 lib.*/libredtune.so.0 redtune/shipped.db
+        has libredtune-dev lib.*/libredtune.so lib.*/libredtune.a include/redtune/redtune.h man3/redtune.3.gz \
+            cmake/redtune/redtune-config.cmake pkgconfig/redtune.pc doc/libredtune-dev/changelog.gz
+        has redtune bin/redtune lib.*/libredtune-sim.so man1/redtune.1.gz completions/redtune
+        dpkg-deb -I "$folder"/deb/libredtune0_*.deb | grep -q shlibs ||
+            fail "the Debian package says of no library what needs it"
+        [ "$(dpkg-deb -c "$folder"/deb/libredtune0_*.deb | grep -c '/bin/\|/include/\|/man/')" = 0 ] ||
+            fail "the library's package has what programs do not need to run"
+        for package in redtune libredtune-dev; do
+            dpkg-deb -f "$folder/deb/$package"_*.deb Depends | grep -q 'libredtune0 (= ' ||
+                fail "the package $package does not need the library"
         done
+        [ "$("$folder/system/usr/bin/redtune" --version)" = "$("$prefix/bin/redtune" --version)" ] ||
+            fail "the packages' command does not run"
     else
         fail "cpack fails"
     fi
