@@ -26,5 +26,8 @@ if __name__ == "__main__":
     if "--host" in sys.argv:
         import numpy as library
     else:
-        import cupy as library
+        try:
+            import cupy as library
+        except ImportError:
+            sys.exit("there is no CuPy: install it, or give --host for NumPy's arrays")
     main(library)
