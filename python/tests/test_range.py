@@ -189,16 +189,19 @@ class Range(unittest.TestCase):
     def test_segments_and_lists(self):
         offsets = sim_memory.asarray(numpy.array([0, 5, 5, 900, 1536], "i8"))
 
+        # Kernels of segments are large, and have the parts of those of whole arrays.
+        ops = {"e": ["norm2"], "f": ["mean", "nanmean"], "d": ["norm2"]}
+
         def fact(dtype, message, x, y):
             array = sim_memory.asarray(x)
-            for op in UNARY:
+            for op in ops[dtype.char]:
                 got = redtune.segments(array, offsets, op=op).numpy()
                 for i, part in [(0, x[:5]), (2, x[5:900]), (3, x[900:])]:
                     self.check(op, got[i], part, None, f"{message}, segment {i}")
                 parts = redtune.List([sim_memory.asarray(x[:5]), sim_memory.asarray(x[5:])])
                 self.check(op, parts.reduce(op).numpy(), x, None, f"{message}, list")
 
-        self.every(fact, [d for d in DTYPES if d.kind == "f"])  # NumPy's own
+        self.every(fact, [d for d in DTYPES if d.char in ops])  # NumPy's own
 
     @unittest.skipIf("REDTUNE_SIM_CAPABILITY" in os.environ, "this is such a GPU")
     def test_gpus_with_few_units_for_f64(self):
