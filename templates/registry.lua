@@ -3,5 +3,5 @@
 -- for by name: neither the tuner nor a plan ever chooses them.
 return {
     "block", "short", "staged", "rows", "thin", "skewed", "columns", "tiled", "grouped", "ragged", "ordered",
-    "ordered_rows", "ordered_columns", "ordered_segments", "strided",
+    "ordered_rows", "ordered_columns", "ordered_segments", "strided", "ordered_strided",
 }

@@ -138,8 +138,8 @@ typedef enum redtune_accuracy {
     /* The rounding errors of additions are added up beside the sum. For sums, means, dots and norms
      * of floats; others whose accumulators round are refused. */
     REDTUNE_ACCURACY_COMPENSATED,
-    /* The result nearest to the exact one, for any order of elements. For sums of floats, of whole
-     * arrays and rows. */
+    /* The result nearest to the exact one, for any order of elements. For sums of floats, but none
+     * of segments. */
     REDTUNE_ACCURACY_EXACT
 } redtune_accuracy;
 
@@ -212,8 +212,8 @@ typedef struct redtune_problem {
     /* 1 << redtune_array, or-ed: whose steps the axes give. An array without is packed in row-major
      * order: x, y and the mask over the kept axes and then the reduced ones, the results over the
      * kept ones. Results do not share memory. Any axes and steps are taken; where they are neither
-     * rows nor columns (docs/api.md) not in fixed order, exactly, with d_count, with a mask,
-     * by teams, nor of arrays of the host: REDTUNE_UNSUPPORTED. */
+     * rows nor columns (docs/api.md) not with d_count, by teams, nor of arrays of the host:
+     * REDTUNE_UNSUPPORTED. */
     uint32_t steps;
     redtune_mask mask;
     redtune_dtype key_dtype; /* of the keys of a reduction by key; 0: it has none.
@@ -312,9 +312,7 @@ REDTUNE_API redtune_problem redtune_problem_segments(redtune_op op, redtune_dtyp
  * is the address of the element whose indices are 0. The results are packed in row-major order of
  * the kept axes; argmin and argmax count in row-major order of the reduced ones. A reduced axis of
  * size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for a kept axis of size
- * 0, for more axes than a problem has, and for what has no kernels in the problem's order or
- * accuracy: reduced axes around a kept one, kept axes not in memory order, strides of 0 or less.
- * REDTUNE_INVALID for impossible arguments. */
+ * 0, and for more axes than a problem has. REDTUNE_INVALID for impossible arguments. */
 REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
                                                 const int64_t *strides, size_t dimensions,
                                                 const int *axes, size_t axis_count,

@@ -48,8 +48,8 @@ order: "fixed" gives floats the same bits on every GPU and at every address, as 
     None: the fastest one.
 accuracy: "compensated" adds what additions lose at the end, and "exact" rounds the exact result
     once, for the ops of docs/accuracy.md; None: plain.
-where: bools on the same device, whose shape broadcasts to x's (on a GPU: is x's): elements where
-    it is False are absent, as docs/masks.md says; None: none is.
+where: bools on the same device, whose shape broadcasts to x's: elements where it is False are
+    absent, as docs/masks.md says; None: none is.
 initial: a number that each result begins with, as NumPy has it; None: the elements alone count.
 stream: an address, or a stream of PyTorch or CuPy; None: the library's current one.{parameters}
 

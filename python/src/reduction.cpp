@@ -283,10 +283,6 @@ void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepd
     const bool masked = problem.mask != REDTUNE_MASK_NONE;
     if (y && !masked) match(x, *y);
     const bool alike = !y || have_same_strides(x, *y);
-    if (masked && !alike && !x.on_host)
-        fail(PyExc_ValueError,
-             "cannot reduce x with where: their strides differ; give a mask of x's "
-             "shape, and make both contiguous");
     is_empty = packs = false;
     of_none = axis.is_none() && !x.count();
     if (axis.is_none() && alike && x.is_packed()) {
@@ -338,7 +334,9 @@ void reduction::fold_axes(const array &x, const array *y, bool alike, nb::handle
 }
 
 void reduction::set_steps(const array &x, const array *y, const array *out) {
-    const array *const arrays[] = {&x, y, nullptr, out}; // by redtune_array
+    const bool masked = problem.mask != REDTUNE_MASK_NONE;
+    const array *const arrays[] = {&x, masked ? nullptr : y, masked ? y : nullptr,
+                                   out}; // by redtune_array
     int64_t packed[REDTUNE_ARRAYS] = {1, 1, 1, 1};
     redtune_axis axes[2][DIMENSIONS_MAX]; // the kept and the reduced ones, from the innermost on
     int count[2] = {}, place = dimensions;

@@ -49,8 +49,8 @@ struct reduction {
     void choose(int op, const array &x, redtune_dtype dtype);
     // Makes it one of packed rows of x, which has kept axes.
     void pack(const array &x);
-    // Gives it the steps of x, y (NULL: there is none) and, where it is not NULL, of the array of
-    // the results, whatever they are.
+    // Gives it the steps of x, y (a second input or a mask, NULL: there is neither) and, where it
+    // is not NULL, of the array of the results, whatever they are.
     void set_steps(const array &x, const array *y, const array *out);
     // A tuple of numbers, or None.
     void take_parameters(nb::handle values);

@@ -87,15 +87,12 @@ WRONG = [
     (lambda: redtune.sum(X, axis=2**40), ValueError, "axis 1099511627776", "at most 64 axes"),
     (lambda: redtune.sum(X, axis=-(2**70)), ValueError, "axis -118", "at most 64 axes"),
     (lambda: redtune.sum(X, axis=Raising()), ZeroDivisionError, "deep", ""),
-    (lambda: redtune.sum(G.view((2, 2), (3, -1)), order="fixed"), ValueError, "stride -1", "copy the array"),
     (lambda: redtune.sum(Faulty(strides=(14, 6))), ValueError, "stride of 14 bytes", "copy"),
-    (lambda: redtune.sum(sim_memory.empty((2, 3, 4), "f4"), axis=(0, 2), order="fixed"), ValueError, "axes", "copy"),
     # Two inputs.
     (lambda: redtune.dot(X), TypeError, "missing 1 required positional argument: 'y'", ""),
     (lambda: redtune.dot(X, X[0]), ValueError, "(2, 3) and (3,)", "make them equal"),
     (lambda: redtune.dot(X, X.astype("f8")), TypeError, "f32 and f64", "convert"),
     (lambda: redtune.dot(X, G), ValueError, "different devices", "copy one"),
-    (lambda: redtune.dot(G, G.view((2, 3), (1, 2)), order="fixed"), ValueError, "different steps", "copy"),
     (lambda: redtune.reduce(X, X, op="sum"), TypeError, "sum of two arrays", "1 input"),
     # Results.
     (lambda: redtune.sum(X, out=numpy.empty(2, "f4")), ValueError, "shape is ()", "that shape"),
@@ -104,7 +101,6 @@ WRONG = [
     (lambda: redtune.sum(X, out=0), TypeError, "write the result to out: int is no array", ""),
     (lambda: redtune.sum(X, out=READ_ONLY), ValueError, "read-only", ""),
     (lambda: redtune.sum(X, 1, out=SHARED), ValueError, "may share memory", "memory for each"),
-    (lambda: redtune.sum(G, 1, out=ROW.view((2,), (2,)), order="fixed"), ValueError, "not packed", "copy"),
     (lambda: redtune.minmax(X, out=X), TypeError, "it has 2", "a tuple of 2"),
     (lambda: redtune.mean_var(X, 0, out=(X3, X3)), ValueError, "overlaps the first result's", ""),
     (lambda: redtune.mean_var(G, 0, out=(ROW, ROW)), ValueError, "overlaps the first", "own"),
@@ -193,7 +189,7 @@ class Errors(unittest.TestCase):
 
     def test_a_packed_array_is_not_to_be_copied(self):
         for call in (
-            lambda: redtune.sum(G, axis=0, accuracy="exact"),
+            lambda: redtune.mean(X, accuracy="exact"),
             lambda: redtune.var(X, accuracy="compensated"),
         ):
             with self.assertRaises(ValueError) as caught:

@@ -69,9 +69,9 @@ typedef struct rdt_extents {
 
 /* In place of the extents, for a kernel of any axes (strides.h): count and results are the products
  * of the sizes. Axes are listed from the innermost on; there is one of each at least. With indices
- * k and r element (k, r) of x is at origin + k * step + r * step, summed over the axes; those of y
- * and the results likewise. */
-enum { RDT_STRIDES_AXES = 8, RDT_STRIDES_ARRAYS = 3 /* x, y, the results */ };
+ * k and r element (k, r) of x is at origin + k * step + r * step, summed over the axes; those of y,
+ * or of a mask, and the results likewise. */
+enum { RDT_STRIDES_AXES = 8, RDT_STRIDES_ARRAYS = 3 /* x, y or the mask, the results */ };
 typedef struct rdt_strided_axis {
     uint64_t size;
     uint64_t reciprocal; /* 2^64 / size, rounded up: of 32 bits, n / size is the upper half of its

@@ -137,11 +137,6 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
                                        size_t reduced_count, redtune_error *err);
 /* The sizes and the steps of x, of the reduced axes and of the kept ones. */
 void rdt_problem_strided_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
-/* Whether there are kernels of such axes under the problem's order and accuracy. */
-bool rdt_problem_strided_exists(const redtune_problem *problem);
-/* What messages say of a problem that they do not exist for: " in fixed order", " exactly",
- * " with a mask" or "". */
-const char *rdt_problem_strided_lacking(const redtune_problem *problem);
 /* REDTUNE_UNSUPPORTED for such a problem: cannot <verb> it. */
 redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
                                           redtune_error *err);
@@ -185,6 +180,7 @@ static inline bool rdt_problem_is_settled(const redtune_problem *problem) {
 #define NONE(field) !problem->field &&
     if (!(RDT_PROBLEM_LATER_LIST(NONE) problem->reduced_axes <= 1)) return false;
 #undef NONE
+    if (problem->accuracy == REDTUNE_ACCURACY_EXACT) return false; /* of columns */
     if (problem->steps) return rdt_problem_axes_are_plain(problem);
     return !problem->kept_axes || (problem->kept_axes == 1 && problem->kept[0].size);
 }

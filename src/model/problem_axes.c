@@ -130,38 +130,32 @@ static uint64_t pack(redtune_axis *axes, uint32_t count, int array, uint64_t ste
     return step;
 }
 
-static redtune_status refuse_steps(const char *what, redtune_error *err) {
-    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot reduce: %s; " RDT_AXIS_LIST_COPY_IT, what);
-}
-
-/* Lists the axes with x's steps. */
-static redtune_status list_axes(const redtune_problem *problem, bool reduced, rdt_axis_lists *lists,
-                                redtune_error *err) {
+/* Lists the axes with x's steps; false where other inputs have other ones. */
+static bool list_axes(const redtune_problem *problem, bool reduced, rdt_axis_lists *lists) {
     const redtune_axis *axes = reduced ? problem->reduced : problem->kept;
     const uint32_t count = reduced ? problem->reduced_axes : problem->kept_axes;
-    for (uint32_t i = 0; i < count; i++) {
-        redtune_status status =
-            rdt_axis_list_add(lists, reduced, i, axes[i].size, axes[i].step[X], err);
-        if (status) return status;
-        if (axes[i].size > 1 && axes[i].step[Y] != axes[i].step[X])
-            return refuse_steps("the two inputs have different steps", err);
-        if (axes[i].size > 1 && axes[i].step[MASK] != axes[i].step[X])
-            return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                            "cannot reduce: the mask has other steps than the elements; copy it "
-                            "to an array that is laid out as they are");
-    }
-    return REDTUNE_OK;
+    bool fits = true;
+    for (uint32_t i = 0; i < count && fits; i++)
+        fits = rdt_axis_list_add(lists, reduced, axes[i].size, axes[i].step[X]) &&
+               (axes[i].size == 1 ||
+                (axes[i].step[Y] == axes[i].step[X] && axes[i].step[MASK] == axes[i].step[X]));
+    return fits;
 }
 
-static redtune_status fit_extents(const redtune_problem *problem, rdt_axis_lists *lists,
-                                  rdt_extents *out, redtune_error *err) {
-    redtune_status status = list_axes(problem, false, lists, err);
-    if (!status) status = list_axes(problem, true, lists, err);
-    if (!status) status = rdt_axis_list_fit(lists, problem, out, err);
+/* Exact sums of columns are those of any axes. */
+static bool fit_extents(const redtune_problem *problem, rdt_extents *out) {
+    const bool exact =
+        problem->accuracy == REDTUNE_ACCURACY_EXACT && rdt_problem_shows_order(problem);
+    rdt_axis_lists lists;
+    lists.kept.count = lists.reduced.count = 0;
+    if (!list_axes(problem, false, &lists) || !list_axes(problem, true, &lists) ||
+        !rdt_axis_list_fit(&lists, problem, out))
+        return false;
     /* That of a plan which serves longer ones. */
-    if (!status && out->count == 1 && problem->reduced_axes == 1 && problem->reduced[0].step[X] > 0)
+    if (out->count == 1 && problem->reduced_axes == 1 && problem->reduced[0].step[X] > 0)
         out->step = (uint64_t)problem->reduced[0].step[X];
-    return status;
+    const rdt_extents complete = rdt_launch_complete(*out);
+    return !exact || rdt_problem_layout_of(&complete) != RDT_LAYOUT_COLUMNS;
 }
 
 /* The product of the sizes; *empty, which is -1: the first axis that has no element, if any. */
@@ -226,37 +220,27 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const bool two = op && op->inputs > 1;
     int no_results = -1, no_elements = -1;
-    rdt_axis_lists lists;
-    rdt_axis_list_begin(&lists, "cannot reduce", "step");
-    lists.lacking = rdt_problem_strided_lacking(problem);
     redtune_status status = check_later(problem, err);
     if (!status && problem->segmented) status = check_segments(problem, err);
     if (status) return status;
-    const bool packed = packs_results(problem), exists = rdt_problem_strided_exists(problem);
-    if (!packed && !exists)
-        return rdt_fail(
-            err, REDTUNE_UNSUPPORTED, 0,
-            "cannot reduce%s: the results are not packed in the order of the kept axes; "
-            "reduce to an array that is, and copy it",
-            rdt_problem_strided_lacking(problem));
+    const bool packed = packs_results(problem);
     rdt_extents extents = {.outer = product(problem->kept, problem->kept_axes, &no_results),
                            .count = product(problem->reduced, problem->reduced_axes, &no_elements)};
     if (no_results >= 0 && !problem->segmented)
-        return rdt_axis_list_refuse_empty(&lists, (size_t)no_results, err);
+        return rdt_axis_list_refuse_empty("cannot reduce", (size_t)no_results, err);
     const bool empty = no_elements >= 0 || !problem->reduced_axes;
     if (empty) extents.count = 0;
     const bool given = is_given(problem, X) || (two && is_given(problem, Y)) ||
                        (problem->mask && is_given(problem, MASK));
     if (!packed || (given && !empty && !problem->segmented)) complete_steps(problem, two);
     if (!packed) return set_strided(problem, err);
-    if (empty && is_given(problem, X) && problem->kept_axes < 3 && problem->reduced_axes < 2)
+    if (empty && is_given(problem, X) && problem->kept_axes < 3 && problem->reduced_axes < 2 &&
+        problem->accuracy != REDTUNE_ACCURACY_EXACT)
         extents = rdt_problem_extents(problem);
-    if (given && !empty && !problem->segmented) {
-        status = fit_extents(problem, &lists, &extents, err);
-        if (status == REDTUNE_UNSUPPORTED && exists) return set_strided(problem, err);
-    }
-    if (!status) rdt_problem_axes_set(problem, extents);
-    return status;
+    if (given && !empty && !problem->segmented && !fit_extents(problem, &extents))
+        return set_strided(problem, err);
+    rdt_problem_axes_set(problem, extents);
+    return REDTUNE_OK;
 }
 
 /* ---- problems of the usual kinds ------------------------------------------------------------- */

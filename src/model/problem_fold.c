@@ -50,37 +50,30 @@ static redtune_status check_sizes(const array *array, redtune_dtype dtype, redtu
     return REDTUNE_OK;
 }
 
-static bool is_without_results(const array *array) {
-    for (size_t i = 0; i < array->dimensions; i++)
-        if (!array->reduced[i] && !array->shape[i]) return true;
-    return false;
-}
-
 /* Extents of an array without elements: of an empty axis that is kept, there is no result. */
-static redtune_status fold_empty(const array *array, const rdt_axis_lists *lists, rdt_extents *out,
-                                 redtune_error *err) {
+static redtune_status fold_empty(const array *array, rdt_extents *out, redtune_error *err) {
     uint64_t results = 1;
     for (size_t i = 0; i < array->dimensions; i++) {
         if (array->reduced[i]) continue;
-        if (!array->shape[i]) return rdt_axis_list_refuse_empty(lists, i, err);
+        if (!array->shape[i]) return rdt_axis_list_refuse_empty("cannot fold the array", i, err);
         results *= (uint64_t)array->shape[i];
     }
     *out = (rdt_extents){.count = 0, .outer = results};
     return REDTUNE_OK;
 }
 
-/* Lists the axes, each with its stride, which does not lead too far. */
+/* Lists the axes, each with its stride, which does not lead too far; *fits, which is true: whether
+ * there may be extents of them. */
 static redtune_status list_axes(const array *array, redtune_dtype dtype, rdt_axis_lists *lists,
-                                redtune_error *err) {
+                                bool *fits, redtune_error *err) {
     uint64_t offset = 0, offset_max = rdt_problem_count_max(dtype) - 1; /* of the last element */
     int64_t packed[DIMENSIONS_MAX], step = 1;
     for (size_t i = array->dimensions; i-- > 0; step *= array->shape[i]) packed[i] = step;
     for (size_t i = 0; i < array->dimensions; i++) {
         const int64_t size = array->shape[i],
                       stride = (array->strides ? array->strides : packed)[i];
-        redtune_status status =
-            rdt_axis_list_add(lists, array->reduced[i], i, (uint64_t)size, stride, err);
-        if (status) return status;
+        *fits = rdt_axis_list_add(lists, array->reduced[i], (uint64_t)size, stride);
+        if (!*fits) return REDTUNE_OK;
         if (size == 1) continue;
         if ((uint64_t)stride > (offset_max - offset) / (uint64_t)(size - 1))
             return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -101,8 +94,9 @@ static redtune_status fold_strided(const array *array, redtune_problem *problem,
     int64_t packed = 1, results = 1;
     for (size_t i = array->dimensions; i-- > 0; packed *= array->shape[i]) {
         const int64_t step = array->strides ? array->strides[i] : packed;
-        redtune_axis axis = {(uint64_t)array->shape[i],
-                             {[REDTUNE_ARRAY_X] = step, [REDTUNE_ARRAY_Y] = step}};
+        redtune_axis axis = {
+            (uint64_t)array->shape[i],
+            {[REDTUNE_ARRAY_X] = step, [REDTUNE_ARRAY_Y] = step, [REDTUNE_ARRAY_MASK] = step}};
         if (array->reduced[i]) {
             reduced[DIMENSIONS_MAX - ++reduced_count] = axis;
             continue;
@@ -115,16 +109,17 @@ static redtune_status fold_strided(const array *array, redtune_problem *problem,
                                    reduced + DIMENSIONS_MAX - reduced_count, reduced_count, err);
 }
 
+/* *fits: whether there are extents of the array. */
 static redtune_status fold_axes(const array *array, const redtune_problem *problem,
-                                rdt_extents *out, redtune_error *err) {
+                                rdt_extents *out, bool *fits, redtune_error *err) {
     rdt_axis_lists lists;
-    bool empty = false;
-    rdt_axis_list_begin(&lists, "cannot fold the array", "stride");
-    lists.lacking = rdt_problem_strided_lacking(problem);
-    for (size_t i = 0; i < array->dimensions; i++) empty |= !array->shape[i];
-    if (empty) return fold_empty(array, &lists, out, err);
-    redtune_status status = list_axes(array, problem->dtype, &lists, err);
-    return status ? status : rdt_axis_list_fit(&lists, problem, out, err);
+    lists.kept.count = lists.reduced.count = 0;
+    *fits = true;
+    for (size_t i = 0; i < array->dimensions; i++)
+        if (!array->shape[i]) return fold_empty(array, out, err);
+    redtune_status status = list_axes(array, problem->dtype, &lists, fits, err);
+    if (!status && *fits) *fits = rdt_axis_list_fit(&lists, problem, out);
+    return status;
 }
 
 redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,
@@ -148,11 +143,11 @@ redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *sha
     if (!status) status = check_sizes(&array, problem->dtype, err);
     if (status) return status;
     rdt_extents extents;
-    status = fold_axes(&array, &resolved, &extents, err);
-    if (!status)
+    bool fits;
+    status = fold_axes(&array, &resolved, &extents, &fits, err);
+    if (!status && fits)
         rdt_problem_axes_set(&folded, extents);
-    else if (status == REDTUNE_UNSUPPORTED && !is_without_results(&array) &&
-             rdt_problem_strided_exists(&resolved))
+    else if (!status)
         status = fold_strided(&array, &folded, err);
     if (status) return status;
     rdt_problem_copy(problem, &folded);

@@ -1,4 +1,4 @@
-/* Problem mask: which elements count, as bytes that lie as the elements do. */
+/* Problem mask: which elements count, as bytes. */
 #include "model/problem.h"
 
 redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err) {

@@ -80,12 +80,11 @@ static redtune_status check_accuracy(const redtune_problem *problem, redtune_err
                         "cannot have the %s of %s %s: its elements are rounded to f64 before they "
                         "are added; leave out the accuracy",
                         op->name, redtune_dtype_name(problem->dtype), name);
-    if (problem->accuracy == REDTUNE_ACCURACY_EXACT &&
-        !rdt_problem_layout_serves(RDT_LAYOUT_ROWS, rdt_problem_layout(problem)))
+    if (problem->accuracy == REDTUNE_ACCURACY_EXACT && problem->segmented)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot have the %s of %s %s: there are kernels of it for whole arrays and "
-                        "rows; leave out the accuracy",
-                        op->name, problem->segmented ? "segments" : "columns", name);
+                        "cannot have the %s of segments %s: there are no kernels of it; leave out "
+                        "the accuracy",
+                        op->name, name);
     return REDTUNE_OK;
 }
 

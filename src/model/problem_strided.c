@@ -1,15 +1,13 @@
 /* Problem strided: problems whose axes have no form that kernels of rows or columns take.
  *
- * Resolved, such a problem gives the steps of x, y and the results for all of its axes; those of
- * one input have y's like x's. No size is 1, except where there is one reduced axis, and neighbours
- * that go on from each other in all arrays are one axis. */
+ * Resolved, such a problem gives the steps of all arrays for all of its axes; those of a second
+ * input or a mask that it has not are like x's. No size is 1, except where there is one reduced
+ * axis, and neighbours that go on from each other in all arrays are one axis. */
 #include <inttypes.h>
 #include <stdio.h>
 #include "model/problem.h"
 
-enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y, RESULTS = REDTUNE_ARRAY_RESULTS };
-static const int arrays[] = {X, Y, RESULTS};
-enum { ARRAYS = sizeof arrays / sizeof *arrays };
+enum { RESULTS = REDTUNE_ARRAY_RESULTS, ARRAYS = REDTUNE_ARRAYS };
 
 static uint64_t product_of_sizes(const redtune_axis *axes, uint32_t count) {
     uint64_t all = 1;
@@ -31,8 +29,8 @@ rdt_extents rdt_problem_strided_extents(const redtune_problem *problem) {
 static bool continues(const redtune_axis *outside, const redtune_axis *inside) {
     for (int i = 0; i < ARRAYS; i++) {
         int64_t behind;
-        if (__builtin_mul_overflow((int64_t)inside->size, inside->step[arrays[i]], &behind) ||
-            behind != outside->step[arrays[i]])
+        if (__builtin_mul_overflow((int64_t)inside->size, inside->step[i], &behind) ||
+            behind != outside->step[i])
             return false;
     }
     return true;
@@ -83,9 +81,9 @@ static redtune_status check_distance(const redtune_problem *problem, redtune_err
     const uint64_t most = rdt_problem_count_max(problem->dtype ? problem->dtype : REDTUNE_I8);
     for (int i = 0; i < ARRAYS; i++) {
         uint64_t reach = 0;
-        if (add_distance(problem->kept, problem->kept_axes, arrays[i], most, &reach) &&
-            (arrays[i] == RESULTS ||
-             add_distance(problem->reduced, problem->reduced_axes, arrays[i], most, &reach)))
+        if (add_distance(problem->kept, problem->kept_axes, i, most, &reach) &&
+            (i == RESULTS ||
+             add_distance(problem->reduced, problem->reduced_axes, i, most, &reach)))
             continue;
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce: the axes lead beyond element %" PRIu64
@@ -107,7 +105,7 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
     if (status) return status;
     redtune_problem made;
     rdt_problem_copy(&made, problem);
-    made.steps = 1u << X | 1u << Y | 1u << RESULTS;
+    made.steps = (1u << ARRAYS) - 1;
     made.kept_axes = (uint32_t)kept_count;
     made.reduced_axes = (uint32_t)reduced_count;
     for (size_t i = 0; i < kept_count; i++) made.kept[i] = kept[i];
@@ -117,21 +115,7 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
     return status;
 }
 
-/* ---- what there is --------------------------------------------------------------------------- */
-
-bool rdt_problem_strided_exists(const redtune_problem *problem) {
-    if (!rdt_op_find(problem->op) || !rdt_dtype_find(problem->dtype)) return true;
-    if (problem->mask) return false;
-    if (problem->accuracy == REDTUNE_ACCURACY_EXACT || problem->order == REDTUNE_ORDER_FIXED)
-        return !rdt_problem_shows_order(problem);
-    return true;
-}
-
-const char *rdt_problem_strided_lacking(const redtune_problem *problem) {
-    if (rdt_problem_strided_exists(problem)) return "";
-    if (problem->mask) return " with a mask";
-    return problem->accuracy == REDTUNE_ACCURACY_EXACT ? " exactly" : " in fixed order";
-}
+/* ---- what is said of it ---------------------------------------------------------------------- */
 
 redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
                                           redtune_error *err) {

@@ -2,8 +2,6 @@
 #include "model/strides.h"
 
 enum { X, Y, RESULTS, ARRAYS = RDT_STRIDES_ARRAYS };
-static const redtune_array array_of[ARRAYS] = {REDTUNE_ARRAY_X, REDTUNE_ARRAY_Y,
-                                               REDTUNE_ARRAY_RESULTS};
 
 /* Outermost first, as the problem's. */
 typedef struct listed {
@@ -11,7 +9,10 @@ typedef struct listed {
     uint32_t count;
 } listed;
 
-static void copy_axes_of(const redtune_axis *axes, uint32_t count, bool two, listed *out) {
+/* y: the array beside x. */
+static void copy_axes_of(const redtune_axis *axes, uint32_t count, bool two, redtune_array y,
+                         listed *out) {
+    const redtune_array array_of[ARRAYS] = {REDTUNE_ARRAY_X, y, REDTUNE_ARRAY_RESULTS};
     out->count = count;
     for (uint32_t i = 0; i < count; i++) {
         out->axis[i].size = axes[i].size;
@@ -104,18 +105,19 @@ static uint32_t vec_of(const rdt_strided_axis *lane, uint32_t lanes, const rdt_s
 
 void rdt_strides_set(rdt_strides *out, const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
-    const bool two = op->inputs > 1;
+    const bool two = op->inputs > 1 || problem->mask;
+    const redtune_array y = problem->mask ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y;
     const rdt_extents extents = rdt_problem_strided_extents(problem);
     listed kept, reduced;
-    copy_axes_of(problem->kept, problem->kept_axes, two, &kept);
-    copy_axes_of(problem->reduced, problem->reduced_axes, two, &reduced);
+    copy_axes_of(problem->kept, problem->kept_axes, two, y, &kept);
+    copy_axes_of(problem->reduced, problem->reduced_axes, two, y, &reduced);
     out->count = extents.count;
     out->results = extents.outer;
     for (int k = 0; k < ARRAYS; k++) out->origin[k] = 0;
     flip_forwards(&kept, out->origin);
     sort_by_steps(&kept);
     join_in_place(&kept);
-    if (!op->indexed) {
+    if (!op->indexed && problem->order == REDTUNE_ORDER_FREE) {
         flip_forwards(&reduced, out->origin);
         sort_by_steps(&reduced);
     }

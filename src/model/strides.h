@@ -4,8 +4,8 @@
 #include "model/problem.h"
 
 /* Axes are flipped and sorted so that x is read forwards and the innermost axis has its least step,
- * and joined again; the reduced ones of an op that looks for an index stay as they are, since
- * elements are counted along them. */
+ * and joined again; the reduced ones of an op that looks for an index, and in fixed order, stay as
+ * they are, since elements are counted along them. */
 void rdt_strides_set(rdt_strides *out, const redtune_problem *problem);
 
 /* How the innermost axes lie, by which kernels of such problems are chosen. */

@@ -62,6 +62,7 @@ local function part_bytes(p, d)
     local part = made_of(p, d).part
     return part and part.shared_bytes or 0
 end
+limits.part_bytes = part_bytes
 
 -- What blocks take for such parts, beside values of their warps.
 local function shared_bytes(c, p, d)

@@ -9,27 +9,7 @@
 //@ local bytes = { word = dtype.bytes, other = given.other.bytes }
 //@ local load_other = given.masked and "load_other_word" or "load_element_word"
 //@ local folding = op.costly and "__noinline__" or "__forceinline__"
-__device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", " .. given.other_value .. " y" or ""}@{given.parameter})
-{
-    return @{op.map("x", "y")};
-}
-
-__device__ __forceinline__ @{single.word.c} load_element_word(u64 from)
-{
-    @{single.word.c} word[1];
-    @{loads.statement(single, "plain", "word", "from")}
-    return word[0];
-}
-
-//@ if given.masked then
-__device__ __forceinline__ @{byte.word.c} load_other_word(u64 from)
-{
-    @{byte.word.c} word[1];
-    @{loads.statement(byte, "plain", "word", "from")}
-    return word[0];
-}
-
-//@ end
+//@ include "lib/order_elements.cu"
 // What load_vector() brings, element by element: from where it stands at no multiple of 16 bytes.
 __device__ __forceinline__ vector gather_vector(u64 from@{given.parameter})
 {
@@ -55,26 +35,7 @@ __device__ __forceinline__ vector bring_vector(u64 from@{given.parameter})
     return ALIGNED ? load_vector(from@{given.argument}) : gather_vector(from@{given.argument});
 }
 
-// The elements of a vector, the upper half combined into the lower until one is left.
-__device__ __forceinline__ accumulator fold(accumulator (&a)[VEC]@{given.parameter})
-{
-//@ include("lib/fold_halves.cu", { array = "a", many = vec })
-    return a[0];
-}
-
-__device__ @{folding} accumulator fold_vector(vector v@{given.parameter})
-{
-    accumulator a[VEC];
-//@ for j = 0, vec - 1 do
-//@     local at, k = j // layout.per_word, j % layout.per_word
-//@     local x = dtype.unpack("v.word[" .. at .. "]", k)
-//@     local word = "v.other[" .. j // of.other.per_word .. "]"
-//@     local y = given.inputs > 1 and ", " .. given.other.unpack(word, j % of.other.per_word) or ""
-    a[@{j}] = map(@{x}@{y}@{given.argument});
-//@ end
-    return fold(a@{given.argument});
-}
-
+//@ include "lib/order_fold.cu"
 // The value of the vector that begins there, of which there is a part only: up to `end`.
 __device__ @{folding} accumulator take_edge(u64 from, u64 end@{given.parameter})
 {

@@ -197,6 +197,12 @@ function shape.of_columns(made)
     return self
 end
 
+-- Any axes: whether lanes are to lie along the innermost kept one, where they read fewer sectors so.
+function shape.is_along_kept(p)
+    if p.kept.step ~= 1 then return p.reduced.step > p.kept.step and p.kept.step > 0 and p.kept.run > 1 end
+    return p.reduced.step ~= 1 or p.reduced.run < math.min(8, p.kept.run)
+end
+
 -- Rules of columns, as those of lib/limits.lua.
 
 function shape.has_width(c)

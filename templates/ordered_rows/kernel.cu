@@ -14,54 +14,7 @@
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/order_vectors.cu"
-// A thread's share of the chunk at that address: 2^bits loads, every GROUP-th, which are taken with
-// the bits of their numbers reversed, so that neighbours are those that halving combines. `edge` is
-// the value of the vector that the row has a part of.
-template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_chunk(u64 chunk, u64 end, u32 bits, accumulator edge@{given.parameter})
-{
-    const u64 first = chunk + threadIdx.x % GROUP * LOAD_BYTES;
-    accumulator level[BITS + 1];
-#pragma unroll
-    for (u32 k = 0; k <= BITS; k++) level[k] = @{op.identity};
-    accumulator a = @{op.identity};
-    for (u32 step = 0; step << @{step_bits} < 1u << bits; step++) {
-        vector v[UNROLL];
-        u64 at[UNROLL];
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) {
-            const u32 number = step * UNROLL + i;
-            const u32 load = bits == 0 ? 0 : __brev(number) >> (32 - bits);
-            at[i] = number < 1u << bits ? first + load * GROUP * LOAD_BYTES : end;
-            if (at[i] + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at[i]@{given.argument});
-        }
-        accumulator part[UNROLL];
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) {
-            part[i] = at[i] < end ? edge : @{op.identity};
-            if (at[i] + LOAD_BYTES <= end) part[i] = fold_vector(v[i]@{given.argument});
-        }
-//@ include("lib/fold_pairs.cu", { array = "part", many = unroll })
-        a = part[0];
-#pragma unroll
-        for (u32 k = 0; k <= BITS; k++) {
-            if ((step >> k & 1) == 0) {
-                level[k] = a;
-                break;
-            }
-            a = combine(level[k], a@{given.argument});
-        }
-    }
-    return a;
-}
-
-// The group's first lane returns the combination of the lanes' values.
-__device__ __forceinline__ accumulator reduce_members(accumulator a@{given.parameter})
-{
-//@ include("lib/fold_lanes.cu", { lanes = lanes })
-    return a;
-}
-
+//@ include "lib/order_share.cu"
 // Rows of which a step of the group's loads brings all: ROWS of them at once.
 template <bool ALIGNED>
 __device__ __forceinline__ void take_short(const element *input, const extents &e, @{given.output})
@@ -109,29 +62,7 @@ __device__ __forceinline__ void take_short(const element *input, const extents &
     }
 }
 
-// The first lane of the group returns the value of n chunks from `from` on.
-template <bool ALIGNED>
-__device__ __forceinline__ accumulator reduce_run(u64 from, u64 n, u64 end, u32 bits@{given.parameter})
-{
-    accumulator edge = @{op.identity};
-    const u64 behind = (end - from) % LOAD_BYTES;
-    if (from < end && behind > 0) edge = take_edge(end - behind, end@{given.argument});
-    if (n == 1) return reduce_members(take_chunk<ALIGNED>(from, end, bits, edge@{given.argument})@{given.argument});
-    // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
-    accumulator level[LEVELS];
-    for (u64 i = 0; i < n; i++) {
-        accumulator a = take_chunk<ALIGNED>(from + i * CHUNK_BYTES, end, bits, edge@{given.argument});
-        a = reduce_members(a@{given.argument});
-        u32 k = 0;
-        for (; i >> k & 1; k++) a = combine(level[k], a@{given.argument});
-        level[k] = a;
-    }
-    accumulator all = @{op.identity};
-    for (u32 k = 0; n >> k; k++)
-        if (n >> k & 1) all = combine(level[k], all@{given.argument});
-    return all;
-}
-
+//@ include "lib/order_run.cu"
 //@ include("lib/entry.cu", { extents = "extents e" })
 {
 //@ include("lib/begin.cu", { count = "e.count" })

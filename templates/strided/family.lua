@@ -43,14 +43,20 @@ function family.shared_values(c)
 end
 
 local function bytes_of_values(c, p, d)
-    return family.shared_values(c) * limits.accumulator_bytes(p, d)
+    return family.shared_values(c) * limits.accumulator_bytes(p, d) + c.block * limits.part_bytes(p, d)
+end
+
+-- A thread has bins of one result (lib/superaccumulator.lua).
+local function has_bins(c, p)
+    if p.accuracy ~= "exact" or c.lanes == "reduced" or c.vec == 1 then return true end
+    return false, "lanes=kept and vec=%d have several exact sums in a thread: add vec=1", c.vec
 end
 
 function family.serves(p)
     return p.layout == "strided"
 end
 
-family.allowed = limits.all(shapes.has_width, shapes.has_shared_columns(bytes_of_values), limits.allowed)
+family.allowed = limits.all(shapes.has_width, has_bins, shapes.has_shared_columns(bytes_of_values), limits.allowed)
 
 -- The axis that lanes lie along.
 local function lane(c, p)
@@ -66,17 +72,12 @@ function family.useful(c, p, d)
     return c.vec <= lane(c, p).vec and shape.useful(c, p, d)
 end
 
--- Whether lanes are to lie along the kept axis: where they read fewer sectors so.
-local function is_along_kept(p, c)
-    if p.kept.step ~= 1 then return p.reduced.step > p.kept.step and p.kept.step > 0 and p.kept.run > 1 end
-    return p.reduced.step ~= 1 or p.reduced.run < math.min(8, p.kept.run)
-end
-
 -- Wide loads, eight of them in flight, or 16 narrow ones, and enough blocks to keep all multiprocessors busy.
 function family.default(p, d)
     local c = { block = 256, lanes = "reduced", width = 1, vec = 1, unroll = 8, load = "no_allocate" }
-    if is_along_kept(p) then c.lanes = "kept" end
+    if shapes.is_along_kept(p) then c.lanes = "kept" end
     c.vec = math.min(lane(c, p).vec, 16 // p.dtype.bytes)
+    if c.lanes == "kept" and p.accuracy == "exact" then c.vec = 1 end
     if c.vec * p.dtype.bytes < 16 then c.load = "plain" end
     if c.lanes == "kept" then
         while c.width < 32 and results(c) * p.dtype.bytes < 256 and results(c) < p.kept.run do c.width = 2 * c.width end

@@ -1,5 +1,6 @@
 //@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
 //@ local two, kept = given.inputs > 1, lanes == "kept"
+//@ parts = (kept or indexed) and vec or given.parts(layout, vec)
 //@ local depth, own = block // width, kept and vec or 1
 //@ local rows = kept and (width < 32 and block // 32 or depth) or math.max(1, depth // 32)
 //@ local shared, strip = finish ~= "single", width * own
@@ -11,26 +12,10 @@
 //@ include("lib/constants.cu", { names = "WIDTH, DEPTH, VEC", width = width })
 constexpr u32 OWN = @{own};  // results of a thread
 constexpr u32 STRIP = WIDTH * OWN;  // results that a block makes at a time
-//@ include("lib/constants.cu", { names = "UNROLL, LANES = VEC, LOAD_BYTES", unroll = unroll })
+//@ include("lib/constants.cu", { names = "UNROLL, LANES, LOAD_BYTES", unroll = unroll, parts = parts })
 constexpr u32 ROWS = @{rows}, SHARED = ROWS * STRIP > BLOCK ? ROWS * STRIP : BLOCK;  // values in shared memory
-constexpr u32 AXES = 8;
 
 //@ include("lib/asserts.cu", { accumulator = "== " .. acc.bytes, that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % WIDTH == 0", "SHARED * sizeof(accumulator) <= 49152" } })
-
-// As model/launch.h has it: axes are listed from the innermost on.
-struct axis {
-    u64 size, reciprocal;
-    i64 x, y, result;  // steps
-};
-
-struct strides {
-    u64 count, results;
-    i64 x, y, result;  // where the first elements are
-    u32 reduced_vec, kept_vec, reduced_axes, kept_axes;
-    axis reduced[AXES], kept[AXES];
-};
-
-static_assert(sizeof(strides) == 56 + 2 * AXES * sizeof(axis), "");
 
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
@@ -47,86 +32,14 @@ __device__ __forceinline__ u32 along()
     return @{kept and "threadIdx.x / WIDTH" or "threadIdx.x % DEPTH"};
 }
 
-// Where elements or results are, relative to others.
-struct place {
-    i64 x@{two and ", y" or ""}, result;
-};
-
-__device__ __forceinline__ void add_steps(place &p, const axis &a, u64 n)
-{
-    p.x += n * a.x;
-//@ if two then
-    p.y += n * a.y;
-//@ end
-    p.result += n * a.result;
-}
-
-// n / a.size, whose remainder n becomes.
-__device__ __forceinline__ u64 divide(u64 &n, const axis &a)
-{
-    u64 quotient;
-    if (n >> 32 == 0) {
-        const u64 low = n * (u32)a.reciprocal >> 32;
-        quotient = n * (u32)(a.reciprocal >> 32) + low >> 32;
-    } else {
-        quotient = n / a.size;
-    }
-    n -= quotient * a.size;
-    return quotient;
-}
-
-// The place of the element or result of number n. The two innermost axes are those of most arrays.
-__device__ __forceinline__ place place_of(const axis (&axes)[AXES], u32 count, u64 n)
-{
-    place p = {};
-    u32 i = 0;
-    if (count > 1) {
-        const u64 outer = divide(n, axes[0]);
-        add_steps(p, axes[0], n);
-        n = outer;
-        i = 1;
-#pragma unroll 1
-        for (; i + 1 < count; i++) {
-            const u64 further = divide(n, axes[i]);
-            add_steps(p, axes[i], n);
-            n = further;
-        }
-    }
-    add_steps(p, axes[i], n);
-    return p;
-}
-
-__device__ __forceinline__ place place_of_result(const strides &s, u64 k)
-{
-    return place_of(s.kept, s.kept_axes, k);
-}
-
-__device__ __forceinline__ place place_of_element(const strides &s, u64 e)
-{
-    return place_of(s.reduced, s.reduced_axes, e);
-}
-
-// Element 0 of each input of a result.
-struct origin {
-    const element *x@{two and ", *y" or ""};
-};
-
-__device__ __forceinline__ origin moved(origin o, const place &p)
-{
-    o.x += p.x;
-//@ if two then
-    o.y += p.y;
-//@ end
-    return o;
-}
-
+//@ include "lib/strides.cu"
 // Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
 __device__ __forceinline__ vector load_at(bool there, const origin &from)
 {
     vector v = {};
     @{loads.guarded(layout, load, "v.word", "from.x", "there")}
 //@ if two then
-    @{loads.guarded(layout, load, "v.other", "from.y", "there")}
+    @{loads.guarded(given.other_layout(vec), load, "v.other", "from.y", "there")}
 //@ end
     return v;
 }
@@ -140,18 +53,23 @@ __device__ __forceinline__ value load_element(const element *from)
     return @{dtype.unpack("word[0]", 0)};
 }
 
-__device__ __forceinline__ accumulator of_element(const origin &from, u64 index@{given.parameter})
+//@     local y = given.masked and "load_other(from.y)" or "load_element(from.y)"
+//@     local function combined(a, read)
+//@         if op.part then return op.part.take(a, "x", "y") end
+//@         return ("combine(%s, %s%s)"):format(a, read, given.argument)
+//@     end
+// Combines a part with the element of that index.
+__device__ __forceinline__ @{given.part} take_element(@{given.part} a, const origin &from, u64 index@{given.parameter})
 {
-    const value x = load_element(from.x)@{two and ", y = load_element(from.y)" or ""};
-//@ if indexed then
-    return candidate(x, index);
-//@ elseif op.part then
-    const @{given.part} none = @{op.part.zero};
-    const @{given.part} one = @{op.part.take("none", "x", "y")};
-    return @{given.widen("one")};
-//@ else
-    return map(x@{two and ", y" or ""}@{given.argument});
-//@ end
+    const value x = load_element(from.x);
+//@     if two then
+    const @{given.other_value} y = @{y};
+//@     end
+//@     if indexed then
+    return @{given.masked and "y == 0 ? a : " or ""}combine(a, candidate(x, index)@{given.argument});
+//@     else
+    return @{combined("a", "map(x" .. (two and ", y" or "") .. given.argument .. ")")};
+//@     end
 }
 
 // This thread's share of its results, by loads of one element each: the steps, or the addresses, are not multiples
@@ -165,13 +83,13 @@ __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origi
     for (u32 j = 0; j < OWN; j++) {
         if (first + j >= s.results) break;
         const origin from = moved(inputs, place_of_result(s, first + j));
-        accumulator b = @{op.identity};
+        @{given.part} b = @{op.part and op.part.zero or op.identity};
 #pragma unroll 1
         for (u64 e = (u64)mine.split * DEPTH + along(); e < s.count; e += (u64)mine.splits * DEPTH)
-            b = combine(b, of_element(moved(from, place_of_element(s, e)), e@{given.argument})@{given.argument});
+            b = take_element(b, moved(from, place_of_element(s, e)), e@{given.argument});
 #pragma unroll
         for (u32 k = 0; k < OWN; k++)
-            if (k == j) a[k] = b;
+            if (k == j) a[k] = @{given.widen("b")};
     }
 }
 
@@ -214,12 +132,12 @@ __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const orig
 //@ end
         }
 #pragma unroll
-        for (u32 j = 0; j < VEC; j++) {
+        for (u32 j = 0; j < LANES; j++) {
 //@ if indexed then
             // A thread that had no element names one behind all that there are.
             const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
             const u64 index = (begin + tiles * next + i * DEPTH) * STEP + @{kept and "0" or "j"};
-            a[j % OWN] = combine(a[j % OWN], candidate(part[j].x, index)@{given.argument});
+            a[j % OWN] = combine(a[j % OWN], @{given.found("part[j]", "index")}@{given.argument});
 //@ else
             a[j % OWN] = combine(a[j % OWN], @{given.widen("part[j]")}@{given.argument});
 //@ end
@@ -253,7 +171,7 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
 //@ include("lib/begin.cu", { count = "s.count" })
     const origin inputs = {input + s.x@{two and ", second_of(input, given) + s.y" or ""}};
 //@ if vec > 1 then
-    const bool aligned = s.@{lanes}_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % LOAD_BYTES == 0" or ""};
+    const bool aligned = s.@{lanes}_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""};
 //@ end
     for (; mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 set = mine.set * STRIP, first = set + across() * OWN;

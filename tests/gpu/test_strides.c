@@ -9,18 +9,20 @@
 #include "model/problem.h"
 
 enum { ROOM = 40000, OUT_ROOM = 3000, POISON = 0xa5, AXES_MAX = REDTUNE_AXES_MAX };
-enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y, OUT = REDTUNE_ARRAY_RESULTS };
+enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y, MASK = REDTUNE_ARRAY_MASK };
+enum { OUT = REDTUNE_ARRAY_RESULTS, INPUTS = 3 };
 
 static redtune_error err;
 static device gpu;
 static redtune *rt;
 static float numbers[2][ROOM];
-static rdt_buffer memory[2], out[2]; /* x and y; the results */
+static unsigned char there[ROOM];
+static rdt_buffer memory[INPUTS], out[2]; /* x, y and the mask; the results */
 
 /* A problem, and where the elements and results with indices 0 are. */
 typedef struct trial {
     redtune_problem problem;
-    size_t first[2], out_first;
+    size_t first[INPUTS], out_first;
 } trial;
 
 #define NEED_GPU()                                                                                 \
@@ -32,8 +34,9 @@ typedef struct trial {
 static void begin(void) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};
     CHECK_OK(redtune_open(&options, &rt, &err), err);
+    for (int i = 0; i < INPUTS; i++)
+        CHECK_OK(rdt_buffer_create(gpu.driver, sizeof numbers[0], &memory[i], &err), err);
     for (int i = 0; i < 2; i++) {
-        CHECK_OK(rdt_buffer_create(gpu.driver, sizeof numbers[i], &memory[i], &err), err);
         CHECK_OK(rdt_buffer_create(gpu.driver, OUT_ROOM * 8, &out[i], &err), err);
     }
 }
@@ -41,10 +44,8 @@ static void begin(void) {
 static void end(void) {
     redtune_close(rt);
     rt = NULL;
-    for (int i = 0; i < 2; i++) {
-        rdt_buffer_destroy(&memory[i]);
-        rdt_buffer_destroy(&out[i]);
-    }
+    for (int i = 0; i < INPUTS; i++) rdt_buffer_destroy(&memory[i]);
+    for (int i = 0; i < 2; i++) rdt_buffer_destroy(&out[i]);
 }
 
 /* ---- problems -------------------------------------------------------------------------------- */
@@ -98,9 +99,11 @@ static void draw_trial(redtune_op op, uint64_t most, trial *at) {
             if (i < p.kept_axes) results *= size;
         }
         if (elements > ROOM / 2 || results > OUT_ROOM / 8) continue;
-        p.steps = 1u << X | 1u << Y | (uint32_t)draw(2) << OUT;
-        if (!lay_out(&p, X, axis_count(&p), ROOM, &at->first[0]) ||
-            !lay_out(&p, Y, axis_count(&p), ROOM, &at->first[1]))
+        p.steps = 1u << X | 1u << Y | 1u << MASK | (uint32_t)draw(2) << OUT;
+        p.mask = op != REDTUNE_DOT && draw(2) ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE;
+        if (!lay_out(&p, X, axis_count(&p), ROOM, &at->first[X]) ||
+            !lay_out(&p, Y, axis_count(&p), ROOM, &at->first[Y]) ||
+            !lay_out(&p, MASK, axis_count(&p), ROOM, &at->first[MASK]))
             continue;
         at->out_first = 8;
         if (p.steps >> OUT & 1 && !lay_out(&p, OUT, p.kept_axes, OUT_ROOM, &at->out_first))
@@ -126,7 +129,7 @@ static uint64_t size_of(const redtune_axis *axes, uint32_t count) {
 
 static size_t element_of(const trial *at, int array, uint64_t r, uint64_t e) {
     const redtune_problem *p = &at->problem;
-    return (size_t)((int64_t)at->first[array == Y] + place_of(p->kept, p->kept_axes, array, r) +
+    return (size_t)((int64_t)at->first[array] + place_of(p->kept, p->kept_axes, array, r) +
                     place_of(p->reduced, p->reduced_axes, array, e));
 }
 
@@ -155,6 +158,7 @@ static void fill(const trial *at) {
             for (uint64_t e = 0; e < count_of(at); e++)
                 numbers[i][element_of(at, i ? Y : X, r, e)] = (float)draw(17) - 8;
     }
+    for (size_t k = 0; k < ROOM; k++) there[k] = (unsigned char)(draw(3) ? 1 + draw(255) : 0);
 }
 
 static void upload(void) {
@@ -164,6 +168,9 @@ static void upload(void) {
                  err);
         gpu.driver->memset_d8_async(out[i].address, POISON, OUT_ROOM * 8, gpu.stream);
     }
+    CHECK_OK(
+        rdt_buffer_write(gpu.driver, memory[MASK].address, there, sizeof there, gpu.stream, &err),
+        err);
 }
 
 static redtune_operands operands_of(const trial *at) {
@@ -174,6 +181,8 @@ static redtune_operands operands_of(const trial *at) {
         .d_out = {(char *)(uintptr_t)out[0].address + place * bytes},
     };
     if (op == REDTUNE_DOT) operands.d_in[1] = (float *)(uintptr_t)memory[1].address + at->first[1];
+    if (at->problem.mask)
+        operands.d_mask = (char *)(uintptr_t)memory[MASK].address + at->first[MASK];
     if (op == REDTUNE_MAX_AT) operands.d_out[1] = (char *)(uintptr_t)out[1].address + place * 8;
     return operands;
 }
@@ -185,6 +194,7 @@ static void reference(const trial *at, uint64_t r, float *value, int64_t *index)
     *index = -1;
     for (uint64_t e = 0; e < count_of(at); e++) {
         const float x = numbers[0][element_of(at, X, r, e)];
+        if (at->problem.mask && !there[element_of(at, MASK, r, e)]) continue;
         if (at->problem.op == REDTUNE_DOT)
             *value += x * numbers[1][element_of(at, Y, r, e)];
         else if (sums)
@@ -201,9 +211,10 @@ static void describe(const trial *at, char *text, size_t bytes) {
     redtune_problem p = at->problem;
     for (uint32_t i = 0; i < axis_count(&p) && length < bytes; i++) {
         const redtune_axis *axis = axis_of(&p, i);
-        length += (size_t)snprintf(text + length, bytes - length, " %s%d@%d,%d,%d",
+        length += (size_t)snprintf(text + length, bytes - length, " %s%d@%d,%d,%d,%d",
                                    i == p.kept_axes ? "| " : "", (int)axis->size,
-                                   (int)axis->step[X], (int)axis->step[Y], (int)axis->step[OUT]);
+                                   (int)axis->step[X], (int)axis->step[Y],
+                                   p.mask ? (int)axis->step[MASK] : 0, (int)axis->step[OUT]);
     }
 }
 
@@ -252,6 +263,12 @@ static void run_plan(const trial *at) {
     redtune_plan_destroy(plan);
 }
 
+/* Whether no kernels of rows or columns serve it. */
+static bool is_strided(const trial *at) {
+    redtune_problem resolved;
+    return !rdt_problem_resolve(&at->problem, &resolved, &err) && rdt_problem_is_strided(&resolved);
+}
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MAX_AT, REDTUNE_DOT};
@@ -273,7 +290,7 @@ static void random_problems_are_right(void) {
 /* A batch, its channels, and planes of 14 x 14: the kernel's own shape, of which blocks share
  * results. */
 static trial planes(redtune_op op) {
-    trial at = {{.op = op, .dtype = REDTUNE_F32}, {0, 0}, 0};
+    trial at = {{.op = op, .dtype = REDTUNE_F32}, {0, 0, 0}, 0};
     redtune_problem *p = &at.problem;
     p->kept_axes = 1;
     p->reduced_axes = 2;
@@ -282,12 +299,6 @@ static trial planes(redtune_op op) {
     p->reduced[0] = (redtune_axis){24, {6 * 196, 6 * 196}};
     p->reduced[1] = (redtune_axis){196, {1, 1}};
     return at;
-}
-
-/* Whether no kernels of rows or columns serve it. */
-static bool is_strided(const trial *at) {
-    redtune_problem resolved;
-    return !rdt_problem_resolve(&at->problem, &resolved, &err) && rdt_problem_is_strided(&resolved);
 }
 
 static void kernels_are_right_whatever_the_problem(void) {
@@ -340,6 +351,130 @@ static void the_deciding_element_is_found_at_each_place(void) {
     end();
 }
 
+/* Results that go on from a value, or from what their places hold: of masks, too. */
+static void results_go_on(void) {
+    NEED_GPU();
+    begin();
+    for (int masked = 0; masked < 2; masked++) {
+        trial at = planes(REDTUNE_SUM);
+        redtune_problem *p = &at.problem;
+        float got[6];
+        fill(&at);
+        upload();
+        redtune_operands operands = operands_of(&at);
+        p->mask = masked ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE; /* packed by itself */
+        p->uses = REDTUNE_USE_INITIAL | REDTUNE_USE_ACCUMULATE;
+        operands.d_mask = masked ? (char *)(uintptr_t)memory[MASK].address : NULL;
+        operands.initial = &(redtune_value){.f32 = 1000};
+        for (int i = 0; i < 2; i++) {
+            CHECK_OK(redtune_run(rt, p, &operands, gpu.stream, &err), err);
+            operands.initial = NULL;
+            operands.accumulate = 1;
+        }
+        CHECK_OK(rdt_buffer_read(gpu.driver, got, out[0].address, sizeof got, gpu.stream, &err),
+                 err);
+        for (uint64_t r = 0; r < 6; r++) {
+            double want = 0;
+            for (uint64_t e = 0; e < count_of(&at); e++)
+                if (!masked || there[r * count_of(&at) + e])
+                    want += (double)numbers[0][element_of(&at, X, r, e)];
+            CHECK_INT((int)got[r], 1000 + 2 * (int)want);
+        }
+    }
+    end();
+}
+
+/* Numbers whose sums show the order. */
+static void fill_with_reals(const trial *at) {
+    fill(at);
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < ROOM; k++)
+            numbers[i][k] = (float)ldexp((double)draw(1 << 24) - (1 << 23), -(int)draw(30));
+}
+
+/* The first results of the packed copy of the elements. */
+static void reduce_copy(const trial *at, float *got, uint64_t bytes) {
+    static float copy[2][ROOM];
+    static unsigned char mask[ROOM];
+    const uint64_t count = count_of(at), results = results_of(at);
+    redtune_problem p = redtune_problem_rows(at->problem.op, REDTUNE_F32, results, count);
+    redtune_operands operands = operands_of(at);
+    p.order = at->problem.order;
+    p.accuracy = at->problem.accuracy;
+    p.mask = at->problem.mask;
+    for (uint64_t r = 0; r < results; r++)
+        for (uint64_t e = 0; e < count; e++) {
+            for (int i = 0; i < 2; i++)
+                copy[i][r * count + e] = numbers[i][element_of(at, i ? Y : X, r, e)];
+            mask[r * count + e] = there[element_of(at, MASK, r, e)];
+        }
+    for (int i = 0; i < INPUTS; i++)
+        CHECK_OK(rdt_buffer_write(gpu.driver, memory[i].address, i < 2 ? (void *)copy[i] : mask,
+                                  i < 2 ? sizeof copy[i] : sizeof mask, gpu.stream, &err),
+                 err);
+    operands.d_in[0] = (void *)(uintptr_t)memory[X].address;
+    if (operands.d_in[1]) operands.d_in[1] = (void *)(uintptr_t)memory[Y].address;
+    if (operands.d_mask) operands.d_mask = (void *)(uintptr_t)memory[MASK].address;
+    operands.d_out[0] = (void *)(uintptr_t)out[1].address;
+    CHECK_OK(redtune_run(rt, &p, &operands, gpu.stream, &err), err);
+    CHECK_OK(rdt_buffer_read(gpu.driver, got, out[1].address, bytes, gpu.stream, &err), err);
+}
+
+/* By kernels of one thread, and of all of a block, for a result; and by the default. */
+static void fixed_order_and_exact_sums_are_those_of_a_packed_copy(void) {
+    NEED_GPU();
+    static const struct {
+        redtune_order order;
+        redtune_accuracy accuracy;
+        const char *config;
+    } kinds[] = {
+        {REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN, NULL},
+        {REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN, "ordered_strided:block=64,lanes=1,shares=4"},
+        {REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN,
+         "ordered_strided:block=256,lanes=8,shares=32"},
+        {REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_PLAIN,
+         "ordered_strided:block=128,lanes=32,shares=1"},
+        {REDTUNE_ORDER_FIXED, REDTUNE_ACCURACY_COMPENSATED, NULL},
+        {REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_EXACT, NULL},
+        {REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_EXACT, "strided:block=64,lanes=kept,width=4,vec=1"},
+        {REDTUNE_ORDER_FREE, REDTUNE_ACCURACY_EXACT,
+         "strided:block=64,lanes=reduced,width=2,vec=4"},
+    };
+    static float got[OUT_ROOM * 2], want[OUT_ROOM * 2];
+    begin();
+    draw_from(3);
+    for (int i = 0; i < 96 && !check_state.failed; i++) {
+        const int k = i % (int)(sizeof kinds / sizeof *kinds);
+        const redtune_op op = i / 8 % 3 == 2 && !kinds[k].accuracy ? REDTUNE_DOT : REDTUNE_SUM;
+        trial at = planes(op);
+        if (i / 8 % 4) draw_trial(op, i / 8 % 2 ? 40 : 9000, &at);
+        at.problem.order = kinds[k].order;
+        at.problem.accuracy = kinds[k].accuracy;
+        if (at.problem.accuracy == REDTUNE_ACCURACY_EXACT) at.problem.mask = REDTUNE_MASK_NONE;
+        if (!is_strided(&at)) continue;
+        at.problem.config = kinds[k].config;
+        fill_with_reals(&at);
+        upload();
+        const redtune_operands operands = operands_of(&at);
+        redtune_plan *plan = NULL;
+        CHECK_OK(redtune_plan_create(rt, &at.problem, &plan, &err), err);
+        CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
+        redtune_plan_destroy(plan);
+        CHECK_OK(rdt_buffer_read(gpu.driver, got, out[0].address, sizeof got, gpu.stream, &err),
+                 err);
+        reduce_copy(&at, want, sizeof want);
+        char text[600];
+        describe(&at, text, sizeof text);
+        uint64_t r = 0;
+        while (r < results_of(&at) && !memcmp(&got[result_of(&at, r)], &want[r], sizeof *got)) r++;
+        check_that(r == results_of(&at), __FILE__, __LINE__,
+                   "kind %d: result %d is %a and not %a: %s, %s", k, (int)r,
+                   (double)got[result_of(&at, r)], (double)want[r], text,
+                   kinds[k].config ? kinds[k].config : "by default");
+    }
+    end();
+}
+
 static void what_is_captured_runs_again(void) {
     NEED_GPU();
     begin();
@@ -383,12 +518,6 @@ static void what_there_are_no_kernels_of_is_refused(void) {
     redtune_problem p = at.problem;
 #define REFUSED(status, part)                                                                      \
     CHECK_FAILS(redtune_run(rt, &p, &operands, gpu.stream, &err), status, err, part)
-    p.order = REDTUNE_ORDER_FIXED;
-    REFUSED(REDTUNE_UNSUPPORTED, "in fixed order");
-    p = at.problem;
-    p.accuracy = REDTUNE_ACCURACY_EXACT;
-    REFUSED(REDTUNE_UNSUPPORTED, "cannot reduce exactly");
-    p = at.problem;
     p.uses = REDTUNE_USE_DEVICE_COUNT;
     REFUSED(REDTUNE_UNSUPPORTED, "d_count");
     p = at.problem;
@@ -412,6 +541,8 @@ int main(int argc, char **argv) {
         FACT(random_problems_are_right),
         FACT(kernels_are_right_whatever_the_problem),
         FACT(the_deciding_element_is_found_at_each_place),
+        FACT(results_go_on),
+        FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy),
         FACT(what_is_captured_runs_again),
         FACT(no_elements_give_the_result_of_none),
         FACT(what_there_are_no_kernels_of_is_refused),

@@ -318,7 +318,8 @@ redtune_status rdt_operands_take_strided(const rdt_signature *signature,
                                     traffic, err);
     if (status) return status;
     move_span(&traffic->read[0], problem, REDTUNE_ARRAY_X, input_bytes);
-    move_span(&traffic->read[1], problem, REDTUNE_ARRAY_Y, input_bytes);
+    move_span(&traffic->read[1], problem, signature->masked ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y,
+              signature->second_bytes);
     for (int i = 0; i < traffic->written_count; i++)
         move_span(&traffic->written[i], problem, REDTUNE_ARRAY_RESULTS, signature->result_bytes[i]);
     for (int i = 0; operands->given.resumes && i < traffic->written_count; i++)
