@@ -60,7 +60,8 @@ class Options(ctypes.Structure):
         ("worker", ctypes.c_char_p),
         ("record", ctypes.c_char_p),
         ("ops", ctypes.c_char_p),
-        ("reserved", ctypes.c_uint64 * 6),
+        ("order", ctypes.c_int),
+        ("reserved", ctypes.c_uint64 * 5),
     ]
 
 

@@ -126,10 +126,12 @@ enum { REDTUNE_DTYPE_END = REDTUNE_E5M2 + 1 };
 
 /* In which order elements may be combined. */
 typedef enum redtune_order {
-    REDTUNE_ORDER_FREE = 0, /* whichever is fastest */
+    /* Whichever is fastest, unless redtune_options.order or $REDTUNE_ORDER says otherwise. */
+    REDTUNE_ORDER_FREE = 0,
     /* That of docs/order.md: the bits follow from op, dtypes, elements and count alone, not from
      * the configuration, the GPU model or the address. */
-    REDTUNE_ORDER_FIXED
+    REDTUNE_ORDER_FIXED,
+    REDTUNE_ORDER_FREE_ALWAYS, /* whichever is fastest, whatever they say */
 } redtune_order;
 
 /* How near the result is to that without rounding: docs/accuracy.md has the bounds. */
@@ -310,7 +312,8 @@ REDTUNE_API redtune_problem redtune_problem_segments(redtune_op op, redtune_dtyp
  * steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes to reduce, in
  * any order, negative ones from the end, none: all. Without entries they may be NULL. d_in of a run
  * is the address of the element whose indices are 0. The results are packed in row-major order of
- * the kept axes; argmin and argmax count in row-major order of the reduced ones. A reduced axis of
+ * the kept axes; argmin, argmax and an order that the problem says is fixed count in row-major
+ * order of the reduced ones, others in the order of memory. A reduced axis of
  * size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for a kept axis of size
  * 0, and for more axes than a problem has. REDTUNE_INVALID for impossible arguments. */
 REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,

@@ -101,7 +101,11 @@ typedef struct redtune_options {
      * /dev/null: none. Anything else that is not a regular file is refused and left as it is. */
     const char *record;
     const char *ops; /* the user's files of ops, as for redtune_ops_read; or NULL */
-    uint64_t reserved[6];
+    /* REDTUNE_ORDER_FIXED: problems whose order is REDTUNE_ORDER_FREE, the default, are reduced in
+     * fixed order, too (docs/order.md). One that has none is REDTUNE_UNSUPPORTED; it may ask for
+     * REDTUNE_ORDER_FREE_ALWAYS. Tunes, explain, emit and bake go by the problem alone. */
+    redtune_order order;
+    uint64_t reserved[5];
 } redtune_options;
 
 /* Opens redtune on a CUDA context. The tuning database is read into memory when a plan first needs
@@ -116,7 +120,8 @@ typedef struct redtune_options {
  *
  * The environment is read here. REDTUNE_CONFIG is a configuration that every plan of rt must have
  * in place of problem.config (for debugging; plans that it does not fit fail). REDTUNE_TRUST
- * (verified, all or none) overrides options.trust. REDTUNE_CHECK (0 or 1) has every call ask the
+ * (verified, all or none) overrides options.trust, and REDTUNE_ORDER (free or fixed) options.order.
+ * REDTUNE_CHECK (0 or 1) has every call ask the
  * driver whether kernels reach its device pointers. REDTUNE_LOG (warning, info or debug) raises
  * log_level, and without a log function prints the lines to stderr. A child of fork() opens its
  * own, and CUDA must not have been used before the fork. */
@@ -314,6 +319,9 @@ REDTUNE_API void redtune_device_get(const redtune *rt, redtune_device_info *info
 /* Counts the GPUs that this process sees: those that redtune_options.device may name, from "0" on.
  * Fails with REDTUNE_LIBRARY without a driver. */
 REDTUNE_API redtune_status redtune_device_count(int *count, redtune_error *err);
+/* In which order rt reduces the problem, as that and options.order say: REDTUNE_ORDER_FIXED, or
+ * REDTUNE_ORDER_FREE, also for results that no order changes. */
+REDTUNE_API redtune_order redtune_order_get(const redtune *rt, const redtune_problem *problem);
 /* The database that rt was opened with, "" for none; lives as long as rt. */
 REDTUNE_API const char *redtune_database_path(const redtune *rt);
 

@@ -262,7 +262,7 @@ def segments(
 def configure(
     *, device: Union[int, str] = "0", database: Any = None, machine: Optional[str] = None,
     record: Any = None, ops: Any = None, trust: str = "verified", background: bool = False,
-    verify_s: float = 0.0, worker: bool = False
+    verify_s: float = 0.0, worker: bool = False, order: str = "free"
 ) -> None: ...
 def tune(
     op: Any = "sum", dtype: Any = None, size: Any = None, shape: Any = None, axis: Any = None, *,

@@ -45,7 +45,7 @@ out: {out} that {takes} the {result}, on the same device; on a GPU contiguous.
 dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own; "i8" and
     "u8", which NumPy reads as 8 bytes, are refused.
 order: "fixed" gives floats the same bits on every GPU and at every address, as docs/order.md says;
-    None: the fastest one.
+    "free": the fastest order; None: as redtune.configure says, usually free.
 accuracy: "compensated" adds what additions lose at the end, and "exact" rounds the exact result
     once, for the ops of docs/accuracy.md; None: plain.
 where: bools on the same device, whose shape broadcasts to x's: elements where it is False are
@@ -103,7 +103,7 @@ def _number(dtype):
     return _dtype(dtype) if known is None else known
 
 
-_ORDERS = {None: 0, "free": 0, "fixed": 1}  # to redtune_order
+_ORDERS = {None: 0, "fixed": 1, "free": 2}  # to redtune_order; None: as configure says
 
 
 def _order(order):

@@ -6,6 +6,7 @@ import sys
 from . import _bundle, _checks, _core, _functions
 
 _TRUST = {"verified": 0, "all": 1, "none": 2}  # redtune_trust
+_ORDER = {"free": 0, "fixed": 1}  # redtune_order
 
 # Where an array of the host is reduced, as configure says.
 device = "0"
@@ -35,6 +36,7 @@ def configure(
     background=False,
     verify_s=0.0,
     worker=False,
+    order="free",
 ):
     """Chooses what redtune opens GPUs with, from now on; what is left out has its usual value.
 
@@ -49,6 +51,8 @@ def configure(
         the kernel cache has: the default's, or any of the same op, dtypes, order and layout.
     verify_s: seconds that verifying imported measurements may take for one problem; 0: 0.5.
     worker: verify imported measurements in a process of its own.
+    order: "fixed": everything that does not say its order is reduced in fixed order, and what has
+        none is refused; "free": in the fastest one. $REDTUNE_ORDER overrides it.
 
     Plans that are there keep what they were made with. Raises ValueError and TypeError for settings
     that cannot be; a device or database that is not there is noticed by the first reduction.
@@ -57,6 +61,8 @@ def configure(
     """
     if not isinstance(trust, str) or trust not in _TRUST:
         raise ValueError(f"cannot configure trust={trust!r}: give one of {', '.join(_TRUST)}")
+    if not isinstance(order, str) or order not in _ORDER:
+        raise ValueError(f"cannot configure order={order!r}: give one of {', '.join(_ORDER)}")
     name = str(device)
     if name != "sim" and not (name.isascii() and name.isdecimal() and len(name) < 10):
         raise ValueError(f'cannot configure device={device!r}: give a GPU\'s number, or "sim"')
@@ -70,6 +76,6 @@ def configure(
         _functions.publish(vars(sys.modules[__package__]))
     _core.configure(
         name, _joined(database, "database"), machine, record, files, command, bool(background),
-        _TRUST[trust], _checks.seconds(verify_s, "verify_s"),
+        _TRUST[trust], _checks.seconds(verify_s, "verify_s"), _ORDER[order],
     )  # fmt: skip
     globals()["device"] = name

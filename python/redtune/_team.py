@@ -168,16 +168,17 @@ class Team:
         number, values, kind = _take(op, parameters)
         order = _order(order)
         _, _, _, outputs, _ = _core.op_facts(number)
-        if first is None and (order or op.startswith("arg") or "index" in outputs):
+        fixed = order == _order("fixed")
+        if first is None and (fixed or op.startswith("arg") or "index" in outputs):
             raise ValueError(
                 f"cannot compute {op} by a team without first: say where x begins in the whole"
             )
         first = 0 if first is None else _checks.whole(first, "first")
         if isinstance(x, List):
-            if y is not None or axis is not None or keepdims or order:
+            if y is not None or axis is not None or keepdims or fixed:
                 raise TypeError(f"cannot compute {op} of a list with y, axis, keepdims or order")
             found = self._own.reduce_list(
-                x._own, number, bool(each), out, _number(dtype), _accuracy(accuracy), stream,
+                x._own, number, bool(each), out, _number(dtype), order, _accuracy(accuracy), stream,
                 values, first, not _is_captured(),
             )  # fmt: skip
             return kind(*found) if kind else found

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime.h"
+
 // ---- ops ---------------------------------------------------------------------------------------
 
 namespace {
@@ -318,18 +320,34 @@ void reduction::fold_axes(const array &x, const array *y, bool alike, nb::handle
     }
     if (is_empty) return;
     redtune_error err;
-    const redtune_status status = nothing ? fold_none(x, &err)
+    const auto fold_as = [&](redtune_order order) {
+        const redtune_order said = problem.order;
+        problem.order = order;
+        const redtune_status status = nothing
+                                          ? fold_none(x, &err)
                                           : redtune_problem_fold(&problem, x.shape, x.strides,
                                                                  static_cast<size_t>(x.dimensions),
                                                                  axes.axis, axes.count, &err);
+        problem.order = said;
+        return status;
+    };
+    redtune_status status = fold_as(problem.order);
+    // The order of all problems decides how elements are numbered, too.
+    const bool is_told = problem.order == REDTUNE_ORDER_FREE &&
+                         (!status || status == REDTUNE_UNSUPPORTED) &&
+                         runtime_fixes(x.on_host ? HOST_DEVICE : x.device, problem);
+    if (is_told) status = fold_as(REDTUNE_ORDER_FIXED);
     if (x.on_host) {
         list_axes(x);
         if (status ? status == REDTUNE_UNSUPPORTED : !alike || needs_packing(problem))
             return pack(x);
     }
     if (status)
-        fail(PyExc_ValueError, "cannot reduce the array%s",
-             after(after(err.message, "the array"), "cannot reduce"));
+        fail(PyExc_ValueError, "cannot reduce the array%s%s",
+             after(after(err.message, "the array"), "cannot reduce"),
+             is_told ? "; configure or REDTUNE_ORDER makes the order of all fixed: or give "
+                       "order=\"free\""
+                     : "");
     if (!alike) set_steps(x, y, nullptr);
 }
 

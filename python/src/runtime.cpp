@@ -25,6 +25,7 @@ struct settings {
     bool background = false;
     int trust = REDTUNE_TRUST_VERIFIED;
     double verify_s = 0;
+    int order = REDTUNE_ORDER_FREE;
 };
 
 settings chosen;
@@ -45,6 +46,7 @@ redtune *open_device(int device) {
     options.worker = pointer(chosen.worker);
     options.record = pointer(chosen.record);
     options.ops = pointer(chosen.ops);
+    options.order = static_cast<redtune_order>(chosen.order);
     redtune *rt = nullptr;
     redtune_error err;
     const redtune_status status = redtune_open(&options, &rt, &err);
@@ -65,9 +67,9 @@ void begin_generation() {
 }
 
 void configure(const std::string &device, text database, text machine, text record, text ops,
-               text worker, bool background, int trust, double verify_s) {
+               text worker, bool background, int trust, double verify_s, int order) {
     begin_generation();
-    chosen = {device, database, machine, record, ops, worker, background, trust, verify_s};
+    chosen = {device, database, machine, record, ops, worker, background, trust, verify_s, order};
 }
 
 void note_fork() { ending_note_fork(!open_now.empty() || !retired.empty()); }
@@ -93,6 +95,10 @@ redtune *runtime_get(int device) {
     return rt;
 }
 
+bool runtime_fixes(int device, const redtune_problem &problem) {
+    return redtune_order_get(runtime_get(device), &problem) == REDTUNE_ORDER_FIXED;
+}
+
 void runtime_close() {
     begin_generation();
     for (redtune *rt : retired) redtune_close(rt);
@@ -103,7 +109,7 @@ void runtime_add(nb::module_ &module) {
     module.def("configure", &configure, nb::arg("device"), nb::arg("database").none(),
                nb::arg("machine").none(), nb::arg("record").none(), nb::arg("ops").none(),
                nb::arg("worker").none(), nb::arg("background"), nb::arg("trust"),
-               nb::arg("verify_s"));
+               nb::arg("verify_s"), nb::arg("order"));
     module.def("reload", &begin_generation);
     module.def("note_fork", &note_fork);
 }

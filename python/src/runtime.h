@@ -10,6 +10,9 @@ enum { HOST_DEVICE = -1 };
 // of HOST_DEVICE.
 redtune *runtime_get(int device);
 
+// Whether the problem is reduced there in fixed order, and that shows.
+bool runtime_fixes(int device, const redtune_problem &problem);
+
 // At the end of the program: recordings are written then. No plan may be left.
 void runtime_close();
 

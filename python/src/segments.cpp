@@ -206,13 +206,15 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     like = self.arrays[0];
     what.choose(op, self.first, static_cast<redtune_dtype>(dtype));
     what.take_parameters(parameters);
-    if (!self.row_major && (what.op->indexed || order == REDTUNE_ORDER_FIXED))
+    what.problem.order = static_cast<redtune_order>(order);
+    const bool fixed = !self.row_major && runtime_fixes(self.first.device, what.problem);
+    if (!self.row_major && (what.op->indexed || fixed))
         fail(
             PyExc_ValueError,
             "cannot reduce the list by %s%s: an array is not row-major, and its elements are taken "
-            "as they lie; copy it to a contiguous one",
-            what.op->name, order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
-    what.problem.order = static_cast<redtune_order>(order);
+            "as they lie; copy it to a contiguous one%s",
+            what.op->name, fixed ? " in fixed order" : "",
+            fixed && !order ? ", or give order=\"free\"" : "");
     what.dimensions = each;
     what.shape[0] = self.count;
     set_size(what.problem, 0, self.elements / static_cast<uint64_t>(self.count));

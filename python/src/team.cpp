@@ -194,12 +194,12 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
 
 // The lists of all ranks to one result, or array i of each rank's to result i.
 nb::object reduce_list(team &self, nb::handle list, int op, bool each, nb::handle out, int dtype,
-                       int accuracy, nb::handle stream, nb::handle parameters, uint64_t first,
-                       bool may_make) {
+                       int order, int accuracy, nb::handle stream, nb::handle parameters,
+                       uint64_t first, bool may_make) {
     list_run its;
     refuse_users(self, "run");
     using_team used(self);
-    its.take(list, op, each, out, dtype, REDTUNE_ORDER_FREE, accuracy, parameters);
+    its.take(list, op, each, out, dtype, order, accuracy, parameters);
     check_place(self, *its.first);
     if (its.rt != self.rt)
         fail(PyExc_RuntimeError,
@@ -253,9 +253,9 @@ void team_add(nb::module_ &module) {
              nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"),
              nb::call_guard<calling>())
         .def("reduce_list", &reduce_list, nb::arg("list"), nb::arg("op"), nb::arg("each"),
-             nb::arg("out").none(), nb::arg("dtype"), nb::arg("accuracy"), nb::arg("stream").none(),
-             nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"),
-             nb::call_guard<calling>())
+             nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"),
+             nb::arg("stream").none(), nb::arg("parameters").none(), nb::arg("first"),
+             nb::arg("may_make"), nb::call_guard<calling>())
         .def("share", &share, nb::call_guard<calling>())
         .def("connect", &connect, nb::call_guard<calling>())
         .def("check", &check_team, nb::call_guard<calling>())

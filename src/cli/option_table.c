@@ -153,7 +153,9 @@ const rdt_option rdt_option_table[] = {
     {"one-block", 0, NULL, RDT_LADDER, take_flag, MEMBER(one_block),
      "the steps in their form for an array of one block"},
     {"order", 0, "ORDER", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE | RDT_BAKE, take_order,
-     MEMBER(order), "of combining: free, or fixed, whose bits never change (default: free)"},
+     MEMBER(order),
+     "of combining: free, or fixed, whose bits never change (default: free, or of reduce "
+     "$REDTUNE_ORDER)"},
     {"accuracy", 0, "ACCURACY", RDT_EMIT | RDT_EXPLAIN | RDT_TUNE | RDT_REDUCE | RDT_BAKE,
      take_accuracy, MEMBER(accuracy),
      "of sums of floats: plain, compensated or exact (default: plain)"},
@@ -288,7 +290,7 @@ static redtune_status take_order(rdt_options *options, const rdt_option *row, co
                                  redtune_error *err) {
     const bool fixed = !strcmp(value, "fixed");
     if (!fixed && strcmp(value, "free")) return wrong(row, value, "give free or fixed", err);
-    options->order = fixed ? REDTUNE_ORDER_FIXED : REDTUNE_ORDER_FREE;
+    options->order = fixed ? REDTUNE_ORDER_FIXED : REDTUNE_ORDER_FREE_ALWAYS;
     return REDTUNE_OK;
 }
 

@@ -56,10 +56,9 @@ static uint64_t part_elements(const redtune_problem *problem, size_t gpus) {
     return node * chunk;
 }
 
-static redtune_status open_part(const rdt_options *options, const char *device, gpu_part *self,
-                                uint64_t first, uint64_t count, redtune_error *err) {
-    redtune_status status = rdt_device_open(options, device, rdt_message_log, NULL, &self->rt, err);
-    if (!status) status = rdt_input_files_open(options, &self->files, err);
+static redtune_status open_part(const rdt_options *options, gpu_part *self, uint64_t first,
+                                uint64_t count, redtune_error *err) {
+    redtune_status status = rdt_input_files_open(options, &self->files, err);
     for (size_t k = 0; !status && k < self->files.count; k++) {
         rdt_element_file *file = &self->files.file[k];
         self->part[k] = (part_file){file, count * redtune_dtype_bytes(file->dtype)};
@@ -68,17 +67,26 @@ static redtune_status open_part(const rdt_options *options, const char *device, 
     return status;
 }
 
-static redtune_status open_parts(const rdt_options *options, const redtune_problem *problem,
+/* Which parts there are follows from the order, and that from the environment as well. */
+static redtune_status open_parts(const rdt_options *options, redtune_problem *problem,
                                  const rdt_device_list *devices, gpu_part *gpus,
                                  redtune_error *err) {
-    const uint64_t each = part_elements(problem, devices->count);
+    const uint64_t count = rdt_shape_count(problem);
     redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < devices->count; i++)
+        status =
+            rdt_device_open(options, devices->name[i], rdt_message_log, NULL, &gpus[i].rt, err);
+    if (status) return status;
+    redtune_problem ordered = *problem;
+    ordered.order = redtune_order_get(gpus[0].rt, problem);
+    const uint64_t each = part_elements(&ordered, devices->count);
     uint64_t first = 0;
     for (size_t i = 0; !status && i < devices->count; i++) {
-        const uint64_t left = rdt_shape_count(problem) - first, part = left < each ? left : each;
-        status = open_part(options, devices->name[i], &gpus[i], first, part, err);
+        const uint64_t left = count - first, part = left < each ? left : each;
+        status = open_part(options, &gpus[i], first, part, err);
         first += part;
     }
+    rdt_shape_set(problem, 0, each);
     return status;
 }
 
@@ -100,8 +108,7 @@ static redtune_status reduce_parts(const rdt_options *options, const redtune_pro
     redtune *rts[RDT_DEVICES_MAX];
     const size_t count = devices->count;
     redtune_problem part = *problem;
-    rdt_shape_set(&part, 0, part_elements(problem, count));
-    redtune_status status = open_parts(options, problem, devices, gpus, err);
+    redtune_status status = open_parts(options, &part, devices, gpus, err);
     for (size_t i = 0; !status && i < count; i++) {
         rts[i] = gpus[i].rt;
         sources[i] = part_source(&gpus[i]);

@@ -181,7 +181,7 @@ static redtune_status refuse_beside_recorded(const rdt_options *options, redtune
                   {"segments", options->segments},
                   {"list", options->list},
                   {"axis", options->axes.count},
-                  {"order", options->order != REDTUNE_ORDER_FREE},
+                  {"order", options->order == REDTUNE_ORDER_FIXED},
                   {"accuracy", options->accuracy != REDTUNE_ACCURACY_PLAIN}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)

@@ -145,6 +145,7 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     redtune_problem resolved;
     rdt_problem_copy(&resolved, problem);
     resolved.result = result;
+    if (resolved.order == REDTUNE_ORDER_FREE_ALWAYS) resolved.order = REDTUNE_ORDER_FREE;
     status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
     if (!status) status = rdt_problem_axes_resolve(&resolved, err);
     if (status) return status;

@@ -36,6 +36,16 @@ parts_of_a_fixed_order_have_its_bits() {
     run "$redtune" reduce numbers.raw --dtype f32 --op norm2 --order fixed --device all
     want_exit 0
     want_out "$one"
+    # The environment fixes it, and the shares, too; --order free is free all the same.
+    export REDTUNE_ORDER=fixed
+    run "$redtune" reduce numbers.raw --dtype f32 --op norm2 --device all
+    want_exit 0
+    want_out "$one"
+    run "$redtune" reduce numbers.raw --dtype f32 --op norm2 --device all --json
+    want_in_out '"family": "ordered"'
+    run "$redtune" reduce numbers.raw --dtype f32 --op norm2 --device all --json --order free
+    want_not_in_out '"family": "ordered'
+    unset REDTUNE_ORDER
 }
 
 files_smaller_than_a_chunk_leave_gpus_idle() {

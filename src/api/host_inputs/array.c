@@ -9,7 +9,7 @@
  * its results go on from those of the rows before. Columns of an op whose results do not say what
  * they were made of, as means, are refused then, and so are those in fixed order: a column's pieces
  * would meet one after the other, not by its tree. */
-#include "api/running/plan.h"
+#include "api/host_inputs/input.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -66,11 +66,12 @@ static redtune_status too_large(const array_reading *self, uint64_t bytes, size_
                                 redtune_error *err) {
     char what[RDT_PROBLEM_TEXT_BYTES];
     rdt_problem_describe(&self->problem, what);
-    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                    "cannot reduce an array to the %s: one outer index of it and its results take "
-                    "%" PRIu64 " bytes of the GPU's memory, of which %zu are free; cut the array "
-                    "along its last axis",
-                    what, bytes, free_bytes);
+    rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+             "cannot reduce an array to the %s: one outer index of it and its results take "
+             "%" PRIu64 " bytes of the GPU's memory, of which %zu are free; cut the array along "
+             "its last axis",
+             what, bytes, free_bytes);
+    return rdt_runtime_name_order(self->rt, &self->problem, REDTUNE_UNSUPPORTED, err);
 }
 
 /* As many rows as fit, if results can go on from those of others: of a compensated sum a result
@@ -338,7 +339,7 @@ static redtune_status reduce_rows(array_reading *self, redtune_error *err) {
         redtune_reading of_row = {.count = 0};
         for (int i = 0; i < self->readers.count; i++)
             row[i].left_bytes = self->extents.count * self->readers.element_bytes[i];
-        redtune_status status = redtune_reduce_input(self->rt, &problem, &input, &of_row, err);
+        redtune_status status = rdt_input_reduce(self->rt, &problem, &input, &of_row, err);
         if (!status && left > 1)
             status = skip(self, self->extents.outer_step - self->extents.count, err);
         if (status) return status;
@@ -387,7 +388,9 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
                           .driver = rt->context->driver,
                           .parameters = input->parameters,
                           .initial = input->initial};
-    redtune_status status = rdt_problem_resolve(problem, &self.problem, err);
+    redtune_problem room;
+    problem = rdt_runtime_order(rt, problem, &room);
+    redtune_status status = rdt_runtime_resolve(rt, problem, &self.problem, err);
     if (!status) status = rdt_problem_strided_refuse(&self.problem, "reduce an input along", err);
     if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
     if (status) return status;

@@ -317,7 +317,7 @@ static redtune_status open_reading(redtune *rt, const redtune_problem *problem,
                      .driver = rt->context->driver,
                      .parameters = input->parameters,
                      .initial = input->initial};
-    redtune_status status = rdt_problem_resolve(problem, &out->problem, err);
+    redtune_status status = rdt_runtime_resolve(rt, problem, &out->problem, err);
     if (!status) status = rdt_problem_strided_refuse(&out->problem, "reduce an input along", err);
     if (!status) status = rdt_readers_open(&out->problem, input, &out->readers, err);
     if (status) return status;
@@ -353,15 +353,22 @@ static redtune_status take_result(reading *self, void *user, redtune_error *err)
     return REDTUNE_OK;
 }
 
+redtune_status rdt_input_reduce(redtune *rt, const redtune_problem *problem,
+                                const redtune_input *input, redtune_reading *out,
+                                redtune_error *err) {
+    reading self;
+    redtune_status status = open_reading(rt, problem, input, &self, err);
+    return status ? status : run_reading(&self, take_result, out, err);
+}
+
 redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
                                     const redtune_input *input, redtune_reading *out,
                                     redtune_error *err) {
-    reading self;
+    redtune_problem room;
     if (!rt || !input || !input->read || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an input: rt, input, input->read or out is NULL");
-    redtune_status status = open_reading(rt, problem, input, &self, err);
-    return status ? status : run_reading(&self, take_result, out, err);
+    return rdt_input_reduce(rt, rdt_runtime_order(rt, problem, &room), input, out, err);
 }
 
 /* ---- parts of an input ----------------------------------------------------------------------- */

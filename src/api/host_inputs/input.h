@@ -9,6 +9,11 @@ typedef struct rdt_input_part {
     redtune_reading reading;                              /* without a value */
 } rdt_input_part;
 
+/* These are of problems whose order is settled (rdt_runtime_order). The first is
+ * redtune_reduce_input without its checks. */
+redtune_status rdt_input_reduce(redtune *rt, const redtune_problem *problem,
+                                const redtune_input *input, redtune_reading *out,
+                                redtune_error *err);
 redtune_status rdt_input_reduce_part(redtune *rt, const redtune_problem *problem,
                                      const redtune_input *input, rdt_input_part *out,
                                      redtune_error *err);

@@ -3,8 +3,8 @@
  * Elements come in their order, so that a piece is as many whole segments as the GPU has room for,
  * reduced like any other segments, and its results are the next ones of all. A segment too long for
  * a piece is an input of its own, which redtune_reduce_input takes in pieces and combines. */
+#include "api/host_inputs/input.h"
 #include "api/running/list.h"
-#include "api/running/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -213,7 +213,7 @@ static redtune_status reduce_long(segments_reading *self, uint64_t i, redtune_er
     rest from = {self, count * self->readers.element_bytes[0]};
     const redtune_input input = {.read = read_rest, .user = &from, .parameters = self->parameters};
     redtune_reading reading;
-    redtune_status status = redtune_reduce_input(self->rt, &problem, &input, &reading, err);
+    redtune_status status = rdt_input_reduce(self->rt, &problem, &input, &reading, err);
     if (status) return status;
     memcpy(self->out[0] + i * self->result_bytes[0], &reading.value, self->result_bytes[0]);
     if (self->result_bytes[1])
@@ -278,14 +278,14 @@ static redtune_status check_room(const segments_reading *self, const void *resul
 
 static redtune_status resolve_segments(segments_reading *self, const redtune_problem *problem,
                                        const redtune_input *input, redtune_error *err) {
-    redtune_problem asked = *problem;
+    redtune_problem room, asked = *rdt_runtime_order(self->rt, problem, &room);
     if (problem->segmented != REDTUNE_SEGMENTED_EACH)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce segments of an input: set problem->segmented to "
                         "REDTUNE_SEGMENTED_EACH; for one result of all reduce the whole input");
     redtune_status status = check_offsets(self->offsets, self->count, err);
     if (!status && !rdt_problem_count(&asked)) status = set_lengths(&asked, self->offsets, err);
-    if (!status) status = rdt_problem_resolve(&asked, &self->problem, err);
+    if (!status) status = rdt_runtime_resolve(self->rt, &asked, &self->problem, err);
     if (!status) status = rdt_readers_open(&self->problem, input, &self->readers, err);
     if (status) return status;
     self->so_far.dtype = self->problem.result;

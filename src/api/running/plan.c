@@ -181,14 +181,17 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot create a plan: %s is NULL",
                         rt ? "out" : "rt");
     redtune_problem resolved;
-    redtune_status status = rdt_problem_resolve(problem, &resolved, err);
+    redtune_status status = rdt_runtime_resolve(rt, problem, &resolved, err);
     const rdt_need need = {&resolved, yield, .scattered = false};
     if (!status && yield) status = rdt_problem_strided_refuse(&resolved, "join parts along", err);
-    return status ? status : make_plan(rt, &need, out, err);
+    if (status) return status;
+    return rdt_runtime_name_order(rt, &resolved, make_plan(rt, &need, out, err), err);
 }
 
 redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, redtune_plan **out,
                                    redtune_error *err) {
+    redtune_problem room;
+    if (rt) problem = rdt_runtime_order(rt, problem, &room);
     return rdt_plan_make(rt, problem, RDT_YIELD_RESULT, out, err);
 }
 

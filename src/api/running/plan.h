@@ -21,7 +21,8 @@ struct redtune_plan {
     bool threaded;
 };
 
-/* redtune_plan_create; yield: what its runs leave. */
+/* redtune_plan_create of a problem whose order is settled (rdt_runtime_order); yield: what its runs
+ * leave. */
 redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yield yield,
                              redtune_plan **out, redtune_error *err);
 

@@ -43,7 +43,7 @@ static redtune_status add_key(redtune *rt, const redtune_problem *resolved, redt
                               redtune_error *err) {
     const redtune_problem typical = rdt_plan_table_typical(resolved);
     redtune_plan *made = NULL;
-    redtune_status status = redtune_plan_create(rt, &typical, &made, err);
+    redtune_status status = rdt_plan_make(rt, &typical, RDT_YIELD_RESULT, &made, err);
     if (status) return status;
     const rdt_executable *executable = rdt_plan_executable(made);
     rdt_plan_own *own = executable->own_count ? calloc(1, sizeof *own) : NULL;
@@ -62,7 +62,7 @@ static redtune_status add_own_plan(redtune *rt, const redtune_problem *resolved,
                                    _Atomic(redtune_plan *) *place, redtune_plan **out,
                                    redtune_error *err) {
     redtune_plan *made = NULL, *found = NULL;
-    redtune_status status = redtune_plan_create(rt, resolved, &made, err);
+    redtune_status status = rdt_plan_make(rt, resolved, RDT_YIELD_RESULT, &made, err);
     if (status) return status;
     if (!atomic_compare_exchange_strong(place, &found, made)) redtune_plan_destroy(made);
     *out = found ? found : made;
@@ -90,9 +90,9 @@ static redtune_status add_plan(redtune *rt, const redtune_problem *problem,
     return status;
 }
 
-static redtune_status resolve(const redtune_problem *problem, redtune_problem *out,
-                              redtune_error *err) {
-    redtune_status status = rdt_problem_resolve(problem, out, err);
+static redtune_status resolve(const redtune *rt, const redtune_problem *problem,
+                              redtune_problem *out, redtune_error *err) {
+    redtune_status status = rdt_runtime_resolve(rt, problem, out, err);
     if (status || !problem->config) return status;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce with config %.100s: redtune_reduce chooses by itself; create a "
@@ -122,7 +122,7 @@ static redtune_status take_plan(redtune *rt, const redtune_problem *problem, boo
                                 struct CUstream_st *stream, redtune_plan **out,
                                 redtune_problem *resolved, redtune_error *err) {
     rdt_plan_own *own = NULL;
-    redtune_status status = resolve(problem, resolved, err);
+    redtune_status status = resolve(rt, problem, resolved, err);
     if (!status && simple) status = check_simple(resolved, err);
     if (status) return status;
     if (rdt_problem_is_strided(resolved))
@@ -135,7 +135,8 @@ static redtune_status take_plan(redtune *rt, const redtune_problem *problem, boo
 
 redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem, CUstream stream,
                                     redtune_plan **out, redtune_error *err) {
-    redtune_problem resolved;
+    redtune_problem resolved, room;
+    problem = rdt_runtime_order(rt, problem, &room);
     *out = problem ? find_plan(rt, problem) : NULL;
     return *out ? REDTUNE_OK : take_plan(rt, problem, false, stream, out, &resolved, err);
 }
@@ -144,8 +145,9 @@ redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem,
 static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
                                   rdt_operands *operands, const redtune_operands *more, bool simple,
                                   struct CUstream_st *stream, redtune_error *err) {
+    redtune_problem resolved, room;
+    problem = rdt_runtime_order(rt, problem, &room);
     redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
-    redtune_problem resolved;
     if (!plan) {
         redtune_status status = take_plan(rt, problem, simple, stream, &plan, &resolved, err);
         if (status) return status;
@@ -215,13 +217,13 @@ static void *prepare_some(void *user) {
     preparation *self = user;
     for (;;) {
         size_t i = atomic_fetch_add(&self->next, 1);
-        redtune_problem resolved;
-        redtune_plan *plan = NULL;
+        redtune_problem resolved, room;
+        redtune_plan *plan = NULL, *scattered;
         redtune_error failure;
         if (i >= self->count) return NULL;
-        redtune_status status = resolve(&self->problems[i], &resolved, &failure);
-        redtune_plan *scattered;
-        if (!status) status = add_plan(self->rt, &self->problems[i], &resolved, &plan, &failure);
+        const redtune_problem *problem = rdt_runtime_order(self->rt, &self->problems[i], &room);
+        redtune_status status = resolve(self->rt, problem, &resolved, &failure);
+        if (!status) status = add_plan(self->rt, problem, &resolved, &plan, &failure);
         /* So that a capture may have tables of any form. */
         if (!status) status = rdt_plan_prepare_scattered(plan, &scattered, &failure);
         if (!status) continue;

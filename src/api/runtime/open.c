@@ -49,6 +49,19 @@ static redtune_status take_check(redtune *rt, redtune_error *err) {
     return status;
 }
 
+static redtune_status take_order(redtune *rt, redtune_order chosen, redtune_error *err) {
+    static const char *const names[] = {"free", "fixed", NULL};
+    int order = (int)chosen;
+    redtune_status status =
+        rdt_runtime_read_choice("REDTUNE_ORDER", names, "free or fixed", &order, err);
+    if (status) return status;
+    if ((unsigned)order > REDTUNE_ORDER_FIXED)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot use options.order %d: give REDTUNE_ORDER_FREE or _FIXED", order);
+    rt->order = (redtune_order)order;
+    return REDTUNE_OK;
+}
+
 /* NULL stays NULL. */
 static redtune_status copy_text(const char *text, char **out, redtune_error *err) {
     if (!text) return REDTUNE_OK;
@@ -93,6 +106,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     if (!status) status = redtune_ops_read(options->ops, err);
     if (!status) status = copy_text(pin && *pin ? pin : NULL, &rt->pin, err);
     if (!status) status = take_check(rt, err);
+    if (!status) status = take_order(rt, options->order, err);
     if (!status) status = take_machine(rt, options->machine, err);
     if (!status) status = rdt_runtime_find_trust(options->trust, &rt->trust, err);
     if (!status) status = copy_text(options->worker, &rt->worker, err);

@@ -3,6 +3,7 @@
 #include "api/runtime/runtime.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/locale.h"
@@ -33,6 +34,55 @@ redtune_status rdt_runtime_find_trust(redtune_trust chosen, redtune_trust *out,
     *out = (redtune_trust)trust;
     return REDTUNE_OK;
 }
+
+/* ---- the order ------------------------------------------------------------------------------- */
+
+static redtune_order order_of(const redtune *rt, redtune_order said) {
+    if (said == REDTUNE_ORDER_FREE) return rt->order;
+    return said == REDTUNE_ORDER_FREE_ALWAYS ? REDTUNE_ORDER_FREE : said;
+}
+
+redtune_order redtune_order_get(const redtune *rt, const redtune_problem *problem) {
+    redtune_problem resolved;
+    const redtune_order order = rt && problem ? order_of(rt, problem->order) : REDTUNE_ORDER_FREE;
+    if (order != REDTUNE_ORDER_FIXED) return REDTUNE_ORDER_FREE;
+    rdt_problem_copy(&resolved, problem);
+    resolved.order = order;
+    return rdt_problem_resolve(&resolved, &resolved, NULL) ? order : resolved.order;
+}
+
+const redtune_problem *rdt_runtime_set_order(const redtune *rt, const redtune_problem *problem,
+                                             redtune_problem *room) {
+    if (!problem) return problem;
+    rdt_problem_copy(room, problem);
+    room->order = order_of(rt, problem->order);
+    return room;
+}
+
+redtune_status rdt_runtime_name_order(const redtune *rt, const redtune_problem *problem,
+                                      redtune_status status, redtune_error *err) {
+    if (status != REDTUNE_UNSUPPORTED || !err || rt->order == REDTUNE_ORDER_FREE ||
+        problem->order != REDTUNE_ORDER_FIXED)
+        return status;
+    const size_t length = strlen(err->message);
+    snprintf(err->message + length, sizeof err->message - length,
+             "; options.order or REDTUNE_ORDER makes the order of all fixed: ask for a free one "
+             "here (REDTUNE_ORDER_FREE_ALWAYS, order=\"free\" or --order free)");
+    return status;
+}
+
+redtune_status rdt_runtime_resolve(const redtune *rt, const redtune_problem *problem,
+                                   redtune_problem *out, redtune_error *err) {
+    redtune_problem free_one;
+    redtune_status status = rdt_problem_resolve(problem, out, err);
+    if (status != REDTUNE_UNSUPPORTED) return status;
+    rdt_problem_copy(&free_one, problem);
+    free_one.order = REDTUNE_ORDER_FREE;
+    if (rdt_problem_resolve(&free_one, &free_one, NULL)) return status;
+    return rdt_runtime_name_order(rt, problem, status, err);
+}
+
+/* ---- winners --------------------------------------------------------------------------------- */
 
 /* What is read while it is being written is of neither one nor the other. */
 redtune_status rdt_runtime_select(redtune *rt, rdt_codegen *codegen, const redtune_problem *problem,

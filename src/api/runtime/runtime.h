@@ -14,8 +14,9 @@ struct redtune {
     rdt_context *context;
     rdt_workspace *workspace;
     rdt_builder *builder;
-    rdt_layers layers; /* of databases; the first is the one that a tune writes */
-    char *pin;         /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
+    rdt_layers layers;   /* of databases; the first is the one that a tune writes */
+    char *pin;           /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
+    redtune_order order; /* of problems that say none; free or fixed */
     bool background;
     bool check;               /* every call's pointers, before it is launched */
     redtune_trust trust;      /* in imported rows */
@@ -37,6 +38,23 @@ redtune_status rdt_runtime_read_choice(const char *variable, const char *const *
                                        const char *known, int *out, redtune_error *err);
 /* The trust of $REDTUNE_TRUST, else the chosen one. */
 redtune_status rdt_runtime_find_trust(redtune_trust chosen, redtune_trust *out, redtune_error *err);
+
+/* The problem of a caller of rt with its order as rt has it, free or fixed: the caller's own, or in
+ * room. Every public function that reduces calls it once, before anything else sees the problem. */
+const redtune_problem *rdt_runtime_set_order(const redtune *rt, const redtune_problem *problem,
+                                             redtune_problem *room);
+static inline const redtune_problem *
+rdt_runtime_order(const redtune *rt, const redtune_problem *problem, redtune_problem *room) {
+    if (__builtin_expect(rt->order == REDTUNE_ORDER_FREE, 1)) return problem;
+    return rdt_runtime_set_order(rt, problem, room);
+}
+/* rdt_problem_resolve of such a problem: what only options.order refuses says so. */
+redtune_status rdt_runtime_resolve(const redtune *rt, const redtune_problem *problem,
+                                   redtune_problem *out, redtune_error *err);
+/* Adds to the message of an unsupported problem of fixed order that rt makes all of them so, if it
+ * does; returns the status. */
+redtune_status rdt_runtime_name_order(const redtune *rt, const redtune_problem *problem,
+                                      redtune_status status, redtune_error *err);
 
 /* Chooses among all winners, or among those measured here alone; the lock is held, and the row of
  * the choice lives as long. */

@@ -99,7 +99,8 @@ static bool all_are_ready(const connecting *self) {
 
 static redtune_status make_timed_plan(connecting *self, redtune_error *err) {
     const redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, TIMED_ELEMENTS);
-    redtune_status status = redtune_plan_create(self->team->rt, &problem, &self->plan, err);
+    redtune_status status =
+        rdt_plan_make(self->team->rt, &problem, RDT_YIELD_RESULT, &self->plan, err);
     if (!status) status = redtune_team_prepare(self->plan, err);
     return status;
 }

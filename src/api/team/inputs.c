@@ -80,6 +80,8 @@ redtune_status redtune_reduce_inputs(redtune *const *rts, const redtune_problem 
         if (!rts[i] || !inputs[i].read)
             return rdt_fail(err, REDTUNE_INVALID, 0,
                             "cannot reduce inputs: rts[%zu] or inputs[%zu].read is NULL", i, i);
+    redtune_problem room;
+    problem = rdt_runtime_order(rts[0], problem, &room);
     input_worker *workers = calloc(count, sizeof *workers);
     if (!workers) return rdt_fail_memory(err, count * sizeof *workers);
     for (size_t i = 0; i < count; i++)

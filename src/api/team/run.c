@@ -125,9 +125,12 @@ static redtune_status take_segments(rank_call *self, const redtune_segments *giv
     redtune_status status = rdt_segments_take(&self->run, self->plan, given, err);
     if (status) return status;
     if (self->plan->problem.order == REDTUNE_ORDER_FIXED)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot reduce segments by a team in fixed order: what a rank has of a "
-                        "segment need not be a node of its tree; give each segment to one rank");
+        return rdt_runtime_name_order(
+            self->plan->rt, &self->plan->problem,
+            rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                     "cannot reduce segments by a team in fixed order: what a rank has of a "
+                     "segment need not be a node of its tree; give each segment to one rank"),
+            err);
     status = rdt_share_check(self->team, &self->plan->problem, self->first, 0, err);
     if (status) return status;
     self->segments = given;

@@ -32,12 +32,12 @@ redtune_status rdt_share_check(const redtune_team *team, const redtune_problem *
     const uint64_t each = rank ? first / rank : 0;
     if (!rank && !first) return REDTUNE_OK;
     if (rank && first % rank == 0 && is_node(each, chunk) && count <= each) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                    "cannot reduce the part of rank %d, %" PRIu64 " elements from %" PRIu64
-                    " on, in fixed order: it must begin at its rank times a power of two of chunks "
-                    "of %" PRIu64 " elements, and have at most as many, as redtune_team_share has "
-                    "it",
-                    team->place.rank, count, first, chunk);
+    rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+             "cannot reduce the part of rank %d, %" PRIu64 " elements from %" PRIu64
+             " on, in fixed order: it must begin at its rank times a power of two of chunks of "
+             "%" PRIu64 " elements, and have at most as many, as redtune_team_share has it",
+             team->place.rank, count, first, chunk);
+    return rdt_runtime_name_order(team->rt, problem, REDTUNE_UNSUPPORTED, err);
 }
 
 redtune_status rdt_share_check_parts(const redtune_problem *problem, const uint64_t *counts,

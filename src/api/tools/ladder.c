@@ -252,7 +252,7 @@ static redtune_status open_ladder(ladder *self, rdt_codegen *codegen, redtune_er
                         "has room for %" PRIu64 "; ask for fewer",
                         rdt_problem_count(&self->problem), largest);
     const rdt_domain domain = rdt_problem_domain(&self->problem, 1);
-    status = redtune_plan_create(rt, &self->problem, &self->tuned, err);
+    status = rdt_plan_make(rt, &self->problem, RDT_YIELD_RESULT, &self->tuned, err);
     if (!status)
         status = rdt_test_buffers_open(rt->context, &domain, 0, &maker, &self->buffers, err);
     return status;
