@@ -4,6 +4,14 @@
 //@ -- `when` is a condition, in which %d stands for how far the other lane is.
 //@ takes acc, given, lanes, least?, neighbours?, over?, value?, when?
 //@ local a = value or "a"
+//@ if acc.name == "superaccumulator" and not (neighbours or over or when) then
+//@     if lanes > (least or 1) then
+    // Its words are many: a step at a time is less code.
+#pragma unroll 1
+    for (u32 step = @{lanes // 2}; step >= @{least or 1}; step /= 2) @{a} = combine(@{a}, @{acc.shuffle(a, "step")}@{given.argument});
+//@     end
+//@     return
+//@ end
 //@ for _, step in ipairs(neighbours and { 1, 2, 4, 8, 16 } or { 16, 8, 4, 2, 1 }) do
 //@     if step < lanes and step >= (least or 1) then
 //@         local guard = when and ("if (%s) "):format(when:format(step)) or over and ("for (%s) "):format(over) or ""

@@ -192,19 +192,19 @@ __device__ __forceinline__ u64 rounded(record a, int digits, int lowest, u64 inf
     }
     if (negative) a = negated(a);
     // The highest word that is not zero, the two behind it, and whether there is more.
-    u32 word[3] = {0, 0, 0}, found = 0, at = 0;
+    u32 word[3] = {0, 0, 0}, at = 0;
     bool rest = false;
 #pragma unroll
-    for (int i = WORDS_OF_SUM - 1; i >= 0; i--) {
-        if (found == 0 && a.word[i] == 0) continue;
-        if (found == 0) at = i;
-        if (found == 0) word[0] = a.word[i];
-        if (found == 1) word[1] = a.word[i];
-        if (found == 2) word[2] = a.word[i];
-        rest |= found > 2 && a.word[i] > 0;
-        found++;
+    for (u32 i = 0; i < WORDS_OF_SUM; i++)
+        if (a.word[i] > 0) at = i;
+#pragma unroll
+    for (u32 i = 0; i < WORDS_OF_SUM; i++) {
+        if (i == at) word[0] = a.word[i];
+        if (i + 1 == at) word[1] = a.word[i];
+        if (i + 2 == at) word[2] = a.word[i];
+        rest |= i + 2 < at && a.word[i] > 0;
     }
-    if (found == 0) return 0;
+    if (word[0] == 0) return 0;
     const u32 lead = __clz(word[0]);
     const u64 top = ((u64)word[0] << 32 | word[1]) << lead | (lead > 0 ? word[2] >> (32 - lead) : 0);
     rest |= word[2] << lead > 0;
@@ -296,6 +296,42 @@ __device__ __forceinline__ void add_waiting(portion &p)
     p.waiting = 0;
 }
 
+// Elements taken at once, and between which magnitudes they are.
+template <u32 N> struct group {
+    float x[N], largest;
+    u32 least;
+    double sum;
+};
+
+// A group that what waits has no room for. It is a function that is called: it comes hardly ever, and
+// would stand at each load.
+template <u32 N>
+__device__ __noinline__ portion add_apart(portion p, group<N> g)
+{
+    if (p.waiting > 0) {
+        add_waiting(p);
+        p.taken++;
+    }
+    if (loses_nothing(g.largest, g.least)) {
+        p.sum = g.sum;
+        p.largest = g.largest;
+        p.least = g.least;
+        p.waiting = N;
+    } else {
+#pragma unroll 1
+        for (u32 i = 0; i < N; i++) {
+            float each = g.x[0];
+#pragma unroll
+            for (u32 k = 1; k < N; k++)
+                if (k == i) each = g.x[k];
+            add_number(p, each);
+        }
+        p.taken += N;
+    }
+    if (p.taken >= 238) bring_carries(p);
+    return p;
+}
+
 template <u32 N>
 __device__ __forceinline__ portion add_all(portion p, const float (&x)[N])
 {
@@ -323,28 +359,10 @@ __device__ __forceinline__ portion add_all(portion p, const float (&x)[N])
         p.waiting += N;
         return p;
     }
-    if (p.waiting > 0) {
-        add_waiting(p);
-        p.taken++;
-    }
-    if (loses_nothing(largest, least)) {
-        p.sum = sum[0];
-        p.largest = largest;
-        p.least = least;
-        p.waiting = N;
-    } else {
-#pragma unroll 1
-        for (u32 i = 0; i < N; i++) {
-            float each = x[0];
+    group<N> g = {{}, largest, least, sum[0]};
 #pragma unroll
-            for (u32 k = 1; k < N; k++)
-                if (k == i) each = x[k];
-            add_number(p, each);
-        }
-        p.taken += N;
-    }
-    if (p.taken >= 238) bring_carries(p);
-    return p;
+    for (u32 i = 0; i < N; i++) g.x[i] = x[i];
+    return add_apart(p, g);
 }
 
 __device__ __forceinline__ portion add_to_portion(portion p, float x)
@@ -386,11 +404,9 @@ __device__ __forceinline__ void take(portion (&part)[LANES], const vector &v)
 // Lane 0 returns the combination of the warp's values.
 __device__ __forceinline__ accumulator reduce_warp(accumulator a)
 {
-    a = combine(a, shuffled_down(a, 16));
-    a = combine(a, shuffled_down(a, 8));
-    a = combine(a, shuffled_down(a, 4));
-    a = combine(a, shuffled_down(a, 2));
-    a = combine(a, shuffled_down(a, 1));
+    // Its words are many: a step at a time is less code.
+#pragma unroll 1
+    for (u32 step = 16; step >= 1; step /= 2) a = combine(a, shuffled_down(a, step));
     return a;
 }
 
@@ -405,9 +421,9 @@ __device__ __forceinline__ accumulator reduce_block(accumulator a)
     __syncthreads();
     if (warp == 0) {
         a = lane < 8 ? warp_value[lane] : no_sum();
-    a = combine(a, shuffled_down(a, 4));
-    a = combine(a, shuffled_down(a, 2));
-    a = combine(a, shuffled_down(a, 1));
+    // Its words are many: a step at a time is less code.
+#pragma unroll 1
+    for (u32 step = 4; step >= 1; step /= 2) a = combine(a, shuffled_down(a, step));
     }
     return a;
 }
