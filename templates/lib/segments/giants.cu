@@ -174,10 +174,16 @@ __device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool b
     return (accumulator *)((char *)scratch + @{scratch.slots_offset}) + 2 * range + begins;
 }
 
-// What a thread has of a share that as many as `wide` take.
-__device__ __noinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide@{given.parameter})
+// What a thread has of elements side by side that as many as `wide` take.
+__device__ __noinline__ accumulator reduce_apart(const element *from, u64 count@{indexed and ", u64 origin" or ""}, u32 rank, u32 wide@{given.parameter})
 {
-    return reduce_run<HELP_LOADS@{two_tiles and ", true" or ""}>(its.from, its.count@{indexed and ", its.origin" or ""}, rank, wide@{given.argument});
+    return reduce_run<HELP_LOADS@{two_tiles and ", true" or ""}>(from, count@{indexed and ", origin" or ""}, rank, wide@{given.argument});
+}
+
+// The same of a share.
+__device__ __forceinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide@{given.parameter})
+{
+    return reduce_apart(its.from, its.count@{indexed and ", its.origin" or ""}, rank, wide@{given.argument});
 }
 
 // One thread leaves what a share was combined to. Whether all others of that giant have been left.

@@ -66,6 +66,13 @@ __device__ __forceinline__ segment segment_of(const segments &s, u64 i)
     return segment{(u64)begin, end > begin ? (u64)(end - begin) : 0, end < begin};
 }
 
+// Whether segment i ends where the next one begins, by the addresses of the tables.
+__device__ __forceinline__ bool are_neighbours(const segments &s)
+{
+    if (s.arrays) return !s.end;
+    return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
+}
+
 // Whether the offsets must be looked at: those of arrays are made with them.
 __device__ __forceinline__ bool are_doubtful(const segments &s)
 {
@@ -315,13 +322,6 @@ __device__ __forceinline__ int first_shift(u64 count)
     return (63 - __clzll(count | 1)) / 5 * 5;
 }
 
-// Whether segment i ends where the next one begins, by the addresses of the tables.
-__device__ __forceinline__ bool are_neighbours(const segments &s)
-{
-    if (s.arrays) return !s.end;
-    return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
-}
-
 // Whether blocks help with the giants of that table: not where it has 2^32 segments or more, since a search takes more steps
 // among these than a warp has lanes.
 __device__ __forceinline__ bool are_shared(const segments &s)
@@ -437,10 +437,16 @@ __device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool b
     return (accumulator *)((char *)scratch + 524544) + 2 * range + begins;
 }
 
-// What a thread has of a share that as many as `wide` take.
-__device__ __noinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide)
+// What a thread has of elements side by side that as many as `wide` take.
+__device__ __noinline__ accumulator reduce_apart(const element *from, u64 count, u32 rank, u32 wide)
 {
-    return reduce_run<HELP_LOADS>(its.from, its.count, rank, wide);
+    return reduce_run<HELP_LOADS>(from, count, rank, wide);
+}
+
+// The same of a share.
+__device__ __forceinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide)
+{
+    return reduce_apart(its.from, its.count, rank, wide);
 }
 
 // One thread leaves what a share was combined to. Whether all others of that giant have been left.
@@ -704,7 +710,7 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
             if (i >= s.count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.offset, one.count)) continue;
-            accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count, thread, BLOCK);
+            accumulator a = reduce_apart(elements_of(s, input, i, one), one.count, thread, BLOCK);
             a = reduce_block(a);
             if (thread == 0) finish(output, i, a, one.count);
             __syncthreads();
