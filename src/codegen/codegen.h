@@ -55,7 +55,7 @@ redtune_status rdt_rules_default_of(rdt_codegen *codegen, rdt_case at, int famil
  * order; at least one. */
 redtune_status rdt_rules_defaults(rdt_codegen *codegen, rdt_case at, rdt_point out[RDT_FAMILY_MAX],
                                   size_t *count, redtune_error *err);
-/* The default of the first family in that order whose kernels take segments that lie anywhere. */
+/* The default of kernels for segments that lie anywhere. */
 redtune_status rdt_rules_scattered(rdt_codegen *codegen, rdt_case at, rdt_point *out,
                                    redtune_error *err);
 /* The point that people name. family: NULL for the one that the config begins with

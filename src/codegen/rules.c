@@ -132,7 +132,6 @@ static int call_launch(lua_State *state) {
         .partials = partials,
         .segments = rdt_marshal_flag(state, table, "segments"),
         .scattered = rdt_marshal_flag(state, table, "scattered"),
-        .scattered_blocks = number_of(state, table, "scattered_blocks"),
         .packed = rdt_marshal_flag(state, table, "packed"),
         .overlap = rdt_marshal_flag(state, table, "overlap"),
         .slot_bytes = rdt_marshal_slot_bytes(state, call->codegen, call->at),
@@ -237,25 +236,6 @@ redtune_status rdt_rules_default(rdt_codegen *codegen, rdt_case at, rdt_point *o
     return status;
 }
 
-redtune_status rdt_rules_scattered(rdt_codegen *codegen, rdt_case at, rdt_point *out,
-                                   redtune_error *err) {
-    rdt_point points[RDT_FAMILY_MAX];
-    size_t count = 0;
-    redtune_status status = rdt_rules_defaults(codegen, at, points, &count, err);
-    for (size_t i = 0; !status && i < count; i++) {
-        rdt_launch launch;
-        status = rdt_rules_launch(codegen, at, &points[i], &launch, err);
-        if (status || !launch.scattered) continue;
-        *out = points[i];
-        return REDTUNE_OK;
-    }
-    if (status) return status;
-    char problem[RDT_PROBLEM_TEXT_BYTES];
-    rdt_problem_describe(at.problem, problem);
-    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                    "cannot reduce %s: no template takes segments that lie anywhere", problem);
-}
-
 redtune_status rdt_rules_default_of(rdt_codegen *codegen, rdt_case at, int family, rdt_point *out,
                                     redtune_error *err) {
     const rdt_kept_default *kept;
@@ -291,6 +271,11 @@ redtune_status rdt_rules_find(rdt_codegen *codegen, rdt_case at, const char *fam
     if (!status && config) status = rdt_point_parse(&codegen->spaces, config, &point, err);
     if (!status) *out = point;
     return status;
+}
+
+redtune_status rdt_rules_scattered(rdt_codegen *codegen, rdt_case at, rdt_point *out,
+                                   redtune_error *err) {
+    return rdt_rules_find(codegen, at, "ragged", "unit=anywhere", out, err);
 }
 
 /* ---- descriptions -------------------------------------------------------------------------- */

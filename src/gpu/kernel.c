@@ -89,7 +89,7 @@ static uint32_t segment_blocks(const rdt_launch *how, bool scattered, uint64_t s
         const uint32_t helpers = scattered ? 0 : how->blocks_max - 1;
         return blocks < RDT_GRID_MAX - helpers ? blocks + helpers : blocks;
     }
-    return scattered && how->scattered_blocks ? how->scattered_blocks : how->blocks_max;
+    return how->blocks_max;
 }
 
 static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch *how,

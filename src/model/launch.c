@@ -45,6 +45,5 @@ rdt_launch rdt_launch_fit(const rdt_launch *launch, int there, int here) {
     if (there <= here || here < 1) return fit;
     if (!fit.cluster) fit.blocks_max = lessen(fit.blocks_max, there, here);
     fit.waiting_max = lessen(fit.waiting_max, there, here);
-    fit.scattered_blocks = lessen(fit.scattered_blocks, there, here);
     return fit;
 }

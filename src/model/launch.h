@@ -169,8 +169,8 @@ typedef struct rdt_launch {
                       front of these, which help with long ones */
     bool scattered; /* it has redtune_scattered for segments that are not in the input one after the
                        other: those with ends or arrays */
-    uint32_t scattered_blocks; /* that it is launched on; 0: blocks_max */
-    bool packed;  /* it is for segments of one buffer, one after the other, and slow for others */
+    bool packed; /* it is for segments of which each ends where the next one begins, and if each has
+                    a result, of one buffer; slow for others */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
 } rdt_launch;
 
@@ -187,7 +187,7 @@ uint32_t rdt_launch_splits(const rdt_launch *launch, const rdt_extents *extents)
 /* Whether the source has redtune_prefix, which is launched before the kernel where segments have
  * ends. */
 static inline bool rdt_launch_has_prefix(const rdt_launch *launch) {
-    return launch->segments && !launch->results;
+    return launch->segments && !launch->results && !launch->packed;
 }
 
 /* Blocks for complete extents: those, or where blocks make sets of results, enough for all of them,

@@ -26,6 +26,7 @@ static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
 
 //@ include "lib/segments/tables.cu"
 //@ include "lib/segments/prefix.cu"
+//@ local ends = true
 //@ include "lib/segments/search.cu"
 //@ include "lib/segments/begin.cu"
 //@ include "lib/vector.cu"

@@ -94,7 +94,7 @@ __device__ __forceinline__ bool meet(const edge *edges, chain *chains, u64 span,
 }
 
 // All threads of the block: the parts of a segment, in the order of the blocks.
-__device__ __forceinline__ void join(const chain &c, void *scratch, @{given.output})
+__device__ __noinline__ void join(const chain &c, void *scratch, @{given.output})
 {
     accumulator a = @{op.identity};
     for (u32 block = c.first + threadIdx.x; block <= c.last; block += BLOCK) {

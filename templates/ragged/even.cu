@@ -1,9 +1,8 @@
 //@ -- Segments of about one length, one after the other: eight lanes, or warps, take them by their
 //@ -- numbers, without a search and without parts that must meet.
-//@ takes op, acc, given, indexed, result, scratch, ahead, first_offsets, offsets, resident
+//@ takes op, acc, given, indexed, result, scratch, ahead, first_offsets, offsets, packed, resident
 //@ takes warps
 //@ include "lib/poll.cu"
-constexpr u32 TEAM_LOADS = UNROLL < 8 ? 8 : UNROLL;  // in flight of a thread
 //@ local teams, wide = 1, 1
 //@ while wide < warps do
 //@     teams, wide = teams + 1, 2 * wide
@@ -12,14 +11,15 @@ constexpr u32 TEAMS = @{teams};  // sizes of teams: 1, 2, 4 and so on, up to all
 
 // How segments of one length are dealt, if they are.
 struct sharing {
-    u32 team;  // warps that take one together
+    u32 wide;  // threads that take one together: warps of a block, or eight lanes a shorter one
     u32 split;  // blocks that do, of very long ones
-    bool by_eights;  // eight lanes take a shorter one
-    bool in_runs;  // each warp takes short ones that lie side by side
     segment one;  // the first one of this thread's team or block
+//@ if packed then
+    bool in_runs;  // each warp takes short ones that lie side by side
     course run;  // this warp's, of short ones
-//@ if ahead then
+//@     if ahead then
     i64 next[EACH + 1];  // and the offsets of its first batch
+//@     end
 //@ end
 };
 
@@ -52,20 +52,13 @@ __device__ __forceinline__ u32 split_of(u64 count)
     return split * (u32)count >= gridDim.x - gridDim.x / 8 ? split : 0;
 }
 
-// Segments that a block takes at once by eights, and this thread's first one.
-constexpr u32 EIGHTS = BLOCK / 8;
-
-__device__ __forceinline__ u32 number_by_eights()
+// The first segment of this thread's team of as many threads.
+__device__ __forceinline__ u32 number_of(u32 wide)
 {
-    return blockIdx.x * EIGHTS + threadIdx.x / 8;
+    return blockIdx.x * (BLOCK / wide) + threadIdx.x / wide;
 }
 
-// The first segment of this thread's team.
-__device__ __forceinline__ u32 number_of(u32 team)
-{
-    return blockIdx.x * (BLOCK / (32 * team)) + threadIdx.x / (32 * team);
-}
-
+//@ if packed then
 // This warp's run of segments: a few have one more than others.
 __device__ __forceinline__ void begin_run(course &run, @{offsets}const segments &s)
 {
@@ -74,13 +67,14 @@ __device__ __forceinline__ void begin_run(course &run, @{offsets}const segments 
     run.first = number * each + (number < rest ? number : rest);
     run.end = run.there = run.first + each + (number < rest);
     run.crossing = 0;
-//@ if ahead then
+//@     if ahead then
     load_offsets(s, run.first, run.end - run.first, next);
-//@ else
+//@     else
     prefetch_offsets(s, run.first, run.end - run.first);
-//@ end
+//@     end
 }
 
+//@ end
 // Whether all segments seem to have about the same length, to all threads of the block, and of all blocks:
 // each thread knows one place of the table. An offset may be one length from where equal segments would
 // begin; where warps take a segment each, as far as lengths lead to that differ by a fourth at random. Eight
@@ -107,22 +101,29 @@ __device__ __forceinline__ void share_out(sharing &how, deal &d, const segments 
     // All that the table is first looked at for is asked for at once.
     const float rounds = (float)s.count / (float)(gridDim.x * WARPS);
     const u32 split = split_of(s.count), team = team_of(rounds);
+    how.wide = how.split = 0;
+//@ if packed then
     const bool in_runs = rounds >= 4 || team == 1;
-    how.team = how.split = how.by_eights = how.in_runs = false;
+    how.in_runs = false;
     if (!split && !team && !in_runs) return;
+//@ else
+    if (!split && !team) return;
+//@ end
     const u64 at = s.count * (threadIdx.x + 1) / BLOCK;
-    const u64 own = split ? blockIdx.x / split : number_of(1);
+    const u64 own = split ? blockIdx.x / split : number_of(32);
     const raw_offset seen = load_offset(s, s.begin, at), all[2] = {load_offset(s, s.begin, 0), load_offset(s, s.begin, s.count)};
     raw_offset first[TEAMS][2];
 #pragma unroll
     for (u32 i = 0; i < TEAMS; i++) {
-        const u64 number = i > 0 ? number_of(1u << i) : own, there = number < s.count ? number : 0;
+        const u64 number = i > 0 ? number_of(32u << i) : own, there = number < s.count ? number : 0;
         first[i][0] = load_offset(s, s.begin, there);
         first[i][1] = load_offset(s, s.begin, there + 1);
     }
-    const u64 eight = number_by_eights(), there = eight < s.count ? eight : 0;
+//@ if packed then
+    const u64 eight = number_of(8), there = eight < s.count ? eight : 0;
     const raw_offset by_eights[2] = {load_offset(s, s.begin, there), load_offset(s, s.begin, there + 1)};
     if (in_runs) begin_run(how.run, @{first_offsets}s);
+//@ end
     const i64 offset = value_of(s, seen), begin = value_of(s, all[0]), end = value_of(s, all[1]);
     const u64 elements = end > begin ? end - begin : 0;
     d = deal{s.count * COST + elements, (u64)begin, 0, false};
@@ -134,24 +135,31 @@ __device__ __forceinline__ void share_out(sharing &how, deal &d, const segments 
     } else if (team && length >= (float)(16 * TEAM_LOADS * VEC)) {
         // As many warps as have all of their loads take a long one, so that what a block reads lies side
         // by side.
-        how.team = team;
+        how.wide = 32 * team;
 #pragma unroll
         for (u32 i = 0; i < TEAMS; i++) {
             const u32 more = 1u << i;
             if (more == team || (more > team && length >= (float)(more * (32 * TEAM_LOADS * VEC)) &&
                                  shares_out(rounds * (float)more))) {
-                how.team = more;
-                how.one = segment_by(s, i > 0 ? number_of(more) : own, first[i]);
+                how.wide = 32 * more;
+                how.one = segment_by(s, i > 0 ? number_of(how.wide) : own, first[i]);
             }
         }
+//@ if packed then
     } else if (length < (float)(16 * TEAM_LOADS * VEC)) {
         // Eight lanes have three loads each of one at least.
-        how.by_eights = length >= (float)(24 * VEC) && shares_out(rounds * (8.0f / 32));
-        how.in_runs = in_runs && !how.by_eights;
-        if (how.by_eights) how.one = segment_by(s, eight, by_eights);
+        const bool is_by_eights = length >= (float)(24 * VEC) && shares_out(rounds * (8.0f / 32));
+        how.in_runs = in_runs && !is_by_eights;
+        if (is_by_eights) how.wide = 8;
+        if (is_by_eights) how.one = segment_by(s, eight, by_eights);
+//@ end
     }
-    if (!are_even(s.count, elements, at, (u64)(offset - begin), how.team > 0))
-        how.team = how.split = how.by_eights = how.in_runs = false;
+    if (!are_even(s.count, elements, at, (u64)(offset - begin), how.wide > 8)) {
+        how.wide = how.split = 0;
+//@ if packed then
+        how.in_runs = false;
+//@ end
+    }
 }
 
 // By several blocks each: this one has a part of how.one, which meets the others in scratch.
@@ -165,8 +173,8 @@ __device__ __forceinline__ void reduce_split(const segments &s, const sharing &h
     const u64 each = (count / how.split / LINE + 1) * LINE;
     const u64 low = rank * each < count ? rank * each : count;
     const u64 high = low + each < count ? low + each : count;
-    accumulator a = reduce_run<TEAM_LOADS>(input + how.one.offset + low, high - low@{indexed and ", low" or ""},
-                                           threadIdx.x, BLOCK@{given.argument});
+    accumulator a = reduce_apart(input + how.one.offset + low, high - low@{indexed and ", low" or ""},
+                                 threadIdx.x, BLOCK@{given.argument});
     a = reduce_block(a@{given.argument});
     const u32 first_block = blockIdx.x - rank;
     if (how.split >= POLLED && gridDim.x * (WORDS * sizeof(u64)) <= WORDS_BYTES) {
@@ -194,15 +202,15 @@ __device__ __forceinline__ void reduce_split(const segments &s, const sharing &h
     if (met.complete) join(met, scratch, output@{given.argument});
 }
 
-// By teams of warps; `one` is the first of this one, if there is any.
-__device__ __forceinline__ void reduce_even(const segments &s, u32 team, segment one,
+// By as many threads as `wide`, eight or a team of warps; `one` is the first of these, if there is any.
+__device__ __forceinline__ void reduce_even(const segments &s, u32 wide, segment one,
                                             const element *input, @{given.output})
 {
     const u32 warp = threadIdx.x / 32;
     // One of them is written while the other is still read.
     __shared__ accumulator parts[2][WARPS];
-    const u32 wide = 32 * team, rank = threadIdx.x & (wide - 1), teams = BLOCK / wide;
-    u64 i = number_of(team);
+    const u32 rank = threadIdx.x & (wide - 1), teams = BLOCK / wide;
+    u64 i = number_of(wide);
     u32 turn = 0;
     run<TEAM_LOADS> r(input + one.offset, one.count, rank, wide);
     vector v[TEAM_LOADS];
@@ -217,44 +225,23 @@ __device__ __forceinline__ void reduce_even(const segments &s, u32 team, segment
             r = run<TEAM_LOADS>(input + one.offset, one.count, rank, wide);
             r.load_tile(0, v@{given.argument});
         };
-        const accumulator share =
+        accumulator a =
             reduce_loaded<TEAM_LOADS>(r, v, count@{indexed and ", 0" or ""}, load_next@{given.argument});
-        const accumulator all = reduce_warp(share@{given.argument});
-        if (threadIdx.x % 32 == 0) parts[turn][warp] = all;
-        __syncthreads();
-        if (rank == 0 && i < s.count) {
-            accumulator a = @{acc.copy("parts[turn][warp]")};
-            for (u32 w = 1; w < team; w++) a = combine(a, parts[turn][warp + w]@{given.argument});
-            finish(output, i, a, count@{given.argument});
-        }
-        i = next;
-        turn ^= 1;
-    }
-}
-
-// By eight lanes each; `one` is the first of these, if there is any.
-__device__ __forceinline__ void reduce_by_eights(const segments &s, segment one, const element *input,
-                                                 @{given.output})
-{
-    const u32 rank = threadIdx.x % 8;
-    const u64 step = (u64)gridDim.x * EIGHTS;
-    u64 i = number_by_eights();
-    run<TEAM_LOADS> r(input + one.offset, one.count, rank, 8);
-    vector v[TEAM_LOADS];
-    r.load_tile(0, v@{given.argument});
-    // All lanes of a warp go on as long as its first one has a segment.
-    for (u64 base = i - threadIdx.x % 32 / 8; base < s.count; base += step) {
-        const u64 next = i + step, count = one.count;
-        one = segment{0, 0, false};
-        if (next < s.count) one = segment_of(s, next);
-        const auto load_next = [&] {
-            r = run<TEAM_LOADS>(input + one.offset, one.count, rank, 8);
-            r.load_tile(0, v@{given.argument});
-        };
-        accumulator a = reduce_loaded<TEAM_LOADS>(r, v, count@{indexed and ", 0" or ""}, load_next@{given.argument});
         __syncwarp();
+//@ if packed then
+        if (wide == 8) {
 //@ include("lib/fold_lanes.cu", { lanes = 8 })
+        } else
+//@ end
+        {
+            a = reduce_warp(a@{given.argument});
+            if (threadIdx.x % 32 == 0) parts[turn][warp] = a;
+            __syncthreads();
+            if (rank == 0)
+                for (u32 w = 1; 32 * w < wide; w++) a = combine(a, parts[turn][warp + w]@{given.argument});
+        }
         if (rank == 0 && i < s.count) finish(output, i, a, count@{given.argument});
         i = next;
+        turn ^= 1;
     }
 }

@@ -15,18 +15,19 @@ family.params = {
       doc = "bytes that a segment counts for, beside its elements" },
     params.resident,
     params.load,
-    { name = "unit", labels = { "segments", "tiles" },
-      doc = "what a warp takes at a time where one table gives segments: those of like lengths, or a tile of elements" },
+    { name = "unit", labels = { "segments", "long", "tiles", "anywhere" },
+      doc = "what a warp takes at a time where one table gives segments: those of like lengths, or one long one, or a tile of elements; or it is for segments that lie anywhere" },
     params.dealt_per_sm,
 }
 
 -- Bytes of the table of work in front of the slots (kernel.cu).
 local TABLE_BYTES <const> = 33024
 
--- Blocks that a multiprocessor has registers for, at least, where segments may be anywhere: with few
--- loads in flight it takes warps to hide the memory's latency.
-function family.scattered_resident(c)
-    return c.unroll > 4 and c.resident or math.max(c.resident, 768 // c.block)
+-- Blocks that a multiprocessor has registers for, at least. Where segments may be anywhere and each has a result, it
+-- takes warps to hide the memory's latency with few loads in flight.
+function family.resident(c, p)
+    if c.unit ~= "anywhere" or p.layout == "list" or c.unroll > 4 then return c.resident end
+    return math.max(c.resident, 768 // c.block)
 end
 
 function family.serves(p)
@@ -47,14 +48,18 @@ function family.has_room(c, p, d)
 end
 
 local function has_unit(c, p, d)
+    if p.layout == "list" and (c.unit == "tiles" or c.unit == "long") then
+        return false, "unit=%s is for segments with a result each", c.unit
+    end
     if c.unit ~= "tiles" then return true end
-    if p.layout == "list" then return false, "unit=tiles is for segments with a result each" end
     return family.has_room(c, p, d)
 end
 
 family.allowed = limits.all(has_unit, limits.has_registers(64), limits.allowed)
 
+-- A tune measures one table of segments in one buffer, for which unit=anywhere is not made.
 function family.distinct(c, p, d)
+    if c.unit == "anywhere" then return false end
     if c.unit == "tiles" and c.unroll == 8 then return false end -- tiles are those of unroll=4
     return shapes.has_narrow_loads(c, p)
 end
@@ -94,6 +99,11 @@ local function default_of_tiles(p, d)
     return family.has_room(c, p, d) and c or nil
 end
 
+-- Whether segments are few, or long on average. NVRTC makes the kernel for these in half of the time.
+local function are_long(p)
+    return p.layout == "ragged" and (p.outer > 1 and p.outer < 256 or shapes.result_bytes(p) > 1 << 18)
+end
+
 -- Long segments want loads in flight, short ones registers for several at once: on an H200 the first are
 -- those of 1 KiB and more.
 function family.default(p, d)
@@ -103,22 +113,18 @@ function family.default(p, d)
     local long = list or shapes.result_bytes(p) >= 1024
     return {
         block = list and 256 or 128, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4,
-        cost = 128, resident = list and 2 or 4, load = "no_allocate", unit = "segments", per_sm = list and 2 or 4,
+        cost = 128, resident = list and 2 or 4, load = "no_allocate", unit = are_long(p) and "long" or "segments", per_sm = list and 2 or 4,
     }
 end
 
 -- A block leaves two values at most, of segments that others have parts of, too.
 function family.launch(c, p, d)
     local room = (d.slots_bytes - TABLE_BYTES) // (2 * limits.accumulator_bytes(p, d))
-    local function blocks(per_sm)
-        return math.max(1, math.min(per_sm * d.sm_count, d.blocks_max, room))
-    end
+    local per_sm = c.unit == "anywhere" and math.max(c.per_sm, family.resident(c, p)) or c.per_sm
     return shapes.launch(c, p, d, {
         tile = c.block * c.vec * c.unroll,
-        blocks_max = blocks(c.per_sm),
-        scattered_blocks = p.layout == "ragged"
-            and blocks(math.max(c.per_sm, family.scattered_resident(c))) or nil,
-        segments = true, scattered = p.layout == "ragged",
+        blocks_max = math.max(1, math.min(per_sm * d.sm_count, d.blocks_max, room)),
+        segments = true, packed = c.unit ~= "anywhere",
     })
 end
 

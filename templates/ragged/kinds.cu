@@ -137,8 +137,8 @@ __device__ __forceinline__ void reduce_by_eight(const packed &mem, const batch &
     for (u32 next = lane / 8; __any_sync(ALL, next < n); next += 4) {
         const u32 there = next < n ? next : 0, r = is_listed ? mem.order[there] : there;
         const u32 at = mem.at[r], count = next < n ? mem.at[r + 1] - at : 0;
-        accumulator a = reduce_run<UNROLL>((const element *)b.aligned + at, count@{indexed and ", 0" or ""}, lane % 8,
-                                           8@{given.argument});
+        accumulator a = reduce_apart((const element *)b.aligned + at, count@{indexed and ", 0" or ""}, lane % 8,
+                                     8@{given.argument});
 //@ include("lib/fold_lanes.cu", { lanes = 8 })
         if (next < n && lane % 8 == 0) finish(output + b.number, r, a, count@{given.argument});
     }

@@ -13,8 +13,8 @@ __device__ __forceinline__ void reduce_one(const stretch &mine, const deal &d, c
     const u64 before = one.offset - d.origin + number * COST;
     const u64 low = elements_before(mine.from, before, one.count);
     const u64 high = elements_before(mine.to, before, one.count);
-    const accumulator share = reduce_run<UNROLL>(input + one.offset + low, high - low@{indexed and ", low" or ""},
-                                                 lane, 32@{given.argument});
+    const accumulator share = reduce_apart(input + one.offset + low, high - low@{indexed and ", low" or ""}, lane,
+                                           32@{given.argument});
     const accumulator a = reduce_warp(share@{given.argument});
     if (lane == 0) deliver(mine, number, a, one.count, before, edges, output@{given.argument});
 }
@@ -59,6 +59,7 @@ __device__ __forceinline__ bool sort_large(const segments &s, const batch &b, u6
     bool falls = false;
     own = 0;
     kinds = 1u << BY_WARP;
+#pragma unroll 1
     for (u32 j = 0; j < EACH; j++) {
         const u32 r = j * 32 + threadIdx.x % 32;
         if (r < left) falls |= segment_of(s, b.number + r).backwards;

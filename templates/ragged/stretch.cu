@@ -1,5 +1,5 @@
 //@ -- A warp's stretch: where it begins, and the segments in it.
-//@ takes op, acc, given, indexed, dtype, layout, vec, ahead, offsets, side, tiled, whole
+//@ takes op, acc, given, indexed, dtype, layout, vec, ahead, anywhere, ends, offsets, packed, side, tiled, whole
 //@ include "lib/segments/begin.cu"
 // How many of `count` elements, behind a segment's cost and the work `before` it, stand before the
 // work `at`.
@@ -21,14 +21,24 @@ __device__ __forceinline__ void deliver(const stretch &mine, u64 segment, accumu
     if (goes_on && !from_before) edges[1].a = @{acc.copy("a")};
 }
 
+//@ end
+//@ local apart = not whole and not anywhere and not tiled
+//@ if apart then
+constexpr u32 TEAM_LOADS = UNROLL < 8 ? 8 : UNROLL;  // in flight of a thread, of long segments
+
+// What a thread has of elements side by side that as many as `wide` take.
+__device__ __noinline__ accumulator reduce_apart(const element *from, u64 count@{indexed and ", u64 origin" or ""}, u32 rank,
+                                                 u32 wide@{given.parameter})
+{
+    return reduce_run<TEAM_LOADS>(from, count@{indexed and ", origin" or ""}, rank, wide@{given.argument});
+}
+
+//@ end
+//@ if packed then
 //@     local full = false
 //@     include "lib/segments/batch.cu"
-//@     if tiled then
-//@         include "ragged/tiles.cu"
-//@     else
-//@         include "ragged/packed.cu"
-//@     end
-//@ end
+//@     include(tiled and "ragged/tiles.cu" or "ragged/packed.cu")
+//@ else
 // Whether the offsets are seen to decrease.
 //@ if whole then
 // Each lane combines a with its share.
@@ -55,9 +65,12 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
         const u32 tiny = __ballot_sync(ALL, count <= AT_ONCE);
         const u32 small = __ballot_sync(ALL, count <= 8 * AT_ONCE);
 //@ local where = whole and "order" .. (indexed and ", at - i * COST" or "") .. ", a" or "order, base, output"
-        reduce_short<1>(mask & tiny, elements, count, @{where}@{given.argument});
-        reduce_short<8>(mask & small & ~tiny, elements, count, @{where}@{given.argument});
-        reduce_short<32>(mask & ~small, elements, count, @{where}@{given.argument});
+        // By one lane, by eight or by all.
+#pragma unroll 1
+        for (u32 wide = 1; wide <= 32; wide *= wide == 1 ? 8 : 4) {
+            const u32 of = wide == 1 ? tiny : wide == 8 ? small & ~tiny : ~small;
+            reduce_short(mask & of, wide, elements, count, @{where}@{given.argument});
+        }
         u32 rest = __ballot_sync(ALL, there && !is_short);
         while (rest) {
             const u32 whose = __ffs(rest) - 1;
@@ -67,7 +80,7 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
             const u64 low = elements_before(mine.from, begin, n);
             const u64 high = elements_before(mine.to, begin, n);
 //@ local index = indexed and (whole and ", begin - (base + whose) * COST + low" or ", low") or ""
-            const accumulator share = reduce_run<UNROLL>(from + low, high - low@{index}, lane, 32@{given.argument});
+            const accumulator share = @{apart and "reduce_apart" or "reduce_run<UNROLL>"}(from + low, high - low@{index}, lane, 32@{given.argument});
 //@ if whole then
             a = combine(a, share@{given.argument});
 //@ else
@@ -78,4 +91,4 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
     }
     return false;
 }
-
+//@ end

@@ -257,10 +257,7 @@ static void check_tables(subject *self, const rdt_test_data *data) {
     const size_t bytes = now.count * RESULT_BYTES_MAX + GUARD_BYTES;
     const size_t input_bytes = now.elements * self->element_bytes;
     rdt_launch how = self->launch;
-    if (draw(2)) {
-        how.blocks_max = 1 + (uint32_t)draw(how.blocks_max < 7 ? how.blocks_max : 7);
-        how.scattered_blocks = 0;
-    }
+    if (draw(2)) how.blocks_max = 1 + (uint32_t)draw(how.blocks_max < 7 ? how.blocks_max : 7);
     fill_elements(data);
     CHECK_OK(rdt_buffer_create(gpu.driver, offset + input_bytes + !input_bytes, &input, &err), err);
     CHECK_OK(rdt_buffer_write(gpu.driver, input.address + offset, elements, input_bytes, gpu.stream,

@@ -163,7 +163,11 @@ rdt_extents rdt_segments_shape(const redtune_plan *plan, const redtune_segments 
 redtune_status rdt_segments_plan(redtune_plan *plan, const rdt_segments *tables, CUstream stream,
                                  redtune_plan **out, redtune_error *err) {
     const rdt_executable *executable = rdt_plan_executable(plan);
-    const bool are_apart = executable->launch.packed && tables->arrays;
+    const rdt_launch *launch = &executable->launch;
+    /* One that deals work makes results anew where offsets decrease, and may not go on from them.
+     */
+    const bool are_apart = launch->packed && plan->problem.segmented == REDTUNE_SEGMENTED_EACH &&
+                           (tables->arrays || (tables->end && !launch->results));
     *out = plan;
     if (!tables->count || !rdt_plan_leaves_scattered(plan, executable) ||
         (!are_apart && rdt_launch_are_neighbours(tables)))

@@ -248,8 +248,7 @@ static redtune_status add_usual(bake_run *self, const redtune_problem *problem,
     const rdt_need whole = {&typical, RDT_YIELD_RESULT, .scattered = false};
     const rdt_need rest = {&typical, RDT_YIELD_RESULT, .scattered = true};
     if (!status) status = add_default(self, &whole, &any, rdt_rules_default, true, err);
-    if (!status && problem->segmented == REDTUNE_SEGMENTED_EACH &&
-        problem->order == REDTUNE_ORDER_FREE)
+    if (!status && problem->segmented && problem->order == REDTUNE_ORDER_FREE)
         status = add_default(self, &rest, &any, rdt_rules_scattered, true, err);
     return status;
 }

@@ -52,13 +52,6 @@ __device__ __forceinline__ int first_shift(u64 count)
     return (63 - __clzll(count | 1)) / 5 * 5;
 }
 
-// Whether segment i ends where the next one begins, by the addresses of the tables.
-__device__ __forceinline__ bool are_neighbours(const segments &s)
-{
-    if (s.arrays) return !s.end;
-    return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
-}
-
 // Whether blocks help with the giants of that table: not where it has 2^32 segments or more, since a search takes more steps
 // among these than a warp has lanes.
 __device__ __forceinline__ bool are_shared(const segments &s)

@@ -1,4 +1,6 @@
-//@ -- How the work is dealt, and the search for the segment in which a stretch begins.
+//@ -- How the work is dealt, and the search for the segment in which a stretch begins. `ends`: there
+//@ -- are segments that are given with their ends.
+//@ takes ends
 // How the work is dealt.
 struct deal {
     u64 total;  // work of all segments
@@ -10,10 +12,13 @@ struct deal {
 __device__ __forceinline__ deal deal_of(const segments &s, void *scratch)
 {
     deal d = {0, 0, 0, false};
+//@ if ends then
     if (s.end) {
         const u64 chunk = chunk_of(s);
         d.total = chunk_table(scratch)[(s.count + chunk - 1) / chunk];
-    } else {
+    } else
+//@ end
+    {
         const i64 begin = offset_at(s, s.begin, 0), end = offset_at(s, s.begin, s.count);
         d.origin = begin;
         d.backwards = end < begin;
@@ -56,6 +61,7 @@ __device__ __forceinline__ u64 search(u64 n, u64 target, BEFORE before)
     return low;
 }
 
+//@ if ends then
 // The segment of a chunk in which the target lies: lanes of half a warp count parts of what is left.
 __device__ __forceinline__ place search_chunk(const segments &s, u64 from, u64 to, u64 before,
                                               u64 target)
@@ -83,12 +89,8 @@ __device__ __forceinline__ place search_chunk(const segments &s, u64 from, u64 t
     return place{from, before};
 }
 
-__device__ __forceinline__ place find(const segments &s, const deal &d, void *scratch, u64 target)
+__device__ __forceinline__ place find_by_ends(const segments &s, void *scratch, u64 target)
 {
-    if (!s.end) {
-        const u64 i = search(s.count, target, [&](u64 at) { return work_before(s, d, at); });
-        return place{i, work_before(s, d, i)};
-    }
     const u64 *const table = chunk_table(scratch);
     const u64 chunk = chunk_of(s);
     const u64 c = search((s.count + chunk - 1) / chunk, target, [&](u64 at) { return table[at]; });
@@ -96,3 +98,12 @@ __device__ __forceinline__ place find(const segments &s, const deal &d, void *sc
     return search_chunk(s, c * chunk, end, table[c], target);
 }
 
+//@ end
+__device__ __forceinline__ place find(const segments &s, const deal &d, void *scratch, u64 target)
+{
+//@ if ends then
+    if (s.end) return find_by_ends(s, scratch, target);
+//@ end
+    const u64 i = search(s.count, target, [&](u64 at) { return work_before(s, d, at); });
+    return place{i, work_before(s, d, i)};
+}

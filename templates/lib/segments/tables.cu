@@ -26,6 +26,13 @@ __device__ __forceinline__ segment segment_of(const segments &s, u64 i)
     return segment{(u64)begin, end > begin ? (u64)(end - begin) : 0, end < begin};
 }
 
+// Whether segment i ends where the next one begins, by the addresses of the tables.
+__device__ __forceinline__ bool are_neighbours(const segments &s)
+{
+    if (s.arrays) return !s.end;
+    return !s.end || s.end == s.begin + (s.wide ? 8 : 4);
+}
+
 // Whether the offsets must be looked at: those of arrays are made with them.
 __device__ __forceinline__ bool are_doubtful(const segments &s)
 {

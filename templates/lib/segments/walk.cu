@@ -3,7 +3,7 @@
 //@ -- including file. `known` declares what is known of a segment before the next one is asked for,
 //@ -- `work` the work of the segment, `through` that up to its end, and `falls` is whether offsets
 //@ -- are seen to decrease.
-//@ takes falls, known?, through, work?
+//@ takes ends, falls, known?, through, work?
     const u32 lane = threadIdx.x % 32;
     const segment nothing = {0, 0, false};
     u64 before = mine.before;
@@ -19,11 +19,14 @@
         @{work}
 //@ end
         u64 at;
+//@ if ends then
         if (s.end) {
             const u64 @{through};
             at = before + through - work;
             before += __shfl_sync(ALL, through, 31);
-        } else {
+        } else
+//@ end
+        {
             if (@{falls}) return true;
             at = one.offset - d.origin + i * COST;
         }
