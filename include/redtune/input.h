@@ -55,7 +55,10 @@ REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_probl
  * from the next multiple of 16 bytes on. out is as for redtune_reduce_input, without the values.
  * The array goes to the GPU in pieces of whole outer indices as far as its memory has room for
  * them, and an outer index larger than that in pieces of its own: rows of any op, columns of ops
- * that redtune_op_info says resume. REDTUNE_UNSUPPORTED, with the sizes, for columns of other ops,
+ * that redtune_op_info says resume. Axes that are neither rows nor columns (docs/api.md) are cut
+ * along the one whose step is the largest, again and again: kept ones for any op. Of a second input
+ * or a mask likewise from its first element to its last; one with other steps goes in one piece
+ * only. REDTUNE_UNSUPPORTED, with the sizes, for columns of other ops,
  * for a single row of columns that does not fit, and for outer indices that overlap. Some results
  * may have been written on failure. */
 REDTUNE_API redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,

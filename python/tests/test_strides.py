@@ -102,7 +102,8 @@ class Strides(unittest.TestCase):
 
     def test_fixed_order_and_exact_sums_are_those_of_a_copy(self):
         random = numpy.random.default_rng(5)
-        x = (random.standard_normal((6, 5, 14, 15)) * 2.0 ** random.integers(-9, 9, 15)).astype("f4")
+        x = random.standard_normal((6, 5, 14, 15)) * 2.0 ** random.integers(-9, 9, 15)
+        x = x.astype("f4")
         mask = random.random((5, 1, 15)) < 0.7
         for order, accuracy, dtype in (
             ("fixed", None, "f4"), ("fixed", None, "f2"), ("fixed", "compensated", "f4"),

@@ -57,14 +57,62 @@ static redtune_status mark_axes(const rdt_axes *axes, size_t rank,
     return REDTUNE_OK;
 }
 
-redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element_file *input,
+bool rdt_array_file_is_turned(const rdt_options *options, const rdt_input_files *files) {
+    const rdt_element_file *a = &files->file[0], *b = &files->file[1];
+    const bool counts = files->info.indexed || options->order == REDTUNE_ORDER_FIXED;
+    return (a->fortran_order && counts && options->axes.count != 1) ||
+           (files->count > 1 && a->is_npy && b->is_npy && a->fortran_order != b->fortran_order);
+}
+
+/* The steps of the axes of a packed array. */
+static void pack_file_steps(const rdt_shape_array *shape, bool fortran_order, redtune_array array,
+                            redtune_axis axes[RDT_SHAPE_DIMENSIONS_MAX]) {
+    int64_t step = 1;
+    for (size_t i = 0; i < shape->dimensions; i++) {
+        const size_t at = fortran_order ? i : shape->dimensions - 1 - i;
+        axes[at].step[array] = step;
+        step *= shape->sizes[at];
+    }
+}
+
+/* Gives the problem the axes with the steps of each file; the results are packed. */
+static redtune_status list_steps(const rdt_input_files *files, const rdt_shape_array *shape,
+                                 const bool *reduced, redtune_problem *problem,
+                                 redtune_error *err) {
+    const redtune_array second = files->masked ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y;
+    redtune_axis axes[RDT_SHAPE_DIMENSIONS_MAX];
+    int64_t results = 1;
+    pack_file_steps(shape, files->file[0].fortran_order, REDTUNE_ARRAY_X, axes);
+    pack_file_steps(shape, files->file[files->count - 1].fortran_order, second, axes);
+    for (size_t i = shape->dimensions; i-- > 0; results *= reduced[i] ? 1 : shape->sizes[i]) {
+        axes[i].size = (uint64_t)shape->sizes[i];
+        axes[i].step[REDTUNE_ARRAY_RESULTS] = reduced[i] ? 0 : results;
+    }
+    problem->steps = 1u << REDTUNE_ARRAY_X | 1u << second | 1u << REDTUNE_ARRAY_RESULTS;
+    problem->kept_axes = problem->reduced_axes = 0;
+    for (size_t i = 0; i < shape->dimensions; i++) {
+        uint32_t *count = reduced[i] ? &problem->reduced_axes : &problem->kept_axes;
+        if (axes[i].size == 1 && (*count || !reduced[i])) continue;
+        if (*count == REDTUNE_AXES_MAX)
+            return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
+                                   "cannot reduce %s in Fortran order along more than %d axes, or "
+                                   "keep more; save numpy.ascontiguousarray of it",
+                                   files->file[0].path, REDTUNE_AXES_MAX);
+        (reduced[i] ? problem->reduced : problem->kept)[(*count)++] = axes[i];
+    }
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_input_files *files,
                                    redtune_problem *problem,
                                    rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                    redtune_error *err) {
+    const rdt_element_file *input = &files->file[0];
+    const bool turned = rdt_array_file_is_turned(options, files);
     rdt_shape_array shape, folded;
     bool reduced[RDT_SHAPE_DIMENSIONS_MAX];
     rdt_axes axes = {.count = 0};
-    rdt_results found = {.count = 1, .fortran_order = input->fortran_order};
+    rdt_results found = {.count = 1, .fortran_order = input->fortran_order && !turned};
     redtune_status status = read_shape(options, input, &shape, err);
     if (!status) status = mark_axes(&options->axes, shape.dimensions, reduced, err);
     if (status) return status;
@@ -78,7 +126,8 @@ redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element
             found.shape[found.rank++] = reduced[i] ? 1 : (uint64_t)shape.sizes[i];
     }
     /* No axes would be all of them: so it is for an array of none, and it has one element. */
-    status = rdt_shape_fold(&folded, &axes, problem, err);
+    status = turned ? list_steps(files, &shape, reduced, problem, err)
+                    : rdt_shape_fold(&folded, &axes, problem, err);
     if (status && input->fortran_order)
         return rdt_message_within(err, "in Fortran order, which counts its axes from the last one");
     if (status) return status;

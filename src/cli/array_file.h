@@ -1,7 +1,9 @@
 /* Array file: an array in a file, reduced along its axes.
  *
  * The elements of a file come in the order of memory. An array in Fortran order is one in C order
- * with its axes the other way round: so it is folded, and its results are in Fortran order, too. */
+ * with its axes the other way round: so it is folded, and its results are in Fortran order, too.
+ * Where elements are counted along several axes, or two files differ, each has steps instead, and
+ * the results are in C order. */
 #pragma once
 
 #include "cli/input_files.h"
@@ -9,9 +11,12 @@
 
 /* Folds the array along the options' axes into the problem, whose op and dtype are set, and gives
  * the dtype and shape of each of the op's results; their values are not there yet. */
-redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_element_file *input,
+redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_input_files *files,
                                    redtune_problem *problem,
                                    rdt_results results[RDT_RESULTS_ARRAYS_MAX], redtune_error *err);
+/* Whether the order of memory, which a whole array is reduced in, is not that of the elements'
+ * numbers, or not that of both files. */
+bool rdt_array_file_is_turned(const rdt_options *options, const rdt_input_files *files);
 
 /* Reduces the files; offsets: of a problem of segments, else NULL. The caller frees
  * results[0].values, in which second results lie, too. */

@@ -287,10 +287,9 @@ static int run_along(const rdt_options *options, redtune_problem *problem, rdt_i
     uint64_t *offsets = NULL;
     redtune_status status = check_one_gpu(options, &err);
     if (!status)
-        status =
-            options->offsets
-                ? rdt_offset_file_read(options, &files->file[0], problem, &offsets, results, &err)
-                : rdt_array_file_fold(options, &files->file[0], problem, results, &err);
+        status = options->offsets ? rdt_offset_file_read(options, &files->file[0], problem,
+                                                         &offsets, results, &err)
+                                  : rdt_array_file_fold(options, files, problem, results, &err);
     if (!status) status = check_output(options, &files->info, results, &err);
     if (!status) status = reduce_along(options, problem, offsets, files, results, &reading, &err);
     free(results[0].values);
@@ -304,11 +303,12 @@ static int run_along(const rdt_options *options, redtune_problem *problem, rdt_i
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int run_reduce(const rdt_options *options) {
-    const bool along = options->axes.count || options->output || options->keepdims ||
-                       options->shape || options->offsets;
     rdt_input_files files;
     redtune_error err;
     redtune_status status = rdt_input_files_open(options, &files, &err);
+    const bool along = options->axes.count || options->output || options->keepdims ||
+                       options->shape || options->offsets ||
+                       (!status && rdt_array_file_is_turned(options, &files));
     redtune_problem problem = {
         .op = files.op,
         .dtype = files.file[0].dtype,
@@ -341,8 +341,7 @@ const rdt_command rdt_cmd_reduce = {
         "Along --axis an array gives an array, as in NumPy: -o writes it as an .npy file, and up "
         "to\n"
         "64 results are printed, a line for each index of the axes before the last one. bf16,\n"
-        "e4m3 and e5m2 are written as f32. Reduced axes must lie side by side: 0,2 of three takes\n"
-        "two steps.\n"
+        "e4m3 and e5m2 are written as f32.\n"
         "\n"
         "With --offsets an array gives a result of each segment of its elements, in their order:\n"
         "an .npy file of 32 or 64 bit integers says where they begin and end. -o and printing are\n"

@@ -33,15 +33,9 @@ static redtune_status check_count(const rdt_options *options, const redtune_op_i
     return REDTUNE_OK;
 }
 
-/* Refuses what NumPy would answer otherwise: its index counts in C order, and so does its rule for
- * ties, and bools are no numbers of most ops. Along one axis there is one order. */
-static redtune_status check_array(const rdt_options *options, const redtune_op_info *op,
-                                  const rdt_element_file *file, redtune_error *err) {
-    if (file->fortran_order && op->indexed && options->axes.count != 1)
-        return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "cannot find the %s of %s: its array is in Fortran order, and the "
-                               "index counts in C order; save numpy.ascontiguousarray of it",
-                               op->name, file->path);
+/* Refuses what NumPy would answer otherwise: bools are no numbers of most ops. */
+static redtune_status check_array(const redtune_op_info *op, const rdt_element_file *file,
+                                  redtune_error *err) {
     if (file->is_bool && !op->bools)
         return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
                                "cannot find the %s of %s: its elements are bool, which this "
@@ -75,7 +69,7 @@ static redtune_status check_alike(const rdt_input_files *files, redtune_error *e
                                "cannot compute the %s of %.200s and %.200s: one has %s, the other "
                                "%s; both must have the same shape and dtype",
                                files->info.name, a->path, b->path, of_a, of_b);
-    if (a->fortran_order != b->fortran_order)
+    if (a->fortran_order != b->fortran_order && !shaped)
         return rdt_message_set(
             err, REDTUNE_FILE, 0,
             "cannot compute the %s of %.200s and %.200s: one array is in Fortran "
@@ -118,11 +112,6 @@ static redtune_status open_mask(const rdt_options *options, rdt_input_files *fil
             "cannot use --where %.200s: it has %s, and %.200s %s; both must have "
             "the same shape",
             options->where, of_mask, x->path, of_x);
-    if (x->is_npy && x->fortran_order != mask->fortran_order)
-        return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "cannot use --where %.200s: one array is in Fortran order; save "
-                               "numpy.ascontiguousarray of it",
-                               options->where);
     return REDTUNE_OK;
 }
 
@@ -172,7 +161,7 @@ redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files 
         rdt_element_file *file = &out->file[out->count];
         status = rdt_element_file_open(options->arguments[out->count], raw, file, err);
         out->count++;
-        if (!status) status = check_array(options, &out->info, file, err);
+        if (!status) status = check_array(&out->info, file, err);
     }
     if (!status && options->where) return open_mask(options, out, err);
     return !status && out->count > 1 ? check_alike(out, err) : status;

@@ -147,6 +147,10 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     resolved.result = result;
     if (resolved.order == REDTUNE_ORDER_FREE_ALWAYS) resolved.order = REDTUNE_ORDER_FREE;
     status = rdt_reserved_check(RDT_RESERVED(problem), "redtune_problem", err);
+    /* Before the axes, which join further in free order. */
+    if (resolved.order == REDTUNE_ORDER_FIXED &&
+        (!rdt_problem_shows_order(&resolved) || resolved.accuracy == REDTUNE_ACCURACY_EXACT))
+        resolved.order = REDTUNE_ORDER_FREE;
     if (!status) status = rdt_problem_axes_resolve(&resolved, err);
     if (status) return status;
     const uint64_t count = rdt_problem_count(&resolved), most = rdt_problem_count_max(input->dtype);

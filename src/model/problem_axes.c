@@ -144,8 +144,8 @@ static bool list_axes(const redtune_problem *problem, bool reduced, rdt_axis_lis
 
 /* Exact sums of columns are those of any axes. */
 static bool fit_extents(const redtune_problem *problem, rdt_extents *out) {
-    const bool exact =
-        problem->accuracy == REDTUNE_ACCURACY_EXACT && rdt_problem_shows_order(problem);
+    const bool exact = problem->accuracy == REDTUNE_ACCURACY_EXACT && rdt_op_find(problem->op) &&
+                       rdt_dtype_find(problem->dtype) && rdt_problem_shows_order(problem);
     rdt_axis_lists lists;
     lists.kept.count = lists.reduced.count = 0;
     if (!list_axes(problem, false, &lists) || !list_axes(problem, true, &lists) ||

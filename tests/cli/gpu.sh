@@ -166,9 +166,16 @@ reduce_goes_along_axes() {
         lines "0 0 0 0/0 0 0 0" $order.npy --axis 1 --op argmin
         lines "5.5/17.5" $order.npy --axis 2,1 --op mean
         lines "276" $order.npy --axis 0,1,2
+        lines "60/92/124" $order.npy --axis 0,2
+        lines "10/11/12/13" $order.npy --axis 0,1 --op mean
+        lines "23" $order.npy --op argmax
+        lines "5/5/5/5" $order.npy --axis 0,1 --op argmax
+        lines "276" $order.npy --order fixed
         lines "60 66 72 78" $order.npy --axis 0,1 --keepdims
         lines "12 15 18 21//48 51 54 57" $order.npy --axis 1 --keepdims
     done
+    value 4324 c.npy f.npy --op dot # of files in either order
+    lines "748/1356/2220" f.npy c.npy --op dot --axis 0,2
     { npy "'|b1'" "(2, 2)"; printf '\1\0\1\1'; } >truths.npy
     lines "1/1" truths.npy --axis 1 --op any
     lines "2 1" truths.npy --axis 0 --keepdims

@@ -85,21 +85,6 @@ truths_have_the_ops_that_fit_them() {
     done
 }
 
-# The index would be another one than NumPy's.
-places_in_fortran_order_are_refused() {
-    { npy "'<f4'" "(2, 3)" 1 True; integers 4 6; } >fortran.npy
-    for op in argmin argmax; do
-        refuses "its array is in Fortran order" fortran.npy --op $op
-        want_in_err "numpy.ascontiguousarray"
-    done
-}
-
-# One order of an index only: that along the axis.
-places_along_several_axes_in_fortran_order_are_refused() {
-    { npy "'<i4'" "(2, 3)" 1 True; integers 4 6; } >fortran.npy
-    refuses "its array is in Fortran order" fortran.npy --op argmin --axis 0,1
-}
-
 # refuses_usage "TEXT" ARGUMENT...
 refuses_usage() {
     local text=$1
@@ -118,8 +103,6 @@ axes_that_are_not_there_are_named() {
     refuses_usage "its .npy header has the array; leave --shape out" matrix.npy --shape 2x3
     refuses_usage "raw elements have none; give their array" raw --dtype i32 --axis 0
     refuses_usage "the array has 8 elements, the file 6 of i32" raw --dtype i32 --shape 2x4 --axis 0
-    { npy "'<i4'" "(2, 3, 2)"; integers 4 12; } >cube.npy
-    refuses "axes that are neither rows nor columns of memory; copy the array" cube.npy --device sim --axis 0,2
     { npy "'<i4'" "(2, 0)"; } >none.npy
     refuses "there are no results" none.npy --axis 0
 }
@@ -144,12 +127,13 @@ files_of_two_inputs_are_alike() {
     { npy "'<i4'" "(3, 2)"; integers 4 6; } >other.npy
     { npy "'<i8'" "(2, 3)"; integers 8 6; } >wide.npy
     { npy "'<i4'" "(2, 3)" 1 True; integers 4 6; } >fortran.npy
+    integers 4 6 >six
     integers 4 5 >raw
     refuses "one has i32 2x3, the other i32 3x2; both must have the same shape and dtype" \
         matrix.npy other.npy --op dot
     refuses "one has i32 2x3, the other i64 2x3" matrix.npy wide.npy --op dot
     refuses "one has i32 2x3, the other i32 5 elements" matrix.npy raw --dtype i32 --op dot
-    refuses "one array is in Fortran order" matrix.npy fortran.npy --op dot
+    refuses "one array is in Fortran order" six fortran.npy --dtype i32 --op dot
 }
 
 parameters_are_those_of_the_op() {
@@ -174,7 +158,6 @@ check_run what_is_no_file_is_named unreadable_files_are_named \
     files_of_no_known_kind_ask_for_a_dtype bytes_over_are_counted truncated_arrays_are_refused \
     arrays_that_go_on_are_refused elements_that_are_no_numbers_are_refused \
     damaged_headers_are_refused another_dtype_than_the_headers_is_refused \
-    truths_have_the_ops_that_fit_them places_in_fortran_order_are_refused \
-    places_along_several_axes_in_fortran_order_are_refused axes_that_are_not_there_are_named \
+    truths_have_the_ops_that_fit_them axes_that_are_not_there_are_named \
     more_results_than_are_read_ask_for_a_file files_and_inputs_are_as_many \
     files_of_two_inputs_are_alike parameters_are_those_of_the_op each_result_has_a_file

@@ -184,6 +184,88 @@ static void other_columns_that_do_not_fit_are_refused(void) {
                   "sum of 2 x 1200000 i16 along axis 0");
 }
 
+/* Of axes that are neither rows nor columns, the elements of a result one after the other. */
+static bool is_right_along_axes(const redtune_problem *problem, int64_t first, uint64_t r,
+                                int64_t got) {
+    const bool places = problem->op == REDTUNE_ARGMAX;
+    int64_t origin = first, sum = 0, best = INT64_MIN, place = -1, number = 0;
+    for (uint32_t i = problem->kept_axes; i-- > 0; r /= problem->kept[i].size)
+        origin += (int64_t)(r % problem->kept[i].size) * problem->kept[i].step[0];
+    const redtune_axis *axes = problem->reduced;
+    for (uint64_t a = 0; a < axes[0].size; a++)
+        for (uint64_t b = 0; b < axes[1].size; b++, number++) {
+            const int64_t x = element(
+                (uint64_t)(origin + (int64_t)a * axes[0].step[0] + (int64_t)b * axes[1].step[0]));
+            sum += x;
+            if (x > best) best = x, place = number;
+        }
+    return got == (places ? place : sum);
+}
+
+/* Those of the last column are pieces on the simulated GPU: of the batch, whose results go on; of a
+ * kept axis; of both; and from the end. Places do not go on. */
+static void arrays_of_any_axes_are_reduced(void) {
+    NEED_GPU();
+    enum { KEPT_AROUND = 1, BACKWARDS = 2 };
+    static const struct {
+        uint64_t batch, channels, pixels;
+        redtune_op op;
+        int form;
+        uint64_t pieces; /* at least; 0: it is refused */
+    } cases[] = {
+        {4, 3, 50, REDTUNE_SUM, 0, 1},
+        {4, 3, 50, REDTUNE_ARGMAX, 0, 1},
+        {4, 3, 50, REDTUNE_SUM, BACKWARDS, 1},
+        {40, 3, 50000, REDTUNE_SUM, 0, 2},
+        {40, 3, 50000, REDTUNE_SUM, BACKWARDS, 2},
+        {2, 3, 1500000, REDTUNE_SUM, 0, 3},
+        {40, 3, 50000, REDTUNE_ARGMAX, KEPT_AROUND, 2},
+        {40, 3, 50000, REDTUNE_ARGMAX, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t pixels = (int64_t)cases[i].pixels, channels = (int64_t)cases[i].channels;
+        const bool around = cases[i].form == KEPT_AROUND;
+        const uint64_t count = cases[i].batch * cases[i].channels * cases[i].pixels;
+        int64_t results[200], first = 0;
+        redtune_problem p = {
+            .op = cases[i].op,
+            .dtype = REDTUNE_I16,
+            .steps = 1,
+            .kept_axes = around ? 2 : 1,
+            .reduced_axes = 2,
+            .kept = {{cases[i].channels, {pixels}}},
+            .reduced = {{cases[i].batch, {channels * pixels}}, {cases[i].pixels, {1}}}};
+        if (around) { /* the batch and half of the pixels stay */
+            p.kept[0] = p.reduced[0];
+            p.kept[1] = (redtune_axis){2, {1}};
+            p.reduced[0] = (redtune_axis){cases[i].channels, {pixels}};
+            p.reduced[1] = (redtune_axis){cases[i].pixels / 2, {2}};
+        }
+        if (cases[i].form == BACKWARDS) {
+            first = (int64_t)(cases[i].batch - 1) * p.reduced[0].step[0];
+            p.reduced[0].step[0] *= -1;
+        }
+        supply from = {.count = count};
+        const redtune_input input = {serve, &from};
+        redtune_reading reading = {.pieces = 0};
+        const uint64_t many = p.kept[0].size * (around ? 2 : 1);
+        redtune_status status =
+            redtune_reduce_array(rt, &p, &input, results, many * 8, &reading, &err);
+        if (!cases[i].pieces && device_is_simulated(&gpu)) {
+            CHECK_INT(status, REDTUNE_UNSUPPORTED);
+            CHECK_CONTAINS(err.message, "cut the array along its kept axes");
+            CHECK_INT(from.served, 0);
+            continue;
+        }
+        CHECK_OK(status, err);
+        CHECK_INT(from.served, count);
+        if (device_is_simulated(&gpu)) CHECK(reading.pieces >= cases[i].pieces);
+        for (uint64_t r = 0; r < many; r++)
+            check_that(is_right_along_axes(&p, first, r, results[r]), __FILE__, __LINE__,
+                       "result %d of case %d is wrong", (int)r, (int)i);
+    }
+}
+
 static void what_makes_no_sense_is_refused(void) {
     NEED_GPU();
     redtune_problem problem = problem_of(REDTUNE_SUM, 4, 10, 1, 0, 0);
@@ -216,6 +298,7 @@ int main(int argc, char **argv) {
         FACT(rows_that_do_not_fit_are_combined),
         FACT(columns_that_do_not_fit_go_on_from_piece_to_piece),
         FACT(other_columns_that_do_not_fit_are_refused),
+        FACT(arrays_of_any_axes_are_reduced),
         FACT(what_makes_no_sense_is_refused),
     };
     const redtune_options options = {.database = "/nowhere/tuning.db"};

@@ -377,6 +377,24 @@ static void fixed_order_keeps_the_order_of_the_axes(void) {
     }
 }
 
+/* What is resolved stays as it is, where no order shows as well. */
+static void resolving_again_changes_nothing(void) {
+    const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX, REDTUNE_ARGMAX};
+    for (int i = 0; i < 24; i++) {
+        redtune_problem problem = {.op = ops[i % 3],
+                                   .dtype = i / 3 % 2 ? REDTUNE_I32 : REDTUNE_F32,
+                                   .steps = 1u << REDTUNE_ARRAY_X,
+                                   .reduced_axes = 2,
+                                   .reduced = {{2, {1}}, {3, {2}}}};
+        if (i / 6 % 2) problem.order = REDTUNE_ORDER_FIXED;
+        if (i / 12) problem.accuracy = REDTUNE_ACCURACY_EXACT;
+        redtune_problem once, twice;
+        CHECK_OK(rdt_problem_resolve(&problem, &once, &err), err);
+        CHECK_OK(rdt_problem_resolve(&once, &twice, &err), err);
+        CHECK(rdt_problem_same(&once, &twice));
+    }
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------
  */
 
@@ -472,6 +490,7 @@ int main(int argc, char **argv) {
         FACT(up_to_64_dimensions),
         FACT(argmax_counts_in_row_major_order),
         FACT(fixed_order_keeps_the_order_of_the_axes),
+        FACT(resolving_again_changes_nothing),
         FACT(no_results_of_a_problem_are_refused),
         FACT(no_results_are_refused),
         FACT(axes_and_sizes_that_are_none_are_refused),

@@ -2,67 +2,34 @@
  *
  * The elements come in the order of memory, so that the array is cut along its outer extent: a
  * piece is as many whole outer indices as the GPU has room for, reduced like any other memory of
- * the GPU's, and its results are the next ones of all. The host fills one staging buffer while the
- * other is copied. A whole array, or a row too long for the GPU's memory, is an input of its own,
+ * the GPU's, and its results are the next ones of all. An array of any axes goes the way of
+ * array_axes.c. A whole array, or a row too long for the GPU's memory, is an input of its own,
  * which redtune_reduce_input takes in pieces and combines. Columns of which a single outer index
  * does not fit are cut along the reduced axis, too: a piece is some rows of one outer index, and
  * its results go on from those of the rows before. Columns of an op whose results do not say what
  * they were made of, as means, are refused then, and so are those in fixed order: a column's pieces
  * would meet one after the other, not by its tree. */
+#include "api/host_inputs/array_reading.h"
 #include "api/host_inputs/input.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include "api/host_inputs/readers.h"
-#include "gpu/buffer.h"
-#include "gpu/stream.h"
-#include "gpu/timer.h"
 
-enum { SETS = 2, STAGING_BYTES_MAX = 64 << 20, PIECE_BYTES_MAX = 256 << 20 };
-
-/* A staging buffer and the stream that copies it to the GPU. */
-typedef struct carrier {
-    rdt_pinned staging;
-    CUstream stream;
-} carrier;
-
-typedef struct array_reading {
-    redtune *rt;
-    const rdt_driver *driver;
-    rdt_readers readers;
-    const double *parameters; /* the caller's; NULL: the usual ones */
-    const redtune_value *initial;
-    redtune_problem problem;                 /* resolved */
-    rdt_extents extents;                     /* complete */
-    uint64_t all_bytes;                      /* of an element of each input */
-    size_t result_bytes[RDT_OP_OUTPUTS_MAX]; /* the second is 0 where there is one result */
-    uint64_t index_elements;                 /* of one outer index, without what follows it */
-    uint64_t per_piece;                      /* outer indices */
-    uint64_t rows_per_piece;                 /* elements of a column; 0: all of them */
-    redtune_plan *plan;
-    redtune_workspace *workspace; /* so that no scratch stays behind for the streams */
-    carrier carriers[SETS];
-    int turn;
-    rdt_buffer elements[RDT_OP_INPUTS_MAX], results[RDT_OP_OUTPUTS_MAX]; /* of a piece */
-    uint64_t read_count[RDT_OP_INPUTS_MAX];                              /* elements */
-    rdt_timer timer;
-    unsigned char *out[RDT_OP_OUTPUTS_MAX]; /* of the next results */
-    redtune_reading so_far;
-} array_reading;
+enum { PIECE_BYTES_MAX = RDT_ARRAY_PIECE_BYTES_MAX };
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* Elements from the first to the last one of `outer` outer indices. */
-static uint64_t span(const array_reading *self, uint64_t outer) {
+static uint64_t span(const rdt_array_reading *self, uint64_t outer) {
     return self->index_elements ? (outer - 1) * self->extents.outer_step + self->index_elements : 0;
 }
 
 /* Elements from the first to the last one of `rows` rows of an outer index. */
-static uint64_t span_of_rows(const array_reading *self, uint64_t rows) {
+static uint64_t span_of_rows(const rdt_array_reading *self, uint64_t rows) {
     return (rows - 1) * self->extents.step + self->extents.inner;
 }
 
-static redtune_status too_large(const array_reading *self, uint64_t bytes, size_t free_bytes,
+static redtune_status too_large(const rdt_array_reading *self, uint64_t bytes, size_t free_bytes,
                                 redtune_error *err) {
     char what[RDT_PROBLEM_TEXT_BYTES];
     rdt_problem_describe(&self->problem, what);
@@ -76,7 +43,7 @@ static redtune_status too_large(const array_reading *self, uint64_t bytes, size_
 
 /* As many rows as fit, if results can go on from those of others: of a compensated sum a result
  * does not say what was lost. */
-static redtune_status size_rows(array_reading *self, uint64_t alone, size_t free_bytes,
+static redtune_status size_rows(rdt_array_reading *self, uint64_t alone, size_t free_bytes,
                                 redtune_error *err) {
     const rdt_extents *extents = &self->extents;
     const uint64_t row_bytes = extents->step * self->all_bytes;
@@ -95,7 +62,7 @@ static redtune_status size_rows(array_reading *self, uint64_t alone, size_t free
 
 /* Half of the free memory is left for the plan and for others. per_piece is 0 for what goes the way
  * of redtune_reduce_input. */
-static redtune_status size_pieces(array_reading *self, redtune_error *err) {
+static redtune_status size_pieces(rdt_array_reading *self, redtune_error *err) {
     const rdt_extents *extents = &self->extents;
     size_t free_bytes = 0, total_bytes = 0;
     CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
@@ -115,8 +82,7 @@ static redtune_status size_pieces(array_reading *self, redtune_error *err) {
     return REDTUNE_OK;
 }
 
-static redtune_status open_piece(array_reading *self, redtune_error *err) {
-    const rdt_driver *driver = self->driver;
+static redtune_status open_piece(rdt_array_reading *self, redtune_error *err) {
     const uint64_t per_piece = self->per_piece, rows = self->rows_per_piece;
     redtune_problem piece = self->problem;
     rdt_extents extents = rdt_problem_axes_written(&self->problem);
@@ -128,75 +94,12 @@ static redtune_status open_piece(array_reading *self, redtune_error *err) {
     if (self->initial) piece.uses |= REDTUNE_USE_INITIAL;
     rdt_problem_axes_set(&piece, extents);
     const uint64_t elements = rows ? span_of_rows(self, rows) : span(self, per_piece);
-    const uint64_t bytes = elements * self->readers.element_bytes[0];
-    const size_t staging = bytes < STAGING_BYTES_MAX ? (size_t)bytes : STAGING_BYTES_MAX;
-    redtune_status status = rdt_plan_make(self->rt, &piece, RDT_YIELD_RESULT, &self->plan, err);
-    if (!status) status = rdt_timer_create(driver, &self->timer, err);
-    for (int i = 0; !status && i < self->readers.count; i++)
-        status = rdt_buffer_create(driver, elements * self->readers.element_bytes[i],
-                                   &self->elements[i], err);
-    for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
-        status = rdt_buffer_create(driver, per_piece * self->extents.inner * self->result_bytes[i],
-                                   &self->results[i], err);
-    for (int i = 0; !status && i < SETS; i++) {
-        status = rdt_stream_create(driver, &self->carriers[i].stream, err);
-        if (!status && staging)
-            status = rdt_buffer_create_pinned(driver, staging, &self->carriers[i].staging, err);
-    }
-    if (status) return status;
-    return redtune_workspace_create(self->rt, NULL, 0, self->carriers[0].stream, &self->workspace,
-                                    err);
-}
-
-static void close_piece(array_reading *self) {
-    for (int i = 0; i < SETS; i++) {
-        carrier *each = &self->carriers[i];
-        if (each->stream) self->driver->stream_synchronize(each->stream);
-        rdt_stream_destroy(self->driver, each->stream);
-        rdt_buffer_destroy_pinned(&each->staging);
-    }
-    rdt_timer_destroy(&self->timer);
-    for (int i = 0; i < RDT_OP_INPUTS_MAX; i++) rdt_buffer_destroy(&self->elements[i]);
-    for (int i = 0; i < RDT_OP_OUTPUTS_MAX; i++) rdt_buffer_destroy(&self->results[i]);
-    redtune_workspace_destroy(self->workspace);
-    redtune_plan_destroy(self->plan);
-}
-
-/* Fills buffer from that input, however little that gives at a time. */
-static redtune_status read_bytes(array_reading *self, int input, void *buffer, size_t bytes,
-                                 redtune_error *err) {
-    size_t filled = 0;
-    redtune_status status = rdt_readers_fill(&self->readers, input, buffer, bytes, &filled, err);
-    if (status) return status;
-    self->read_count[input] += filled / self->readers.element_bytes[input];
-    if (filled == bytes) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce an array: %s ends after %" PRIu64 " elements, of %" PRIu64,
-                    rdt_readers_name(&self->readers, input), self->read_count[input],
-                    span(self, self->extents.outer));
-}
-
-/* Reads the next `bytes` bytes of that input and copies them to the GPU; the last copies may go on.
- */
-static redtune_status carry(array_reading *self, int input, uint64_t bytes, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (uint64_t done = 0, more; !status && done < bytes; done += more) {
-        carrier *with = &self->carriers[self->turn];
-        self->turn = (self->turn + 1) % SETS;
-        /* A whole number of elements, as the staging's size is a multiple of every element's. */
-        more = bytes - done < with->staging.bytes ? bytes - done : with->staging.bytes;
-        status = rdt_stream_wait(self->driver, with->stream, err);
-        if (!status) status = read_bytes(self, input, with->staging.data, (size_t)more, err);
-        if (status) return status;
-        CUresult rc = self->driver->memcpy_htod_async(
-            self->elements[input].address + done, with->staging.data, (size_t)more, with->stream);
-        status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
-    }
-    return status;
+    const uint64_t of_each[RDT_OP_INPUTS_MAX] = {elements, elements};
+    return rdt_array_reading_open(self, &piece, of_each, per_piece * self->extents.inner, err);
 }
 
 /* Copies count results of the piece to where they belong. */
-static redtune_status take_results(array_reading *self, uint64_t count, redtune_error *err) {
+static redtune_status take_results(rdt_array_reading *self, uint64_t count, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++) {
         const size_t bytes = count * self->result_bytes[i];
@@ -211,9 +114,8 @@ static void *begin_of(const rdt_buffer *buffer) { return (void *)(uintptr_t)buff
 
 /* Reduces the piece that lies on the GPU: `count` elements for each result of `outer` outer
  * indices. goes_on: from the results that are there. */
-static redtune_status reduce_piece(array_reading *self, uint64_t count, uint64_t outer,
+static redtune_status reduce_piece(rdt_array_reading *self, uint64_t count, uint64_t outer,
                                    bool goes_on, redtune_error *err) {
-    CUstream stream = self->carriers[0].stream;
     const rdt_extents *extents = &self->extents;
     const redtune_operands operands = {
         .d_in = {begin_of(&self->elements[0]),
@@ -225,63 +127,26 @@ static redtune_status reduce_piece(array_reading *self, uint64_t count, uint64_t
         .inner = extents->inner,
         .outer_step = extents->outer_step,
         .step = extents->step,
-        .workspace = self->workspace,
-        .parameters = self->parameters,
-        .accumulate = goes_on,
-        .initial = goes_on ? NULL : self->initial,
     };
-    double elapsed_ns = 0;
-    redtune_status status = rdt_stream_wait(self->driver, self->carriers[1].stream, err);
-    if (!status) status = rdt_timer_start(&self->timer, stream, err);
-    if (!status) status = redtune_plan_run(self->plan, &operands, stream, err);
-    if (!status) status = rdt_timer_stop(&self->timer, stream, err);
-    if (!status) status = rdt_timer_read(&self->timer, &elapsed_ns, err);
-    self->so_far.kernel_ns += elapsed_ns;
-    self->so_far.pieces++;
+    return rdt_array_reading_run(self, NULL, operands, goes_on, err);
+}
+
+static redtune_status skip(rdt_array_reading *self, uint64_t elements, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < self->readers.count; i++)
+        status = rdt_array_reading_skip(self, i, elements, err);
     return status;
 }
 
-/* The elements of one row of that input, and then of what lies behind it. */
-typedef struct bounded {
-    array_reading *array;
-    int input;
-    uint64_t left_bytes;
-} bounded;
-
-static redtune_status read_bounded(void *user, void *buffer, size_t capacity, size_t *bytes,
-                                   redtune_error *err) {
-    bounded *self = user;
-    size_t more = capacity - capacity % self->array->readers.element_bytes[self->input];
-    if (more > self->left_bytes) more = (size_t)self->left_bytes;
-    redtune_status status = read_bytes(self->array, self->input, buffer, more, err);
-    if (status) return status;
-    self->left_bytes -= more;
-    *bytes = more;
-    return REDTUNE_OK;
-}
-
-/* Passes over elements of each input. */
-static redtune_status skip(array_reading *self, uint64_t elements, redtune_error *err) {
-    unsigned char passed[4096];
-    for (int i = 0; i < self->readers.count; i++) {
-        bounded from = {self, i, elements * self->readers.element_bytes[i]};
-        for (size_t more = 1; more;) {
-            redtune_status status = read_bounded(&from, passed, sizeof passed, &more, err);
-            if (status) return status;
-        }
-    }
-    return REDTUNE_OK;
-}
-
-static redtune_status carry_all(array_reading *self, uint64_t elements, redtune_error *err) {
+static redtune_status carry_all(rdt_array_reading *self, uint64_t elements, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < self->readers.count; i++)
-        status = carry(self, i, elements * self->readers.element_bytes[i], err);
+        status = rdt_array_reading_carry(self, i, elements, err);
     return status;
 }
 
 /* The results of one outer index, from piece to piece of its rows. */
-static redtune_status reduce_by_rows(array_reading *self, redtune_error *err) {
+static redtune_status reduce_by_rows(rdt_array_reading *self, redtune_error *err) {
     const rdt_extents *extents = &self->extents;
     redtune_status status = REDTUNE_OK;
     for (uint64_t left = extents->count, rows; !status && left; left -= rows) {
@@ -293,7 +158,7 @@ static redtune_status reduce_by_rows(array_reading *self, redtune_error *err) {
     return status;
 }
 
-static redtune_status reduce_in_pieces(array_reading *self, redtune_error *err) {
+static redtune_status reduce_in_pieces(rdt_array_reading *self, redtune_error *err) {
     redtune_status status = open_piece(self, err);
     for (uint64_t left = self->extents.outer, outer; !status && left; left -= outer) {
         outer = left < self->per_piece ? left : self->per_piece;
@@ -309,13 +174,13 @@ static redtune_status reduce_in_pieces(array_reading *self, redtune_error *err) 
             status = skip(self, self->extents.outer_step - self->index_elements, err);
     }
     if (!status) redtune_plan_info(self->plan, &self->so_far.info);
-    close_piece(self);
+    rdt_array_reading_close(self);
     return status;
 }
 
 /* ---- rows as inputs of their own ------------------------------------------------------------ */
 
-static void keep_row(array_reading *self, const redtune_reading *of_row) {
+static void keep_row(rdt_array_reading *self, const redtune_reading *of_row) {
     memcpy(self->out[0], of_row->value.bytes, self->result_bytes[0]);
     if (self->result_bytes[1]) memcpy(self->out[1], of_row->second.bytes, self->result_bytes[1]);
     self->out[0] += self->result_bytes[0];
@@ -325,10 +190,10 @@ static void keep_row(array_reading *self, const redtune_reading *of_row) {
     self->so_far.info = of_row->info;
 }
 
-static redtune_status reduce_rows(array_reading *self, redtune_error *err) {
-    bounded row[RDT_OP_INPUTS_MAX] = {{self, 0}, {self, 1}};
-    const redtune_input second = {.read = read_bounded, .user = &row[1]};
-    const redtune_input input = {.read = read_bounded,
+static redtune_status reduce_rows(rdt_array_reading *self, redtune_error *err) {
+    rdt_array_part row[RDT_OP_INPUTS_MAX] = {{self, 0}, {self, 1}};
+    const redtune_input second = {.read = rdt_array_reading_read_part, .user = &row[1]};
+    const redtune_input input = {.read = rdt_array_reading_read_part,
                                  .user = &row[0],
                                  .second = self->readers.count > 1 ? &second : NULL,
                                  .initial = self->initial,
@@ -351,12 +216,13 @@ static redtune_status reduce_rows(array_reading *self, redtune_error *err) {
 /* ---- the array ------------------------------------------------------------------------------- */
 
 /* Where second results begin in the caller's memory. */
-static uint64_t second_offset(const array_reading *self) {
+static uint64_t second_offset(const rdt_array_reading *self) {
     const uint64_t bytes = self->extents.outer * self->extents.inner * self->result_bytes[0];
     return (bytes + 15) / 16 * 16;
 }
 
-static redtune_status check_extents(const array_reading *self, size_t bytes, redtune_error *err) {
+static redtune_status check_extents(const rdt_array_reading *self, size_t bytes,
+                                    redtune_error *err) {
     const rdt_extents *extents = &self->extents;
     const uint64_t results = extents->outer * extents->inner;
     const uint64_t wanted = self->result_bytes[1]
@@ -384,14 +250,13 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     if (!rt || !input || !input->read || !results || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an array: rt, input, input->read, results or out is NULL");
-    array_reading self = {.rt = rt,
-                          .driver = rt->context->driver,
-                          .parameters = input->parameters,
-                          .initial = input->initial};
+    rdt_array_reading self = {.rt = rt,
+                              .driver = rt->context->driver,
+                              .parameters = input->parameters,
+                              .initial = input->initial};
     redtune_problem room;
     problem = rdt_runtime_order(rt, problem, &room);
     redtune_status status = rdt_runtime_resolve(rt, problem, &self.problem, err);
-    if (!status) status = rdt_problem_strided_refuse(&self.problem, "reduce an input along", err);
     if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
     if (status) return status;
     self.extents = rdt_problem_extents(&self.problem);
@@ -404,13 +269,19 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     self.out[1] = self.out[0] + second_offset(&self);
     if (self.extents.count)
         self.index_elements = (self.extents.count - 1) * self.extents.step + self.extents.inner;
+    self.span[0] = self.span[1] = span(&self, self.extents.outer);
     status = check_extents(&self, bytes, err);
     if (status) return status;
     bool entered = false;
     status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
-    status = size_pieces(&self, err);
-    if (!status) status = self.per_piece ? reduce_in_pieces(&self, err) : reduce_rows(&self, err);
+    if (rdt_problem_is_strided(&self.problem)) {
+        status = rdt_array_axes_reduce(&self, err);
+    } else {
+        status = size_pieces(&self, err);
+        if (!status)
+            status = self.per_piece ? reduce_in_pieces(&self, err) : reduce_rows(&self, err);
+    }
     self.so_far.count = self.read_count[0];
     if (!status) *out = self.so_far;
     rdt_context_leave(rt->context, entered);

@@ -1,0 +1,126 @@
+/* Array reading: an array that is not on the GPU, read in the order of memory, and pieces of it on
+ * the GPU. */
+#include "api/host_inputs/array_reading.h"
+
+#include <inttypes.h>
+
+enum { SETS = 2, STAGING_BYTES_MAX = 64 << 20 };
+
+redtune_status rdt_array_reading_open(rdt_array_reading *self, const redtune_problem *piece,
+                                      const uint64_t elements[RDT_OP_INPUTS_MAX], uint64_t results,
+                                      redtune_error *err) {
+    const rdt_driver *driver = self->driver;
+    uint64_t most = 0;
+    redtune_status status = rdt_plan_make(self->rt, piece, RDT_YIELD_RESULT, &self->plan, err);
+    if (!status) status = rdt_timer_create(driver, &self->timer, err);
+    for (int i = 0; !status && i < self->readers.count; i++) {
+        const uint64_t bytes = elements[i] * self->readers.element_bytes[i];
+        if (most < bytes) most = bytes;
+        status = rdt_buffer_create(driver, bytes, &self->elements[i], err);
+    }
+    const size_t staging = most < STAGING_BYTES_MAX ? (size_t)most : STAGING_BYTES_MAX;
+    for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
+        status = rdt_buffer_create(driver, results * self->result_bytes[i], &self->results[i], err);
+    for (int i = 0; !status && i < SETS; i++) {
+        status = rdt_stream_create(driver, &self->carriers[i].stream, err);
+        if (!status && staging)
+            status = rdt_buffer_create_pinned(driver, staging, &self->carriers[i].staging, err);
+    }
+    if (status) return status;
+    return redtune_workspace_create(self->rt, NULL, 0, self->carriers[0].stream, &self->workspace,
+                                    err);
+}
+
+void rdt_array_reading_close(rdt_array_reading *self) {
+    for (int i = 0; i < SETS; i++) {
+        rdt_carrier *each = &self->carriers[i];
+        if (each->stream) self->driver->stream_synchronize(each->stream);
+        rdt_stream_destroy(self->driver, each->stream);
+        rdt_buffer_destroy_pinned(&each->staging);
+    }
+    rdt_timer_destroy(&self->timer);
+    for (int i = 0; i < RDT_OP_INPUTS_MAX; i++) rdt_buffer_destroy(&self->elements[i]);
+    for (int i = 0; i < RDT_OP_OUTPUTS_MAX; i++) rdt_buffer_destroy(&self->results[i]);
+    redtune_workspace_destroy(self->workspace);
+    redtune_plan_destroy(self->plan);
+}
+
+/* Fills buffer from that input, however little that gives at a time. */
+static redtune_status read_bytes(rdt_array_reading *self, int input, void *buffer, size_t bytes,
+                                 redtune_error *err) {
+    size_t filled = 0;
+    redtune_status status = rdt_readers_fill(&self->readers, input, buffer, bytes, &filled, err);
+    if (status) return status;
+    self->read_count[input] += filled / self->readers.element_bytes[input];
+    if (filled == bytes) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce an array: %s ends after %" PRIu64 " elements, of %" PRIu64,
+                    rdt_readers_name(&self->readers, input), self->read_count[input],
+                    self->span[input]);
+}
+
+redtune_status rdt_array_reading_carry(rdt_array_reading *self, int input, uint64_t elements,
+                                       redtune_error *err) {
+    const uint64_t bytes = elements * self->readers.element_bytes[input];
+    redtune_status status = REDTUNE_OK;
+    for (uint64_t done = 0, more; !status && done < bytes; done += more) {
+        rdt_carrier *with = &self->carriers[self->turn];
+        self->turn = (self->turn + 1) % SETS;
+        /* A whole number of elements, as the staging's size is a multiple of every element's. */
+        more = bytes - done < with->staging.bytes ? bytes - done : with->staging.bytes;
+        status = rdt_stream_wait(self->driver, with->stream, err);
+        if (!status) status = read_bytes(self, input, with->staging.data, (size_t)more, err);
+        if (status) return status;
+        CUresult rc = self->driver->memcpy_htod_async(
+            self->elements[input].address + done, with->staging.data, (size_t)more, with->stream);
+        status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
+    }
+    return status;
+}
+
+redtune_status rdt_array_reading_read_part(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                           redtune_error *err) {
+    rdt_array_part *self = user;
+    size_t more = capacity - capacity % self->array->readers.element_bytes[self->input];
+    if (more > self->left_bytes) more = (size_t)self->left_bytes;
+    redtune_status status = read_bytes(self->array, self->input, buffer, more, err);
+    if (status) return status;
+    self->left_bytes -= more;
+    *bytes = more;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_array_reading_skip(rdt_array_reading *self, int input, uint64_t elements,
+                                      redtune_error *err) {
+    unsigned char passed[4096];
+    rdt_array_part from = {self, input, elements * self->readers.element_bytes[input]};
+    for (size_t more = 1; more;) {
+        redtune_status status =
+            rdt_array_reading_read_part(&from, passed, sizeof passed, &more, err);
+        if (status) return status;
+    }
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_array_reading_run(rdt_array_reading *self, const redtune_problem *problem,
+                                     redtune_operands operands, bool goes_on, redtune_error *err) {
+    CUstream stream = self->carriers[0].stream;
+    rdt_operands own;
+    const redtune_operands *more = NULL;
+    double elapsed_ns = 0;
+    operands.workspace = self->workspace;
+    operands.parameters = self->parameters;
+    operands.accumulate = goes_on;
+    operands.initial = goes_on ? NULL : self->initial;
+    redtune_status status = rdt_plan_set_operands(self->rt, &operands, &own, &more, err);
+    own.extents = (rdt_extents){operands.count, operands.outer, operands.inner, operands.outer_step,
+                                operands.step};
+    if (!status) status = rdt_stream_wait(self->driver, self->carriers[1].stream, err);
+    if (!status) status = rdt_timer_start(&self->timer, stream, err);
+    if (!status) status = rdt_plan_run(self->plan, problem, &own, more, stream, err);
+    if (!status) status = rdt_timer_stop(&self->timer, stream, err);
+    if (!status) status = rdt_timer_read(&self->timer, &elapsed_ns, err);
+    self->so_far.kernel_ns += elapsed_ns;
+    self->so_far.pieces++;
+    return status;
+}

@@ -1,0 +1,71 @@
+/* Array reading: an array that is not on the GPU, read in the order of memory, and pieces of it on
+ * the GPU. The host fills one staging buffer while the other is copied. */
+#pragma once
+
+#include "api/host_inputs/readers.h"
+#include "api/running/plan.h"
+#include "gpu/buffer.h"
+#include "gpu/stream.h"
+#include "gpu/timer.h"
+
+enum { RDT_ARRAY_PIECE_BYTES_MAX = 256 << 20 };
+
+/* A staging buffer and the stream that copies it to the GPU. */
+typedef struct rdt_carrier {
+    rdt_pinned staging;
+    CUstream stream;
+} rdt_carrier;
+
+typedef struct rdt_array_reading {
+    redtune *rt;
+    const rdt_driver *driver;
+    rdt_readers readers;
+    const double *parameters; /* the caller's; NULL: the usual ones */
+    const redtune_value *initial;
+    redtune_problem problem;                 /* resolved */
+    rdt_extents extents;                     /* complete */
+    uint64_t all_bytes;                      /* of an element of each input */
+    size_t result_bytes[RDT_OP_OUTPUTS_MAX]; /* the second is 0 where there is one result */
+    uint64_t index_elements;                 /* of one outer index, without what follows it */
+    uint64_t per_piece;                      /* outer indices */
+    uint64_t rows_per_piece;                 /* elements of a column; 0: all of them */
+    redtune_plan *plan;
+    redtune_workspace *workspace; /* so that no scratch stays behind for the streams */
+    rdt_carrier carriers[2];
+    int turn;
+    rdt_buffer elements[RDT_OP_INPUTS_MAX], results[RDT_OP_OUTPUTS_MAX]; /* of a piece */
+    uint64_t read_count[RDT_OP_INPUTS_MAX];                              /* elements */
+    uint64_t span[RDT_OP_INPUTS_MAX]; /* elements that each input has */
+    rdt_timer timer;
+    unsigned char *out[RDT_OP_OUTPUTS_MAX]; /* of the next results */
+    redtune_reading so_far;
+} rdt_array_reading;
+
+/* Makes the plan of pieces, and room for so many elements of each input and so many results; and
+ * closes them, opened or not. */
+redtune_status rdt_array_reading_open(rdt_array_reading *self, const redtune_problem *piece,
+                                      const uint64_t elements[RDT_OP_INPUTS_MAX], uint64_t results,
+                                      redtune_error *err);
+void rdt_array_reading_close(rdt_array_reading *self);
+/* Reads the next elements of that input and copies them to the GPU; the last copies may go on. */
+redtune_status rdt_array_reading_carry(rdt_array_reading *self, int input, uint64_t elements,
+                                       redtune_error *err);
+/* Passes over elements of that input. */
+redtune_status rdt_array_reading_skip(rdt_array_reading *self, int input, uint64_t elements,
+                                      redtune_error *err);
+/* Reduces the piece that lies on the GPU. problem: of any axes; NULL: the extents are those of the
+ * operands, in which d_in are where the element with indices 0 is. goes_on: from the results that
+ * are there. */
+redtune_status rdt_array_reading_run(rdt_array_reading *self, const redtune_problem *problem,
+                                     redtune_operands operands, bool goes_on, redtune_error *err);
+/* A part of that input, as a redtune_read_fn; user is one of these. */
+typedef struct rdt_array_part {
+    rdt_array_reading *array;
+    int input;
+    uint64_t left_bytes;
+} rdt_array_part;
+redtune_status rdt_array_reading_read_part(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                           redtune_error *err);
+
+/* Reduces an array of any axes (array_axes.c). */
+redtune_status rdt_array_axes_reduce(rdt_array_reading *self, redtune_error *err);
