@@ -12,14 +12,15 @@ the same device, computed on that library's current stream.
 reduce computes an op by its name, plan prepares a reduction that is run often, configure chooses
 the device and the tuning database, and tune, explain, show and report are the command's. Team
 reduces the parts of an array that several processes hold, each on its GPU.
-redtune.torch has functions that PyTorch differentiates, redtune.jax those for programs of JAX.
+redtune.torch has functions that PyTorch differentiates, redtune.jax those for programs of JAX, and
+redtune.linalg norms by the names of other libraries.
 """
 
 import atexit as _atexit
 import importlib as _importlib
 import os as _os
 
-from . import _core, _functions
+from . import _core, _functions, linalg
 from ._core import Error, Plan, __version__
 from ._functions import List, plan, reduce, segments
 from ._settings import configure

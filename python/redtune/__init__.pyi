@@ -5,7 +5,7 @@ from typing import (
 )
 
 from . import _tuning
-from . import jax as jax, torch as torch
+from . import jax as jax, linalg as linalg, torch as torch
 
 Array = TypeVar("Array")
 Axis = Union[None, int, Sequence[int]]
@@ -47,6 +47,14 @@ class SumSumsqResults(NamedTuple):
 class MeanVarResults(NamedTuple):
     mean: Any
     var: Any
+
+class VarMeanResults(NamedTuple):
+    var: Any
+    mean: Any
+
+class StdMeanResults(NamedTuple):
+    std: Any
+    mean: Any
 
 class SumNonfiniteResults(NamedTuple):
     sum: Any
@@ -243,6 +251,14 @@ class Team:
     def wait(self, stream: int = 0, limit: float = 0.0) -> None: ...
     def close(self) -> None: ...
 
+def var_mean(
+    x: Array, axis: Axis = None, keepdims: bool = False, dtype: Any = None, where: Any = None, *,
+    ddof: float = 1
+) -> VarMeanResults: ...
+def std_mean(
+    x: Array, axis: Axis = None, keepdims: bool = False, dtype: Any = None, where: Any = None, *,
+    ddof: float = 1
+) -> StdMeanResults: ...
 def reduce(
     x: Array, y: Optional[Array] = None, *, op: str, axis: Axis = None, keepdims: bool = False,
     out: Any = None, dtype: Any = None, order: Order = None, accuracy: Accuracy = None,

@@ -41,3 +41,12 @@ def text(value, name, wanted="a text"):
     if "\0" in value:
         raise ValueError(_refused(value, name, wanted + " without a character of 0"))
     return value
+
+
+def missing(module, name, names):
+    """The text of an AttributeError, with the nearest name that there is."""
+    import difflib  # which takes longer to import than all of the package
+
+    near = difflib.get_close_matches(name, names, 1)
+    also = f"; did you mean {near[0]}?" if near else ""
+    return f"module '{module}' has no attribute '{name}'{also}"

@@ -1,6 +1,7 @@
 """Functions: one for each op, made from the library's table."""
 
 import collections
+import functools
 import keyword
 import math
 
@@ -134,7 +135,7 @@ def _public(op):
 
 def names():
     """The names of all functions."""
-    return [name for name in map(_public, _core.op_names()) if name] + list(_ALIASES)
+    return [name for name in map(_public, _core.op_names()) if name] + list(_ALIASES) + list(_PAIRS)
 
 
 def _results(op, outputs):
@@ -181,6 +182,7 @@ def _spelt(name, function):
     code = function.__code__
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
+    @functools.wraps(function)
     def spelt(*given, **named):
         for word, key in _WORDS.items():
             if word in named and key in own:
@@ -254,12 +256,43 @@ def _make(name):
 
 _made = {}  # the functions that were published, by their names
 
+VarMeanResults = collections.namedtuple("VarMeanResults", ("var", "mean"), module="redtune")
+StdMeanResults = collections.namedtuple("StdMeanResults", ("std", "mean"), module="redtune")
+
+
+@functools.partial(_spelt, "var_mean")
+def var_mean(x, axis=None, keepdims=False, dtype=None, where=None, *, ddof=1):
+    """The variance and the mean, in PyTorch's order and with its correction of 1 if ddof is left
+    out. Otherwise as redtune.mean_var.
+
+    >>> redtune.var_mean(numpy.array([1, 2, 3], dtype="f4"))
+    VarMeanResults(var=np.float32(1.0), mean=np.float32(2.0))
+    """
+    mean, var = _made["mean_var"](x, axis, keepdims, dtype=dtype, where=where, ddof=ddof)
+    return VarMeanResults(var, mean)
+
+
+@functools.partial(_spelt, "std_mean")
+def std_mean(x, axis=None, keepdims=False, dtype=None, where=None, *, ddof=1):
+    """The standard deviation and the mean, as redtune.var_mean has the variance.
+
+    >>> redtune.std_mean(numpy.array([1, 2, 3], dtype="f4")).std
+    np.float32(1.0)
+    """
+    mean, var = _made["mean_var"](x, axis, keepdims, dtype=dtype, where=where, ddof=ddof)
+    return StdMeanResults(var**0.5, mean)
+
+
+_PAIRS = {"var_mean": var_mean, "std_mean": std_mean}  # PyTorch's, of an op that has other results
+for _pair in _PAIRS.values():
+    _pair.__module__ = "redtune"
+
 
 def publish(space):
     """Puts the functions that it has not yet into a namespace: of all ops, by all their names."""
     for name in names():
         if name not in space:
-            space[name] = _made[name] = _make(name)
+            space[name] = _made[name] = _PAIRS.get(name) or _make(name)
 
 
 def find(name):

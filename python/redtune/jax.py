@@ -9,7 +9,7 @@ import functools
 import jax
 import numpy
 
-from . import _core, _functions, _libraries
+from . import _checks, _core, _functions, _libraries
 
 _TARGET = "redtune_reduce"
 _NAMES = _libraries._NAMES
@@ -83,7 +83,7 @@ def reduce(x, y=None, *, op, axis=None, keepdims=False, **parameters):
 def __getattr__(name):
     op = _functions.find(name)
     if op is None:
-        raise AttributeError(f"module 'redtune.jax' has no attribute '{name}'")
+        raise AttributeError(_checks.missing("redtune.jax", name, _core.op_names()))
     function = functools.partial(reduce, op=name)
     globals()[name] = function
     return function

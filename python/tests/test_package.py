@@ -74,6 +74,16 @@ class Package(unittest.TestCase):
         text += "print('__getattr__' in vars(redtune))"  # looking attributes up would take longer
         self.assertEqual(run("-c", text), "False False False\nFalse\n")
 
+    @unittest.skipIf(sys.version_info < (3, 10), "this Python names no nearest attribute")
+    def test_a_missing_name_is_answered_with_the_nearest(self):
+        # By the interpreter, whose suggestion needs no __getattr__ and so costs no call anything.
+        ran = subprocess.run(
+            [sys.executable, "-c", "import redtune; redtune.sume"], capture_output=True, text=True
+        )
+        self.assertIn("Did you mean: 'sum'", ran.stderr)
+        text = redtune._checks.missing("m", "argmaxx", ["sum", "argmax"])
+        self.assertEqual(text, "module 'm' has no attribute 'argmaxx'; did you mean argmax?")
+
     def test_the_command_is_in_the_package(self):
         self.assertEqual(
             run("-m", "redtune", "--version").strip(), f"redtune {redtune.__version__}"

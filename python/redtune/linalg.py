@@ -1,0 +1,59 @@
+"""Linalg: norms by the names that NumPy, PyTorch and the array API standard have for them."""
+
+import functools
+import math
+
+from . import _functions
+
+__all__ = ["norm", "vector_norm"]
+
+
+def _op(name):
+    return _functions._made[name]
+
+
+@functools.partial(_functions._spelt, "vector_norm")
+def vector_norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None):
+    """The norm of the elements as of one vector, of any order: redtune.norm with its order second.
+
+    >>> redtune.linalg.vector_norm(numpy.array([[3, 4]], dtype="f4"), axis=1)
+    array([5.], dtype=float32)
+    """
+    return _op("norm")(x, axis, keepdims, out=out, dtype=dtype, ord=ord)
+
+
+def _matrix_norm(x, ord, axes, keepdims, dtype):
+    """Of two axes; other orders are of singular values."""
+    if ord in (None, "fro"):
+        return _op("norm")(x, axes, keepdims, dtype=dtype)
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise ValueError(
+            f"cannot compute a matrix norm of ord={ord!r}: it takes singular values; give 'fro', "
+            "1, -1, inf or -inf, or call vector_norm for that of all elements"
+        )
+    sums = _op("sumabs")(x, axes[0 if abs(ord) == 1 else 1], True, dtype=dtype)
+    return _op("max" if ord > 0 else "min")(sums, axes, keepdims)
+
+
+@functools.partial(_functions._spelt, "norm")
+def norm(x, ord=None, axis=None, keepdims=False, *, dtype=None):
+    """As numpy.linalg.norm and torch.linalg.norm: a vector's along one axis or of one-dimensional
+    arrays, a matrix's along two; without ord and axis that of all elements.
+
+    Raises ValueError for orders of matrices that take singular values.
+
+    >>> redtune.linalg.norm(numpy.array([[1, -2], [3, 4]], dtype="f4"), ord=1)
+    np.float32(6.0)
+    """
+    dimensions = len(x.shape)
+    if axis is None and ord is not None and dimensions > 1:
+        axis = tuple(range(dimensions))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if len(axes) == 2:
+        return _matrix_norm(x, ord, tuple(axes), keepdims, dtype)
+    if len(axes) > 2 or isinstance(ord, str):
+        raise ValueError(
+            f"cannot compute a norm of ord={ord!r} along axis={axis!r}: give one axis of vectors "
+            "or two of matrices, or call vector_norm"
+        )
+    return vector_norm(x, 2 if ord is None else ord, axis, keepdims, dtype=dtype)
