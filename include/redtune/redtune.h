@@ -123,7 +123,8 @@ typedef struct redtune_options {
  * (verified, all or none) overrides options.trust, and REDTUNE_ORDER (free or fixed) options.order.
  * REDTUNE_CHECK (0 or 1) has every call ask the
  * driver whether kernels reach its device pointers. REDTUNE_LOG (warning, info or debug) raises
- * log_level, and without a log function prints the lines to stderr. A child of fork() opens its
+ * log_level, and without a log function prints the lines to stderr. REDTUNE_TRACE names a file to
+ * which each call that launches appends a line (docs/api.md). A child of fork() opens its
  * own, and CUDA must not have been used before the fork. */
 REDTUNE_API redtune_status redtune_open(const redtune_options *options, redtune **out,
                                         redtune_error *err);

@@ -250,6 +250,7 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     if (!rt || !input || !input->read || !results || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an array: rt, input, input->read, results or out is NULL");
+    const double begun = rdt_clock_ns();
     rdt_array_reading self = {.rt = rt,
                               .driver = rt->context->driver,
                               .parameters = input->parameters,
@@ -285,5 +286,6 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     self.so_far.count = self.read_count[0];
     if (!status) *out = self.so_far;
     rdt_context_leave(rt->context, entered);
+    if (!status && rt->calls) rdt_input_log(rt, __func__, &self.problem, out, begun);
     return status;
 }

@@ -365,10 +365,21 @@ redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
                                     const redtune_input *input, redtune_reading *out,
                                     redtune_error *err) {
     redtune_problem room;
+    const double begun = rdt_clock_ns();
     if (!rt || !input || !input->read || !out)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce an input: rt, input, input->read or out is NULL");
-    return rdt_input_reduce(rt, rdt_runtime_order(rt, problem, &room), input, out, err);
+    problem = rdt_runtime_order(rt, problem, &room);
+    redtune_status status = rdt_input_reduce(rt, problem, input, out, err);
+    if (!status && rt->calls) rdt_input_log(rt, __func__, problem, out, begun);
+    return status;
+}
+
+void rdt_input_log(const redtune *rt, const char *call, const redtune_problem *problem,
+                   const redtune_reading *reading, double begun_ns) {
+    redtune_problem resolved;
+    if (!rdt_problem_resolve(problem, &resolved, NULL))
+        rdt_call_log_write(rt->calls, call, &resolved, &reading->info, rdt_clock_ns() - begun_ns);
 }
 
 /* ---- parts of an input ----------------------------------------------------------------------- */

@@ -307,6 +307,7 @@ redtune_status redtune_reduce_segments_input(redtune *rt, const redtune_problem 
                         "offsets or out is NULL");
     segments_reading self = {
         .rt = rt, .driver = rt->context->driver, .offsets = offsets ? offsets : no_offsets};
+    const double begun = rdt_clock_ns();
     self.count = rdt_problem_segments_count(problem);
     self.parameters = input->parameters;
     redtune_status status = resolve_segments(&self, problem, input, err);
@@ -328,5 +329,6 @@ redtune_status redtune_reduce_segments_input(redtune *rt, const redtune_problem 
     }
     close_buffers_of(&self);
     rdt_context_leave(rt->context, entered);
+    if (!status && rt->calls) rdt_input_log(rt, __func__, &self.problem, out, begun);
     return status;
 }

@@ -226,13 +226,11 @@ redtune_status rdt_recording_line_read(const char *line, const char *end, redtun
     return status;
 }
 
-void rdt_recording_line_write(rdt_text *text, const redtune_recorded *recorded) {
-    const redtune_problem *problem = &recorded->problem;
-    const double most = 9e18; /* fits in 63 bits */
+void rdt_recording_line_write_problem(rdt_text *text, const redtune_problem *problem) {
     char kept[RDT_AXES_TEXT_BYTES], reduced[RDT_AXES_TEXT_BYTES];
     rdt_problem_axes_text_write(problem, true, kept);
     rdt_problem_axes_text_write(problem, false, reduced);
-    rdt_text_addf(text, "{\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",",
+    rdt_text_addf(text, "\"op\":\"%s\",\"dtype\":\"%s\",\"result\":\"%s\",",
                   redtune_op_name(problem->op), redtune_dtype_name(problem->dtype),
                   redtune_dtype_name(problem->result));
     if (problem->order == REDTUNE_ORDER_FIXED) rdt_text_addf(text, "\"order\":\"fixed\",");
@@ -243,10 +241,17 @@ void rdt_recording_line_write(rdt_text *text, const redtune_recorded *recorded) 
         rdt_text_addf(text, "\"layout\":\"%s\",\"greatest\":%" PRIu64 ",\"median\":%" PRIu64 ",",
                       rdt_problem_layout_name(rdt_problem_layout(problem)), problem->greatest,
                       problem->median);
-    rdt_text_addf(text,
-                  "\"kept\":\"%s\",\"reduced\":\"%s\",\"calls\":%" PRIu64 ",\"ns\":%" PRIu64
-                  ",\"match\":\"%s\"}\n",
-                  kept, reduced, recorded->calls, (uint64_t)fmin(recorded->ns, most),
+    if (problem->mask)
+        rdt_text_addf(text, "\"mask\":\"%s\",", rdt_problem_mask_name((int)problem->mask));
+    rdt_text_addf(text, "\"kept\":\"%s\",\"reduced\":\"%s\",", kept, reduced);
+}
+
+void rdt_recording_line_write(rdt_text *text, const redtune_recorded *recorded) {
+    const double most = 9e18; /* fits in 63 bits */
+    rdt_text_add(text, "{");
+    rdt_recording_line_write_problem(text, &recorded->problem);
+    rdt_text_addf(text, "\"calls\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"match\":\"%s\"}\n",
+                  recorded->calls, (uint64_t)fmin(recorded->ns, most),
                   redtune_match_name(recorded->match));
 }
 

@@ -11,5 +11,6 @@ redtune_status rdt_recording_line_check_first(const char *line, const char *end,
 redtune_status rdt_recording_line_read(const char *line, const char *end, redtune_recorded *out,
                                        redtune_error *err);
 void rdt_recording_line_write_first(rdt_text *text);
-/* Of a problem that is resolved. */
+/* Of a problem that is resolved: its members, from "op" on, each with a comma behind it. */
+void rdt_recording_line_write_problem(rdt_text *text, const redtune_problem *problem);
 void rdt_recording_line_write(rdt_text *text, const redtune_recorded *recorded);

@@ -191,7 +191,9 @@ redtune_status redtune_plan_create(redtune *rt, const redtune_problem *problem, 
                                    redtune_error *err) {
     redtune_problem room;
     if (rt) problem = rdt_runtime_order(rt, problem, &room);
-    return rdt_plan_make(rt, problem, RDT_YIELD_RESULT, out, err);
+    redtune_status status = rdt_plan_make(rt, problem, RDT_YIELD_RESULT, out, err);
+    if (!status) (*out)->calls = rt->calls;
+    return status;
 }
 
 void redtune_plan_destroy(redtune_plan *plan) {
@@ -281,11 +283,25 @@ redtune_status rdt_plan_run(redtune_plan *plan, const redtune_problem *problem,
     return status;
 }
 
+void rdt_plan_log(rdt_call_log *calls, const char *call, const redtune_plan *plan,
+                  const rdt_extents *extents, double ns) {
+    redtune_problem problem = plan->problem;
+    if (extents && !rdt_problem_is_strided(&problem))
+        rdt_problem_segments_set_shape(&problem, *extents);
+    rdt_call_log_write(calls, call, &problem, &rdt_plan_executable(plan)->info, ns);
+}
+
 redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d_in, uint64_t count,
                                    void *d_out, struct CUstream_st *stream, redtune_error *err) {
     rdt_operands operands;
     rdt_operands_set(&operands, d_in, d_out, count);
-    return rdt_plan_run(plan, NULL, &operands, NULL, stream, err);
+    if (__builtin_expect(!plan || !plan->calls, 1))
+        return rdt_plan_run(plan, NULL, &operands, NULL, stream, err);
+    const double begun = rdt_clock_ns();
+    redtune_status status = rdt_plan_run(plan, NULL, &operands, NULL, stream, err);
+    if (!status)
+        rdt_plan_log(plan->calls, __func__, plan, &operands.extents, rdt_clock_ns() - begun);
+    return status;
 }
 
 redtune_status rdt_plan_take_workspace(const redtune *rt, const redtune_workspace *workspace,
@@ -310,7 +326,7 @@ redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *
     return REDTUNE_OK;
 }
 
-redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
+static redtune_status run_given(redtune_plan *plan, const redtune_operands *operands,
                                 struct CUstream_st *stream, redtune_error *err) {
     rdt_operands own;
     const redtune_operands *more = NULL;
@@ -320,6 +336,18 @@ redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *oper
     own.extents = (rdt_extents){operands->count, operands->outer, operands->inner,
                                 operands->outer_step, operands->step};
     return rdt_plan_run(plan, NULL, &own, more, stream, err);
+}
+
+redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
+                                struct CUstream_st *stream, redtune_error *err) {
+    if (__builtin_expect(!plan || !plan->calls, 1)) return run_given(plan, operands, stream, err);
+    const double begun = rdt_clock_ns();
+    redtune_status status = run_given(plan, operands, stream, err);
+    if (status) return status;
+    const rdt_extents extents = {operands->count, operands->outer, operands->inner,
+                                 operands->outer_step, operands->step};
+    rdt_plan_log(plan->calls, __func__, plan, &extents, rdt_clock_ns() - begun);
+    return REDTUNE_OK;
 }
 
 /* ---- the caller's scratch -------------------------------------------------------------------- */

@@ -11,6 +11,7 @@ struct redtune_plan {
     rdt_executable *first, *later; /* owned; both may be running until the plan is destroyed */
     redtune_problem problem;       /* resolved */
     rdt_tally *tally;              /* of its runs; NULL: they are not recorded */
+    rdt_call_log *calls;           /* of a caller's own plan; NULL: its runs are not logged */
     rdt_yield yield;               /* what a run leaves in d_out, as in model/launch.h */
     bool for_scattered;            /* it is another plan's "scattered" */
     /* The same configuration for teams, whose runs leave messages; owned, NULL: not made yet. */
@@ -38,6 +39,10 @@ redtune_status rdt_plan_run(redtune_plan *plan, const redtune_problem *problem,
                             rdt_operands *operands, const redtune_operands *more, CUstream stream,
                             redtune_error *err);
 
+/* A call to the log, which there is: it ran the plan on a problem of these extents, as the caller
+ * wrote them; NULL: those of the plan's own. */
+void rdt_plan_log(rdt_call_log *calls, const char *call, const redtune_plan *plan,
+                  const rdt_extents *extents, double ns);
 /* The part of both that launches: the context is current, and the operands are complete. */
 redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
                               const rdt_traffic *traffic, CUstream stream, redtune_error *err);

@@ -157,12 +157,26 @@ static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
     return rdt_plan_run(plan, problem, operands, more, stream, err);
 }
 
+/* What the call ran is looked for again. */
+static void log_call(redtune *rt, const char *call, const redtune_problem *problem, double ns) {
+    redtune_problem resolved, room;
+    problem = rdt_runtime_order(rt, problem, &room);
+    if (rdt_problem_resolve(problem, &resolved, NULL)) return;
+    const redtune_plan *plan = rdt_plan_table_find(&rt->plans, &resolved);
+    if (plan) rdt_call_log_write(rt->calls, call, &resolved, &rdt_plan_executable(plan)->info, ns);
+}
+
 redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const void *d_in,
                               void *d_out, struct CUstream_st *stream, redtune_error *err) {
     rdt_operands operands;
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: rt is NULL");
     rdt_operands_set(&operands, d_in, d_out, 0);
-    return run_problem(rt, problem, &operands, NULL, true, stream, err);
+    if (__builtin_expect(!rt->calls, 1))
+        return run_problem(rt, problem, &operands, NULL, true, stream, err);
+    const double begun = rdt_clock_ns();
+    redtune_status status = run_problem(rt, problem, &operands, NULL, true, stream, err);
+    if (!status) log_call(rt, __func__, problem, rdt_clock_ns() - begun);
+    return status;
 }
 
 /* Extents that the operands have are those of the problem. */
@@ -195,7 +209,13 @@ redtune_status redtune_run(redtune *rt, const redtune_problem *problem,
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: rt is NULL");
     redtune_status status = rdt_plan_set_operands(rt, operands, &own, &more, err);
     if (!status && problem) status = match_extents(problem, operands, err);
-    return status ? status : run_problem(rt, problem, &own, more, false, stream, err);
+    if (status) return status;
+    if (__builtin_expect(!rt->calls, 1))
+        return run_problem(rt, problem, &own, more, false, stream, err);
+    const double begun = rdt_clock_ns();
+    status = run_problem(rt, problem, &own, more, false, stream, err);
+    if (!status) log_call(rt, __func__, problem, rdt_clock_ns() - begun);
+    return status;
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */

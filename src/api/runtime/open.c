@@ -90,6 +90,14 @@ static redtune_status take_record(redtune *rt, const char *chosen, redtune_error
     return REDTUNE_OK;
 }
 
+/* Whatever it names, the program goes on. */
+static void take_call_log(redtune *rt) {
+    const char *path = getenv("REDTUNE_TRACE");
+    redtune_error why;
+    if (path && rdt_call_log_open(path, &rt->log, &rt->calls, &why))
+        rdt_log_write(&rt->log, REDTUNE_LOG_WARNING, "REDTUNE_TRACE is left out: %s", why.message);
+}
+
 static redtune_status take_verify_s(redtune *rt, double seconds, redtune_error *err) {
     redtune_status status = rdt_clock_check_s("open redtune", "options.verify_s", seconds, err);
     if (status) return status;
@@ -115,6 +123,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     rt->layers.lenient = !options->database;
     if (!status) status = rdt_layers_check(&rt->layers, &rt->log, err);
     if (!status) status = take_record(rt, options->record, err);
+    if (!status) take_call_log(rt);
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
     if (!status) status = rdt_context_enter(rt->context, &entered, err);
@@ -163,6 +172,7 @@ void redtune_close(redtune *rt) {
         rdt_context_leave(rt->context, entered);
     }
     rdt_recorder_close(rt->recorder, &rt->log);
+    rdt_call_log_close(rt->calls);
     rdt_builder_destroy(rt->builder);
     rdt_context_close(rt->context);
     rdt_winners_free(&rt->winners);

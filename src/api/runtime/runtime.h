@@ -5,6 +5,7 @@
 #include "api/build/builder.h"
 #include "api/records/identity.h"
 #include "api/records/select.h"
+#include "api/runtime/call_log.h"
 #include "api/runtime/plan_table.h"
 #include "api/runtime/recorder.h"
 #include "api/runtime/workspace.h"
@@ -24,6 +25,7 @@ struct redtune {
     char machine[64];         /* the label that measurements are stored with */
     char *worker;             /* the program that does it; NULL: this process */
     rdt_recorder *recorder;   /* NULL: nothing is recorded */
+    rdt_call_log *calls;      /* NULL: calls are not logged */
     pthread_mutex_t lock;     /* guards what follows, down to plans */
     rdt_winners winners;      /* read when a class is first asked for */
     rdt_winners winners_here; /* of what was measured here alone */

@@ -86,8 +86,10 @@ redtune_status redtune_reduce_inputs(redtune *const *rts, const redtune_problem 
     if (!workers) return rdt_fail_memory(err, count * sizeof *workers);
     for (size_t i = 0; i < count; i++)
         workers[i] = (input_worker){.rt = rts[i], .problem = problem, .input = &inputs[i]};
+    const double begun = rdt_clock_ns();
     redtune_status status = reduce_parts(workers, count, err);
     if (!status) status = join_workers(workers, count, out, err);
+    if (!status && rts[0]->calls) rdt_input_log(rts[0], __func__, problem, out, begun);
     free(workers);
     return status;
 }

@@ -285,6 +285,11 @@ static redtune_status gather_from_ranks(rank_call *ranks, size_t count, redtune_
     return status ? status : ended;
 }
 
+static rdt_extents shape_of(const rank_call *self) {
+    return self->segments ? rdt_segments_shape(self->plan, self->segments)
+                          : self->run.operands.extents;
+}
+
 static void end_turns(rank_call *ranks, size_t count, bool launched) {
     for (size_t i = 0; i < count; i++) {
         rank_call *self = &ranks[i];
@@ -293,13 +298,21 @@ static void end_turns(rank_call *ranks, size_t count, bool launched) {
         const bool lost = rdt_context_enter(self->team->rt->context, &entered, NULL) != REDTUNE_OK;
         rdt_workspace_end(self->team->workspace, &self->call, &self->turn, launched && !lost);
         rdt_context_leave(self->team->rt->context, entered);
-        const rdt_extents shape = self->segments ? rdt_segments_shape(self->plan, self->segments)
-                                                 : self->run.operands.extents;
+        const rdt_extents shape = shape_of(self);
         if (self->plan->tally && launched) rdt_recorder_count(self->plan->tally, &shape);
     }
 }
 
+static void log_calls(const rank_call *ranks, size_t count, double ns) {
+    for (size_t i = 0; i < count; i++) {
+        const rdt_extents shape = shape_of(&ranks[i]);
+        if (ranks[i].plan->calls)
+            rdt_plan_log(ranks[i].plan->calls, "redtune_team_run", ranks[i].plan, &shape, ns);
+    }
+}
+
 static redtune_status run_ranks(rank_call *ranks, size_t count, redtune_error *err) {
+    const double begun = ranks->plan->calls ? rdt_clock_ns() : 0;
     rdt_trace_push("redtune team run");
     redtune_status status = step_ranks(ranks, count, take_parts, err);
     if (!status) status = step_ranks(ranks, count, start_part, err);
@@ -307,6 +320,7 @@ static redtune_status run_ranks(rank_call *ranks, size_t count, redtune_error *e
     if (!status) status = step_ranks(ranks, count, join_parts, err);
     end_turns(ranks, count, !status);
     rdt_trace_pop();
+    if (begun != 0 && !status) log_calls(ranks, count, rdt_clock_ns() - begun);
     return status;
 }
 
