@@ -37,7 +37,7 @@ find_program(REDTUNE_AWK NAMES awk)
 mark_as_advanced(REDTUNE_AWK)
 if(REDTUNE_AWK AND NOT CMAKE_CROSSCOMPILING)
     set(manual ${PROJECT_BINARY_DIR}/manual)
-    set(headers redtune.h problem.h input.h list.h team.h tune.h records.h tools.h) # in the page's order
+    set(headers redtune.h problem.h input.h list.h keys.h team.h tune.h records.h tools.h) # in the page's order
     list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/redtune/)
     set(parts manual.sh completion.awk redtune.1.awk redtune.1.tail redtune.3.awk)
     list(TRANSFORM parts PREPEND ${PROJECT_SOURCE_DIR}/packaging/)

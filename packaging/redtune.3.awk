@@ -33,7 +33,7 @@ function text(line) {
 BEGIN {
     print ".TH REDTUNE 3 \"\" \"redtune " version "\" \"Library Functions\""
     print ".SH NAME\nredtune \\- tuned reductions for NVIDIA GPUs"
-    print ".SH SYNOPSIS\n.nf\n.B #include <redtune/redtune.h>\n.B #include <redtune/list.h>\n.B #include <redtune/team.h>\n.B #include <redtune/tune.h>\n.B #include <redtune/records.h>\n.B #include <redtune/tools.h>\n.PP\nLink with \\-lredtune.\n.fi"
+    print ".SH SYNOPSIS\n.nf\n.B #include <redtune/redtune.h>\n.B #include <redtune/list.h>\n.B #include <redtune/keys.h>\n.B #include <redtune/team.h>\n.B #include <redtune/tune.h>\n.B #include <redtune/records.h>\n.B #include <redtune/tools.h>\n.PP\nLink with \\-lredtune.\n.fi"
     print ".SH DESCRIPTION"
 }
 

@@ -217,10 +217,10 @@ typedef struct redtune_problem {
      * rows nor columns (docs/api.md) not with d_count nor by teams: REDTUNE_UNSUPPORTED. */
     uint32_t steps;
     redtune_mask mask;
-    redtune_dtype key_dtype; /* of the keys of a reduction by key; 0: it has none.
-                                REDTUNE_UNSUPPORTED where it is not 0; the next two likewise */
+    redtune_dtype key_dtype; /* of the keys of a reduction by key (redtune/keys.h); 0: it has none,
+                                and the next two are 0 */
     redtune_spread spread;   /* of the keys */
-    uint64_t keys;           /* keys are below this number */
+    uint64_t keys;           /* keys are below this number; one result of each */
     uint64_t uses;           /* redtune_use; 0: none */
     /* Of segments: the elements of the greatest, 0: not known; and the elements that half of them
      * reach, at least 1, 0: those of the average. */

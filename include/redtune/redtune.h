@@ -256,7 +256,8 @@ REDTUNE_API redtune_status redtune_prepare(redtune *rt, const redtune_problem *p
 /* Bytes that a workspace takes, for any plan. */
 REDTUNE_API size_t redtune_workspace_bytes(void);
 /* Makes a workspace in the caller's device memory, aligned to 256 bytes, which must live as long as
- * the workspace; d_memory NULL: in memory that redtune allocates. The memory is cleared on the
+ * the workspace; d_memory NULL: in memory that redtune allocates, of so many bytes if those are
+ * more than a workspace takes (redtune/keys.h). The memory is cleared on the
  * stream; runs on other streams must come after that. Not while the stream is captured. */
 REDTUNE_API redtune_status redtune_workspace_create(redtune *rt, void *d_memory, size_t bytes,
                                                     struct CUstream_st *stream,

@@ -117,6 +117,10 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -2, "dtype");
     lua_pushstring(state, rdt_problem_layout_name((int)rdt_problem_layout(problem)));
     lua_setfield(state, -2, "layout");
+    if (rdt_problem_is_keyed(problem)) {
+        push_entry(state, "dtypes", redtune_dtype_name(problem->key_dtype));
+        lua_setfield(state, -2, "key");
+    }
     lua_pushstring(state, rdt_problem_order_name((int)problem->order));
     lua_setfield(state, -2, "order");
     lua_pushstring(state, rdt_problem_ordering_accuracy((int)problem->accuracy));
@@ -157,6 +161,11 @@ static void push_problem(lua_State *state, const redtune_problem *problem) {
         lua_setfield(state, -2, fields[i].name);
     }
     if (rdt_problem_is_strided(problem)) push_lanes(state, problem);
+    if (!rdt_problem_is_keyed(problem)) return;
+    lua_pushinteger(state, (lua_Integer)problem->keys);
+    lua_setfield(state, -2, "keys");
+    lua_pushstring(state, rdt_problem_spread_name((int)problem->spread));
+    lua_setfield(state, -2, "spread");
 }
 
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {

@@ -134,6 +134,10 @@ static int call_launch(lua_State *state) {
         .scattered = rdt_marshal_flag(state, table, "scattered"),
         .packed = rdt_marshal_flag(state, table, "packed"),
         .overlap = rdt_marshal_flag(state, table, "overlap"),
+        .keyed = rdt_marshal_flag(state, table, "keyed"),
+        .sliced = rdt_marshal_flag(state, table, "sliced"),
+        .cell_bytes = number_of(state, table, "cell_bytes"),
+        .dynamic_bytes = number_of(state, table, "dynamic_bytes"),
         .slot_bytes = rdt_marshal_slot_bytes(state, call->codegen, call->at),
     };
     return 0;

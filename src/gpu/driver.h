@@ -53,6 +53,7 @@ typedef CUresult CUDAAPI rdt_edges_fn(CUgraphNode node, CUgraphNode *dependencie
     X(module_load_data, cuModuleLoadData, __typeof__(cuModuleLoadData))                            \
     X(module_unload, cuModuleUnload, __typeof__(cuModuleUnload))                                   \
     X(module_get_function, cuModuleGetFunction, __typeof__(cuModuleGetFunction))                   \
+    X(func_set_attribute, cuFuncSetAttribute, __typeof__(cuFuncSetAttribute))                      \
     X(launch_kernel, cuLaunchKernel, __typeof__(cuLaunchKernel))                                   \
     X(launch_kernel_ex, cuLaunchKernelEx, __typeof__(cuLaunchKernelEx))                            \
     X(stream_create, cuStreamCreate, __typeof__(cuStreamCreate))                                   \

@@ -10,6 +10,20 @@ static redtune_status find_function(const rdt_kernel *kernel, const char *name, 
                             "find %s in a compiled kernel", name);
 }
 
+static redtune_status set_up_keyed(rdt_kernel *kernel, const rdt_launch *launch,
+                                   redtune_error *err) {
+    const rdt_driver *driver = kernel->driver;
+    redtune_status status = find_function(kernel, "redtune_finish_keys", &kernel->finish, err);
+    if (!status && !launch->sliced)
+        status = find_function(kernel, "redtune_preset_keys", &kernel->preset, err);
+    if (status || !launch->dynamic_bytes) return status;
+    return rdt_driver_check(
+        driver,
+        driver->func_set_attribute(kernel->reduce, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   (int)launch->dynamic_bytes),
+        err, "have %u bytes of shared memory", launch->dynamic_bytes);
+}
+
 redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
                                const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
     rdt_kernel *kernel = calloc(1, sizeof *kernel);
@@ -30,6 +44,7 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
     if (!status && launch->scattered)
         status = find_function(kernel, "redtune_scattered", &kernel->scattered, err);
+    if (!status && launch->keyed) status = set_up_keyed(kernel, launch, err);
     if (status) {
         rdt_kernel_unload(kernel);
         return status;
@@ -120,10 +135,44 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
                             blocks, how->threads);
 }
 
+/* Blocks of the launches over all keys, a thread or, of slices, a warp for each. */
+static uint32_t key_blocks(const rdt_launch *how, uint64_t keys) {
+    enum { BLOCKS_MAX = 4096 };
+    const uint64_t per_block = how->sliced ? RDT_KEYED_THREADS / 32 : RDT_KEYED_THREADS;
+    const uint64_t blocks = (keys + per_block - 1) / per_block;
+    return blocks < BLOCKS_MAX ? (uint32_t)blocks : BLOCKS_MAX;
+}
+
+static redtune_status start_keyed(const rdt_kernel *kernel, const rdt_launch *how,
+                                  const rdt_operands *operands, CUstream stream,
+                                  redtune_error *err) {
+    const rdt_driver *driver = kernel->driver;
+    const uint32_t blocks = rdt_launch_blocks(how, operands->keyed.count);
+    const uint32_t over_keys = key_blocks(how, operands->keyed.keys);
+    rdt_keyed keyed = operands->keyed;
+    uint32_t overlaps = 0;
+    keyed.slices = how->sliced ? blocks : 1;
+    void *const scratch = (void *)&operands->scratch;
+    void *preset_args[] = {&keyed, scratch};
+    void *args[] = {(void *)&operands->input, &keyed, (void *)&operands->output, scratch, &overlaps,
+                    (void *)&operands->given};
+    CUresult rc = CUDA_SUCCESS;
+    if (!how->sliced)
+        rc = launch(driver, kernel->preset, over_keys, RDT_KEYED_THREADS, false, stream,
+                    preset_args);
+    if (!rc)
+        rc = driver->launch_kernel(kernel->reduce, blocks, 1, 1, how->threads, 1, 1,
+                                   how->dynamic_bytes, stream, args, NULL);
+    if (!rc) rc = launch(driver, kernel->finish, over_keys, RDT_KEYED_THREADS, false, stream, args);
+    return rdt_driver_check(driver, rc, err, "launch a reduction by key on %u blocks of %u threads",
+                            blocks, how->threads);
+}
+
 redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *how,
                                 const rdt_operands *operands, CUstream stream, redtune_error *err) {
     if (__builtin_expect(how->segments, 0))
         return start_segments(kernel, how, operands, stream, err);
+    if (__builtin_expect(how->keyed, 0)) return start_keyed(kernel, how, operands, stream, err);
     const rdt_driver *driver = kernel->driver;
     rdt_extents extents = rdt_launch_complete(operands->extents);
     uint32_t blocks = rdt_launch_grid(how, &extents);

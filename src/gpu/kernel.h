@@ -9,7 +9,7 @@ typedef struct rdt_kernel {
     CUmodule module;
     CUfunction reduce;
     /* Each only where the launch has it. */
-    CUfunction combine, join, join_each, join_peers, prefix, scattered;
+    CUfunction combine, join, join_each, join_peers, prefix, scattered, preset, finish;
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
@@ -28,7 +28,9 @@ typedef struct rdt_operands {
     rdt_extents extents;
     rdt_segments segments;      /* in place of the extents, where the launch is of segments */
     const rdt_strides *strides; /* likewise, of any axes; NULL: the extents say it */
+    rdt_keyed keyed;            /* likewise, where the launch is by key; slices are set then */
     CUdeviceptr output, scratch;
+    uint64_t scratch_bytes; /* of the caller's */
     rdt_given given;
     /* The launch before on the stream is a reduction, too. Where the kernel can, it is launched
      * while that one ends; after another kernel the same would cost time instead. */

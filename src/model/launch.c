@@ -10,6 +10,15 @@ uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count) {
     return tiles < launch->blocks_max ? (uint32_t)tiles : launch->blocks_max;
 }
 
+uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, uint64_t keys) {
+    const uint64_t tables = launch->sliced ? launch->blocks_max : 1;
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(tables * launch->cell_bytes, keys, &bytes) ||
+        __builtin_add_overflow(bytes, (uint64_t)RDT_SCRATCH_SLOTS_OFFSET, &bytes))
+        return UINT64_MAX;
+    return bytes < RDT_SCRATCH_BYTES ? RDT_SCRATCH_BYTES : bytes;
+}
+
 /* The sets of results. */
 static uint64_t sets_of(const rdt_launch *launch, const rdt_extents *extents) {
     return launch->columns ? divide_up(extents->inner, launch->results) * extents->outer

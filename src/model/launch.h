@@ -104,6 +104,21 @@ typedef struct rdt_segments {
     uint64_t arrays; /* of where each segment's array is; 0: all are in the input */
 } rdt_segments;
 
+/* In place of the extents, for a kernel by key: out[k] is made of the elements whose key is k. Its
+ * source also defines
+ *   redtune_preset_keys(rdt_keyed, void *scratch), which makes the table in scratch one of no
+ *     elements, and is launched before it unless each block leaves a table of its own (sliced), and
+ *   redtune_finish_keys, with redtune_reduce's parameters, which makes the results of it after,
+ * both for any number of blocks of RDT_KEYED_THREADS. Tables are where scratch has slots; they may
+ * reach beyond its end. */
+enum { RDT_KEYED_THREADS = 256 };
+typedef struct rdt_keyed {
+    uint64_t count, keys; /* keys that are not below this number are skipped */
+    uint64_t key;         /* of the keys, on the GPU */
+    uint64_t skipped;     /* of a uint64 on the GPU, where they are counted; or 0 */
+    uint64_t slices;      /* tables: blocks of the launch, or 1 */
+} rdt_keyed;
+
 /* Whether each segment ends where the next one begins, by the addresses of the tables. */
 static inline bool rdt_launch_are_neighbours(const rdt_segments *segments) {
     if (!segments->end) return true;
@@ -172,6 +187,10 @@ typedef struct rdt_launch {
     bool packed; /* it is for segments of which each ends where the next one begins, and if each has
                     a result, of one buffer; slow for others */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
+    bool keyed;   /* the kernel takes rdt_keyed, between others */
+    bool sliced;  /* each block leaves a table, which the last launch combines */
+    uint32_t cell_bytes;    /* of a key, in a table */
+    uint32_t dynamic_bytes; /* of shared memory that the kernel is launched with */
 } rdt_launch;
 
 /* That a message takes: a power of two, to which it is aligned. */
@@ -189,6 +208,9 @@ uint32_t rdt_launch_splits(const rdt_launch *launch, const rdt_extents *extents)
 static inline bool rdt_launch_has_prefix(const rdt_launch *launch) {
     return launch->segments && !launch->results && !launch->packed;
 }
+
+/* Bytes of scratch with the tables of so many keys, at most UINT64_MAX. */
+uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, uint64_t keys);
 
 /* Blocks for complete extents: those, or where blocks make sets of results, enough for all of them,
  * at least 1, at most RDT_GRID_MAX. */

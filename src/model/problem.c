@@ -8,7 +8,7 @@
 
 #define BYTES(field) +sizeof(((redtune_problem *)0)->field)
 _Static_assert(RDT_PROBLEM_KIND_LIST(BYTES) RDT_PROBLEM_EXTENT_LIST(BYTES)
-                       RDT_PROBLEM_LATER_LIST(BYTES) BYTES(config)
+                       RDT_PROBLEM_KEYS_LIST(BYTES) BYTES(config)
                            BYTES(reserved) == sizeof(redtune_problem),
                "a new field of redtune_problem belongs into one of its lists");
 #undef BYTES
@@ -165,6 +165,7 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
     if (!status) status = rdt_problem_segments_check(&resolved, err);
     if (!status) status = rdt_problem_ordering_resolve(&resolved, err);
     if (!status) status = rdt_problem_mask_check(&resolved, err);
+    if (!status) status = rdt_problem_keyed_check(&resolved, err);
     if (status) return status;
     if (resolved.median == count) resolved.median = 0;
     if (!resolved.segmented) resolved.greatest = resolved.median = 0;
@@ -239,6 +240,7 @@ rdt_layout rdt_problem_layout(const redtune_problem *problem) {
     if (problem->segmented)
         return problem->segmented == REDTUNE_SEGMENTED_ALL ? RDT_LAYOUT_LIST : RDT_LAYOUT_RAGGED;
     if (rdt_problem_is_strided(problem)) return RDT_LAYOUT_STRIDED;
+    if (rdt_problem_is_keyed(problem)) return RDT_LAYOUT_KEYED;
     const rdt_extents extents = rdt_problem_extents(problem);
     return rdt_problem_layout_of(&extents);
 }
@@ -261,6 +263,7 @@ uint64_t rdt_problem_count(const redtune_problem *problem) {
 uint64_t rdt_problem_results(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     if (problem->segmented == REDTUNE_SEGMENTED_ALL) return 1;
+    if (rdt_problem_is_keyed(problem)) return problem->keys;
     return extents.outer * extents.inner;
 }
 
@@ -279,7 +282,8 @@ uint64_t rdt_problem_array_bytes(const redtune_problem *problem, int array) {
 }
 
 uint64_t rdt_problem_input_bytes(const redtune_problem *problem) {
-    return rdt_problem_array_bytes(problem, 0) + rdt_problem_array_bytes(problem, 1);
+    return rdt_problem_array_bytes(problem, 0) + rdt_problem_array_bytes(problem, 1) +
+           redtune_dtype_bytes(problem->key_dtype);
 }
 
 /* Of one result of each output. */
@@ -395,7 +399,9 @@ int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b
     if (!diff) diff = (int)rdt_problem_layout(a) - (int)rdt_problem_layout(b);
     if (!diff) diff = (int)a->order - (int)b->order;
     if (!diff) diff = (int)a->accuracy - (int)b->accuracy;
-    return diff ? diff : (int)a->mask - (int)b->mask;
+    if (!diff) diff = (int)a->mask - (int)b->mask;
+    if (!diff) diff = (int)a->key_dtype - (int)b->key_dtype;
+    return diff ? diff : (int)a->spread - (int)b->spread;
 }
 
 static int compare_axes(const redtune_axis *a, uint32_t a_count, const redtune_axis *b,
@@ -419,6 +425,7 @@ int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem 
     if (!diff) diff = compare(x.step, y.step);
     if (!diff) diff = compare(a->greatest, b->greatest);
     if (!diff) diff = compare(a->median, b->median);
+    if (!diff) diff = compare(a->keys, b->keys);
     return diff ? diff : compare_strides(a, b);
 }
 
@@ -452,6 +459,9 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
         snprintf(behind, sizeof behind, " along axis %d", several);
     } else if (rdt_problem_is_strided(problem)) {
         rdt_problem_strided_describe(problem, behind);
+    } else if (rdt_problem_is_keyed(problem)) {
+        snprintf(behind, sizeof behind, " by %" PRIu64 " keys of %s", problem->keys,
+                 redtune_dtype_name(problem->key_dtype));
     } else if (extents.step > 1) {
         snprintf(behind, sizeof behind, ", %" PRIu64 " apart", extents.step);
     }

@@ -20,7 +20,8 @@
     X(RDT_LAYOUT_COLUMNS, "columns") /* one or more, of elements that lie a step apart */          \
     X(RDT_LAYOUT_RAGGED, "ragged")   /* one of each segment, by tables (redtune/list.h) */         \
     X(RDT_LAYOUT_LIST, "list")       /* one of all segments */                                     \
-    X(RDT_LAYOUT_STRIDED, "strided") /* any axes and steps that are none of the first three */
+    X(RDT_LAYOUT_STRIDED, "strided") /* any axes and steps that are none of the first three */     \
+    X(RDT_LAYOUT_KEYED, "keyed")     /* one of each key (redtune/keys.h) */
 #define RDT_ORDER_LIST(X)                                                                          \
     X(REDTUNE_ORDER_FREE, "free")   /* that of the fastest config */                               \
     X(REDTUNE_ORDER_FIXED, "fixed") /* that of docs/order.md */
@@ -48,8 +49,8 @@
     X(op) X(dtype) X(result) X(order) X(accuracy) X(mask) X(uses) X(segmented)
 #define RDT_PROBLEM_EXTENT_LIST(X)                                                                 \
     X(kept_axes) X(reduced_axes) X(kept) X(reduced) X(steps) X(greatest) X(median)
-/* Refused until there are kernels of it. */
-#define RDT_PROBLEM_LATER_LIST(X) X(key_dtype) X(spread) X(keys)
+/* What a problem by key has beside; keys of others do without. */
+#define RDT_PROBLEM_KEYS_LIST(X) X(key_dtype) X(spread) X(keys)
 
 typedef enum rdt_layout {
 #define ENTRY(id, name) id,
@@ -137,9 +138,21 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
                                        size_t reduced_count, redtune_error *err);
 /* The sizes and the steps of x, of the reduced axes and of the kept ones. */
 void rdt_problem_strided_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
-/* REDTUNE_UNSUPPORTED for such a problem: cannot <verb> it. */
+/* REDTUNE_UNSUPPORTED for such a problem, or one by key: cannot <verb> it. */
 redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
                                           redtune_error *err);
+
+/* Whether it is a reduction by key, as the caller wrote it or resolved. */
+static inline bool rdt_problem_is_keyed(const redtune_problem *problem) {
+    return problem->key_dtype != REDTUNE_DTYPE_NONE;
+}
+/* Whether a problem by key makes sense, and has kernels; of others, that they have no keys. */
+redtune_status rdt_problem_keyed_check(const redtune_problem *problem, redtune_error *err);
+/* REDTUNE_UNSUPPORTED for a problem by key: cannot <verb> keys. */
+redtune_status rdt_problem_keyed_refuse(const redtune_problem *problem, const char *verb,
+                                        redtune_error *err);
+/* How many keys a plan that serves so many is made for: at most an eighth more. */
+uint64_t rdt_problem_keyed_round(uint64_t keys);
 
 /* Of a problem that is resolved, or whose axes have that form, as launches take them. Inline: every
  * call of redtune_reduce comes by here. */
@@ -177,9 +190,8 @@ bool rdt_problem_axes_text_read(const char *kept, const char *reduced, redtune_p
 /* Whether the problem, as a caller wrote it, has axes of that form already, steps given or not. */
 bool rdt_problem_axes_are_plain(const redtune_problem *problem);
 static inline bool rdt_problem_is_settled(const redtune_problem *problem) {
-#define NONE(field) !problem->field &&
-    if (!(RDT_PROBLEM_LATER_LIST(NONE) problem->reduced_axes <= 1)) return false;
-#undef NONE
+    if (problem->key_dtype || problem->spread || problem->keys || problem->reduced_axes > 1)
+        return false;
     if (problem->accuracy == REDTUNE_ACCURACY_EXACT) return false; /* of columns */
     if (problem->steps) return rdt_problem_axes_are_plain(problem);
     return !problem->kept_axes || (problem->kept_axes == 1 && problem->kept[0].size);

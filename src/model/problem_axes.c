@@ -89,22 +89,12 @@ bool rdt_problem_axes_are_plain(const redtune_problem *problem) {
 
 /* What this version has no kernels of. */
 static redtune_status check_later(const redtune_problem *problem, redtune_error *err) {
-    const struct {
-        const char *field;
-        uint64_t value;
-    } later[] = {
-        {"key_dtype", (uint64_t)problem->key_dtype},
-        {"spread", (uint64_t)problem->spread},
-        {"keys", problem->keys},
-        {"steps", problem->steps >> REDTUNE_ARRAYS},
-    };
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (later[i].value)
-            return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                            "cannot reduce: problem.%s is %" PRIu64
-                            ", and this redtune has no kernels of it; leave it 0",
-                            later[i].field,
-                            later[i].value << (i == 3 ? (unsigned)REDTUNE_ARRAYS : 0));
+    const uint32_t later = problem->steps >> REDTUNE_ARRAYS << REDTUNE_ARRAYS;
+    if (later)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: problem.steps is %" PRIu32
+                        ", and this redtune has no kernels of it; leave it 0",
+                        later);
     if (problem->kept_axes <= REDTUNE_AXES_MAX && problem->reduced_axes <= REDTUNE_AXES_MAX)
         return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,

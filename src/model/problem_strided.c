@@ -119,7 +119,7 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
 
 redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
                                           redtune_error *err) {
-    if (!rdt_problem_is_strided(problem)) return REDTUNE_OK;
+    if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, verb, err);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot %s axes that are neither rows nor columns of memory; copy the array to "
                     "a packed one",

@@ -12,6 +12,7 @@
 --   join(h, first)  the value of the pieces h .. first, h .. first + 1, ...; first is 0 if nil
 --   moved(a, first) value a with `first` elements before its own; of those with an index
 --   each(of)        the value whose fields are of(name, dtype), expressions; of those with fields
+--   inner           of a counted one: the accumulator that it has the number of elements beside
 local dtypes = require "dtypes"
 
 local accumulator = {}
@@ -174,7 +175,7 @@ function accumulator.counted(inner)
         end
     end
     return {
-        name = "counted", c = "counted", bytes = (inner.bytes + 7) // 8 * 8 + 8, fields = inner.fields or {},
+        name = "counted", c = "counted", inner = inner, bytes = (inner.bytes + 7) // 8 * 8 + 8, fields = inner.fields or {},
         declare = (inner.declare and inner.declare .. "\n" or "")
             .. ("struct counted {\n    %s of;\n    u64 present;\n};"):format(inner.c),
         shuffle = of "shuffle", fetch = of "fetch", copy = of "copy",

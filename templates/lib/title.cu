@@ -22,6 +22,9 @@
 //@ elseif of == "axes" then
 // output[place of k] = @{op.formula}
 // for each index k of the kept axes: n = count elements, wherever the steps of the axes lead.
+//@ elseif of == "keys" then
+// output[k] = @{op.formula}
+// for each key k: n = those elements whose key is k.
 //@ elseif of == "segments" then
 // output[i] = @{op.formula}
 // for each segment i, n = its elements, wherever they are.

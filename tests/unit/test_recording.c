@@ -143,7 +143,7 @@ static bool is_the_same(const redtune_problem *a, const redtune_problem *b) {
 #define SAME_AXES(field)                                                                           \
     a->field##_axes == b->field##_axes && !memcmp(a->field, b->field, a->field##_axes * axis)
     return SAME_AXES(kept) && SAME_AXES(reduced) RDT_PROBLEM_KIND_LIST(SAME)
-                                  RDT_PROBLEM_LATER_LIST(SAME) SAME(steps) SAME(greatest)
+                                  RDT_PROBLEM_KEYS_LIST(SAME) SAME(steps) SAME(greatest)
                                       SAME(median) SAME(config);
 #undef SAME_AXES
 #undef SAME

@@ -46,6 +46,7 @@ rdt_place rdt_answers_place(const rdt_answers *self, uint64_t r) {
     case RDT_LAYOUT_WHOLE:
     case RDT_LAYOUT_ROWS:
     case RDT_LAYOUT_COLUMNS:
+    case RDT_LAYOUT_KEYED:
     case RDT_LAYOUT_STRIDED: break;
     }
     return (rdt_place){r / extents.inner * extents.outer_step + r % extents.inner, extents.count};

@@ -55,6 +55,11 @@ void rdt_plan_cache_name(const redtune *rt, const rdt_plan_cache_question *quest
         rdt_hash_add_string(&hash, "of");
         rdt_hash_add(&hash, problem->reduced, problem->reduced_axes * sizeof *problem->reduced);
     }
+    if (rdt_problem_is_keyed(problem)) {
+#define ADD(field) rdt_hash_add(&hash, &problem->field, sizeof problem->field);
+        RDT_PROBLEM_KEYS_LIST(ADD)
+#undef ADD
+    }
     /* The number of such an op is another process's for another op. */
     if (op->file) {
         rdt_hash_add_string(&hash, op->name);

@@ -243,6 +243,9 @@ void rdt_recording_line_write_problem(rdt_text *text, const redtune_problem *pro
                       problem->median);
     if (problem->mask)
         rdt_text_addf(text, "\"mask\":\"%s\",", rdt_problem_mask_name((int)problem->mask));
+    if (rdt_problem_is_keyed(problem))
+        rdt_text_addf(text, "\"key_dtype\":\"%s\",\"keys\":%" PRIu64 ",",
+                      redtune_dtype_name(problem->key_dtype), problem->keys);
     rdt_text_addf(text, "\"kept\":\"%s\",\"reduced\":\"%s\",", kept, reduced);
 }
 

@@ -32,7 +32,7 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
         .layout = rdt_problem_layout(problem),
     };
     /* No extents span so few: a run of such a plan has tables. */
-    if (problem->segmented) out.count_max = 0;
+    if (problem->segmented || rdt_problem_is_keyed(problem)) out.count_max = 0;
     if (slot_bytes) {
         out.result_bytes[0] = slot_bytes;
         out.result_bytes[1] = 0;
@@ -69,6 +69,11 @@ static redtune_status refuse_extents(const rdt_signature *signature, const rdt_e
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce %" PRIu64 " elements by a plan of segments: run it by "
                         "redtune_plan_run_segments, or redtune_run_segments",
+                        extents->count);
+    if (signature->layout == RDT_LAYOUT_KEYED)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce %" PRIu64 " elements without their keys by a plan by key: "
+                        "run it by redtune_plan_run_keyed, or redtune_run_keyed",
                         extents->count);
     if (!serves && layout == RDT_LAYOUT_COLUMNS)
         return rdt_fail(err, REDTUNE_INVALID, 0,

@@ -35,6 +35,7 @@ static inline void rdt_operands_set(rdt_operands *out, const void *d_in, void *d
     out->extents.outer_step = out->extents.step = 0;
     out->strides = NULL;
     out->scratch = 0;
+    out->scratch_bytes = RDT_SCRATCH_BYTES;
     out->chained = false;
 }
 

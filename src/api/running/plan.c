@@ -1,8 +1,10 @@
 /* Plan: an executable chosen and loaded for a problem, and running it. */
 #include "api/running/plan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include "api/choosing/baked.h"
+#include "api/runtime/tables.h"
 #include "base/reserved.h"
 #include "base/trace.h"
 
@@ -10,6 +12,7 @@
 struct redtune_workspace {
     redtune *rt;
     CUdeviceptr address;
+    size_t bytes;
     bool owned;
 };
 
@@ -40,6 +43,17 @@ static redtune_status obtain(redtune *rt, const rdt_need *need, bool at_once, rd
     return status == REDTUNE_LIBRARY ? go_without_compiler(rt, need, out, err) : status;
 }
 
+/* So that the first run, and one in a capture, allocates nothing, unless that is much. */
+static redtune_status reserve_tables(redtune *rt, const rdt_need *need,
+                                     const rdt_executable *executable, redtune_error *err) {
+    enum { RESERVED_BYTES_MAX = 1 << 26 };
+    const uint64_t bytes = rdt_launch_keyed_bytes(&executable->launch, need->problem->keys);
+    rdt_workspace *workspace = NULL;
+    if (bytes > RESERVED_BYTES_MAX) return REDTUNE_OK;
+    redtune_status status = rdt_tables_find(rt, bytes, &workspace, err);
+    return status || workspace == rt->workspace ? status : rdt_workspace_reserve(workspace, err);
+}
+
 static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at_once,
                                       rdt_executable **out, redtune_error *err) {
     rdt_executable *executable = NULL;
@@ -51,6 +65,7 @@ static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at
     CUstreamCaptureMode mode = rdt_context_relax(rt->context);
     status = obtain(rt, need, at_once, &executable, err);
     if (!status) status = rdt_workspace_reserve(rt->workspace, err);
+    if (!status && executable->launch.keyed) status = reserve_tables(rt, need, executable, err);
     rdt_context_restore(rt->context, mode);
     rdt_context_leave(rt->context, entered);
     if (status) {
@@ -130,9 +145,10 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
     plan->problem.config = NULL; /* the caller's */
     plan->signature = rdt_operands_signature(&plan->problem, output_bytes(&plan->first->launch));
     atomic_init(&plan->now, plan->first);
-    /* What is pinned, masked, strided or a part of something is nothing to tune. */
+    /* What is pinned, masked, strided, by key or a part of something is nothing to tune. */
     const bool is_tuned = !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED &&
-                          !rdt_problem_is_strided(&plan->problem);
+                          !rdt_problem_is_strided(&plan->problem) &&
+                          !rdt_problem_is_keyed(&plan->problem);
     if (rt->recorder && is_tuned && !plan->problem.mask)
         plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
@@ -225,13 +241,18 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
                                const rdt_traffic *traffic, rdt_operands *operands, CUstream stream,
                                redtune_error *err) {
     rdt_workspace *workspace = plan->rt->workspace;
+    const rdt_launch *launch = &executable->launch;
     const rdt_call call = {
         .stream = stream,
         .traffic = traffic,
-        .two_launches = rdt_launch_has_prefix(&executable->launch) && operands->segments.end,
+        .two_launches = launch->keyed || (rdt_launch_has_prefix(launch) && operands->segments.end),
     };
     rdt_turn turn;
-    redtune_status status = rdt_workspace_begin(workspace, &call, &turn, err);
+    redtune_status status = REDTUNE_OK;
+    if (launch->keyed)
+        status = rdt_tables_find(plan->rt, rdt_launch_keyed_bytes(launch, operands->keyed.keys),
+                                 &workspace, err);
+    if (!status) status = rdt_workspace_begin(workspace, &call, &turn, err);
     if (status) return status;
     operands->scratch = turn.scratch;
     operands->chained = turn.chained;
@@ -240,14 +261,27 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
     return status;
 }
 
+/* The tables of a run by key may be larger than the caller's scratch. */
+static redtune_status check_scratch(const rdt_launch *launch, const rdt_operands *operands,
+                                    redtune_error *err) {
+    if (!launch->keyed || !operands->scratch) return REDTUNE_OK;
+    const uint64_t bytes = rdt_launch_keyed_bytes(launch, operands->keyed.keys);
+    if (bytes <= operands->scratch_bytes) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce by %" PRIu64 " keys in a workspace of %" PRIu64
+                    " bytes: it takes %" PRIu64 ", as redtune_keyed_workspace_bytes says",
+                    operands->keyed.keys, operands->scratch_bytes, bytes);
+}
+
 redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
                               const rdt_traffic *traffic, CUstream stream, redtune_error *err) {
     const rdt_executable *executable = rdt_plan_executable(plan);
+    redtune_status status = check_scratch(&executable->launch, operands, err);
+    if (status) return status;
     rdt_trace_push("redtune run");
-    redtune_status status =
-        operands->scratch
-            ? rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err)
-            : run_here(plan, executable, traffic, operands, stream, err);
+    status = operands->scratch
+                 ? rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err)
+                 : run_here(plan, executable, traffic, operands, stream, err);
     rdt_trace_pop();
     return status;
 }
@@ -311,6 +345,7 @@ redtune_status rdt_plan_take_workspace(const redtune *rt, const redtune_workspac
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce: the workspace is of another redtune than the plan");
     out->scratch = workspace->address;
+    out->scratch_bytes = workspace->bytes;
     return REDTUNE_OK;
 }
 
@@ -367,12 +402,11 @@ static redtune_status set_up(redtune_workspace *workspace, CUstream stream, redt
                         "cannot create a workspace while its stream is captured: create it before");
     CUstreamCaptureMode mode = rdt_context_relax(workspace->rt->context);
     CUresult rc = CUDA_SUCCESS;
-    if (workspace->owned) rc = driver->mem_alloc(&workspace->address, RDT_SCRATCH_BYTES);
+    if (workspace->owned) rc = driver->mem_alloc(&workspace->address, workspace->bytes);
     if (!rc) rc = driver->memset_d8_async(workspace->address, 0, RDT_SCRATCH_BYTES, stream);
     if (rc && workspace->owned && workspace->address) driver->mem_free(workspace->address);
     rdt_context_restore(workspace->rt->context, mode);
-    return rdt_driver_check(driver, rc, err, "set up a workspace of %zu bytes",
-                            (size_t)RDT_SCRATCH_BYTES);
+    return rdt_driver_check(driver, rc, err, "set up a workspace of %zu bytes", workspace->bytes);
 }
 
 redtune_status redtune_workspace_create(redtune *rt, void *d_memory, size_t bytes,
@@ -392,7 +426,8 @@ redtune_status redtune_workspace_create(redtune *rt, void *d_memory, size_t byte
                         WORKSPACE_ALIGNMENT);
     redtune_workspace *workspace = calloc(1, sizeof *workspace);
     if (!workspace) return rdt_fail_memory(err, sizeof *workspace);
-    *workspace = (redtune_workspace){rt, (CUdeviceptr)(uintptr_t)d_memory, !d_memory};
+    if (bytes < RDT_SCRATCH_BYTES) bytes = RDT_SCRATCH_BYTES;
+    *workspace = (redtune_workspace){rt, (CUdeviceptr)(uintptr_t)d_memory, bytes, !d_memory};
     bool entered = false;
     redtune_status status = rdt_context_enter(rt->context, &entered, err);
     if (!status) {

@@ -125,7 +125,7 @@ static redtune_status take_plan(redtune *rt, const redtune_problem *problem, boo
     redtune_status status = resolve(rt, problem, resolved, err);
     if (!status && simple) status = check_simple(resolved, err);
     if (status) return status;
-    if (rdt_problem_is_strided(resolved))
+    if (rdt_problem_is_strided(resolved) || rdt_problem_is_keyed(resolved))
         *out = rdt_plan_table_find_key(&rt->plans, resolved, &own);
     if (*out) return REDTUNE_OK;
     if (!find_plan(rt, resolved)) status = take_in_capture(rt, resolved, stream, out, err);
@@ -148,6 +148,8 @@ static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
     redtune_problem resolved, room;
     problem = rdt_runtime_order(rt, problem, &room);
     redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
+    if (problem && rdt_problem_is_keyed(problem))
+        return rdt_problem_keyed_refuse(problem, "reduce without", err);
     if (!plan) {
         redtune_status status = take_plan(rt, problem, simple, stream, &plan, &resolved, err);
         if (status) return status;

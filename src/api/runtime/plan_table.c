@@ -17,6 +17,9 @@ typedef struct key {
     int count, outer, inner, median, greatest, alignment;
     bool columns;
     int lanes[6]; /* of any axes, the innermost ones; else 0 */
+    redtune_dtype key_dtype;
+    redtune_spread spread;
+    uint64_t keys; /* rounded */
 } key;
 
 typedef struct rdt_plan_entry {
@@ -74,6 +77,9 @@ static key plan_key_of(const redtune_problem *problem) {
         .greatest = segments ? power_of(problem->greatest) : 0,
         .alignment = segments ? 0 : alignment_of(&extents, columns, problem->dtype),
         .columns = columns,
+        .key_dtype = problem->key_dtype,
+        .spread = problem->spread,
+        .keys = rdt_problem_keyed_round(problem->keys),
     };
 #undef FIELD
     return rdt_problem_is_strided(problem) ? strided_key_of(problem, key) : key;
@@ -85,7 +91,7 @@ static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const key *key) {
                     (unsigned)key->dtype * 1303 + (unsigned)key->result * 27191 +
                     (unsigned)key->count + (unsigned)key->outer * 71 + (unsigned)key->inner * 4583 +
                     (unsigned)key->alignment * 337 + (unsigned)key->segmented * 809 +
-                    (unsigned)key->accuracy * 2027;
+                    (unsigned)key->accuracy * 2027 + (unsigned)key->keys * 409;
     return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
 }
 
@@ -94,6 +100,7 @@ static bool same_key(const key *a, const key *b) {
     return RDT_PROBLEM_KIND_LIST(SAME) a->count == b->count && a->outer == b->outer &&
            a->inner == b->inner && a->median == b->median && a->greatest == b->greatest &&
            a->alignment == b->alignment && a->columns == b->columns &&
+           a->key_dtype == b->key_dtype && a->spread == b->spread && a->keys == b->keys &&
            !memcmp(a->lanes, b->lanes, sizeof a->lanes);
 #undef SAME
 }
@@ -185,6 +192,7 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
     const bool any_multiple = alignment == RDT_ALIGNMENT_MAX;
     const bool columns = rdt_problem_layout(resolved) == RDT_LAYOUT_COLUMNS;
     redtune_problem typical = *resolved;
+    typical.keys = rdt_problem_keyed_round(resolved->keys);
     rdt_extents extents = rdt_problem_axes_written(resolved), complete;
     uint64_t elements = 0;
     if (rdt_problem_is_strided(resolved)) return typical;

@@ -10,10 +10,14 @@
 #include "api/runtime/recorder.h"
 #include "api/runtime/workspace.h"
 
+/* A table of 2^40 bytes is beyond any GPU's memory. */
+enum { RDT_TABLE_POWERS = 40 };
+
 struct redtune {
     rdt_log log;
     rdt_context *context;
     rdt_workspace *workspace;
+    _Atomic(rdt_workspace *) tables[RDT_TABLE_POWERS]; /* tables.h; NULL: not made yet */
     rdt_builder *builder;
     rdt_layers layers;   /* of databases; the first is the one that a tune writes */
     char *pin;           /* the configuration that REDTUNE_CONFIG asks for; NULL: none */

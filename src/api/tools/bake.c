@@ -222,6 +222,7 @@ static redtune_problem typical_of(const redtune_problem *problem) {
     redtune_problem typical = redtune_problem_whole(op, dtype, (uint64_t)MANY * MANY);
     switch (rdt_problem_layout(problem)) {
     case RDT_LAYOUT_WHOLE: break;
+    case RDT_LAYOUT_KEYED:
     case RDT_LAYOUT_STRIDED: rdt_problem_copy(&typical, problem); break;
     case RDT_LAYOUT_ROWS: typical = redtune_problem_rows(op, dtype, MANY, MANY); break;
     case RDT_LAYOUT_COLUMNS: typical = redtune_problem_columns(op, dtype, MANY, MANY); break;

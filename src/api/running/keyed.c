@@ -1,0 +1,180 @@
+/* Keyed: runs of reductions by key. */
+#include <inttypes.h>
+#include "api/running/plan.h"
+#include "base/reserved.h"
+#include "gpu/pointer.h"
+#include "redtune/keys.h"
+
+/* A run: its operands as a launch takes them, and the memory that it uses. */
+typedef struct keyed_run {
+    rdt_operands operands;
+    rdt_span keys, skipped; /* those of none end at 0 */
+    rdt_traffic traffic;
+} keyed_run;
+
+/* An array of so many elements; NULL only where there are none, unless it may be missing. */
+static redtune_status take_keyed_array(const char *name, const void *pointer, uint64_t count,
+                                       size_t bytes, rdt_span *out, redtune_error *err) {
+    const CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointer;
+    if ((!at && count) || at % bytes)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce by key at %p: %s must be aligned to %zu bytes and not NULL",
+                        pointer, name, bytes);
+    *out = (rdt_span){at, at ? at + count * bytes : 0};
+    return REDTUNE_OK;
+}
+
+static redtune_status check_keyed_sizes(const redtune_plan *plan, const rdt_keyed *sizes,
+                                        redtune_error *err) {
+    const uint64_t most = rdt_problem_count_max(plan->problem.dtype);
+    const uint64_t keys_most = rdt_problem_count_max(plan->problem.key_dtype);
+    if (sizes->keys > plan->problem.keys)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce by %" PRIu64 " keys with a plan of %" PRIu64
+                        ": create one for as many",
+                        sizes->keys, plan->problem.keys);
+    if (sizes->count <= most && sizes->count <= keys_most) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce %" PRIu64 " elements by key: at most %" PRIu64, sizes->count,
+                    most < keys_most ? most : keys_most);
+}
+
+static redtune_status take_keyed_arrays(keyed_run *self, const redtune_plan *plan,
+                                        const redtune_keyed *given, redtune_error *err) {
+    const rdt_signature *signature = &plan->signature;
+    const uint64_t count = self->operands.keyed.count, keys = self->operands.keyed.keys;
+    rdt_traffic *traffic = &self->traffic;
+    traffic->read_count = traffic->written_count = 1;
+    redtune_status status = take_keyed_array("d_in", given->d_in, count, signature->input_bytes,
+                                             &traffic->read[0], err);
+    if (!status)
+        status = take_keyed_array("d_keys", given->d_keys, count,
+                                  redtune_dtype_bytes(plan->problem.key_dtype), &self->keys, err);
+    if (!status)
+        status = take_keyed_array("d_out", given->d_out[0], keys, signature->result_bytes[0],
+                                  &traffic->written[0], err);
+    if (!status)
+        status = take_keyed_array("d_skipped", given->d_skipped, given->d_skipped != NULL,
+                                  sizeof(uint64_t), &self->skipped, err);
+    self->operands.keyed.key = self->keys.begin;
+    self->operands.keyed.skipped = self->skipped.begin;
+    return status;
+}
+
+static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan,
+                                 const redtune_keyed *given, redtune_error *err) {
+    static const char *const places[] = {"the keys", "d_skipped", NULL};
+    const redtune_operands more = {
+        .d_out = {given->d_out[0], given->d_out[1]},
+        .parameters = given->parameters,
+        .d_parameters = given->d_parameters,
+        .accumulate = given->accumulate,
+        .initial = given->initial,
+    };
+    rdt_operands *operands = &self->operands;
+    rdt_operands_set(operands, given->d_in, given->d_out[0], 0);
+    operands->keyed =
+        (rdt_keyed){.count = given->count, .keys = given->keys ? given->keys : plan->problem.keys};
+    redtune_status status = rdt_plan_take_workspace(plan->rt, given->workspace, operands, err);
+    if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_keyed", err);
+    if (!status) status = check_keyed_sizes(plan, &operands->keyed, err);
+    if (!status) status = take_keyed_arrays(self, plan, given, err);
+    if (!status)
+        status = rdt_operands_take_more(&plan->signature, &more, operands->keyed.count,
+                                        operands->keyed.keys, operands, &self->traffic, err);
+    const rdt_span others[] = {self->keys, self->skipped};
+    return status ? status
+                  : rdt_operands_check_apart(&self->traffic, operands->scratch, others, 2, places,
+                                             err);
+}
+
+/* For REDTUNE_CHECK. The context is current. */
+static redtune_status check_key_pointers(const rdt_context *context, const keyed_run *self,
+                                         redtune_error *err) {
+    const rdt_span *keys = &self->keys, *skipped = &self->skipped;
+    redtune_status status =
+        rdt_pointer_check(context, "d_keys", keys->begin, keys->end - keys->begin, err);
+    if (!status && skipped->end)
+        status = rdt_pointer_check(context, "d_skipped", skipped->begin, sizeof(uint64_t), err);
+    return status ? status : rdt_operands_check_pointers(context, &self->traffic, err);
+}
+
+static redtune_status run_keyed(redtune_plan *plan, const redtune_keyed *keyed, CUstream stream,
+                                redtune_error *err) {
+    keyed_run self;
+    redtune_status status = take_keyed(&self, plan, keyed, err);
+    if (status) return status;
+    const rdt_context *context = plan->rt->context;
+    bool entered = false;
+    status = rdt_context_enter(context, &entered, err);
+    if (status) return status;
+    if (plan->rt->check) status = check_key_pointers(context, &self, err);
+    /* The keys are read, too: no launch before it that writes may still run. */
+    self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
+    if (!status) status = rdt_plan_start(plan, &self.operands, &self.traffic, stream, err);
+    rdt_context_leave(context, entered);
+    return status;
+}
+
+static void log_keyed(rdt_call_log *calls, const char *call, const redtune_plan *plan,
+                      const redtune_keyed *keyed, double ns) {
+    redtune_problem problem = plan->problem;
+    rdt_problem_axes_set_count(&problem, keyed->count);
+    if (keyed->keys) problem.keys = keyed->keys;
+    rdt_call_log_write(calls, call, &problem, &rdt_plan_executable(plan)->info, ns);
+}
+
+redtune_status redtune_plan_run_keyed(redtune_plan *plan, const redtune_keyed *keyed,
+                                      struct CUstream_st *stream, redtune_error *err) {
+    if (!plan || !keyed)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce by key: %s is NULL",
+                        plan ? "keyed" : "the plan");
+    if (!rdt_problem_is_keyed(&plan->problem))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce by key with a plan without keys: create it for a problem of "
+                        "redtune_problem_by_key");
+    const double begun = plan->calls ? rdt_clock_ns() : 0;
+    redtune_status status = run_keyed(plan, keyed, stream, err);
+    if (plan->calls && !status)
+        log_keyed(plan->calls, __func__, plan, keyed, rdt_clock_ns() - begun);
+    return status;
+}
+
+static redtune_status check_same_size(const char *name, uint64_t given, uint64_t own,
+                                      redtune_error *err) {
+    if (!given || given == own) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce by key: keyed->%s is %" PRIu64
+                    ", and that of the problem %" PRIu64
+                    "; redtune_run_keyed goes by the problem's, so leave it 0",
+                    name, given, own);
+}
+
+redtune_status redtune_run_keyed(redtune *rt, const redtune_problem *problem,
+                                 const redtune_keyed *keyed, struct CUstream_st *stream,
+                                 redtune_error *err) {
+    redtune_plan *plan = NULL;
+    if (!rt || !keyed)
+        return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce by key: %s is NULL",
+                        rt ? "keyed" : "rt");
+    if (problem && !rdt_problem_is_keyed(problem))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce by key: problem.key_dtype is 0; make the problem by "
+                        "redtune_problem_by_key");
+    const double begun = rt->calls ? rdt_clock_ns() : 0;
+    redtune_status status = rdt_reduce_take_plan(rt, problem, stream, &plan, err);
+    if (status) return status;
+    redtune_keyed own = *keyed;
+    own.count = rdt_problem_count(problem);
+    own.keys = problem->keys;
+    status = check_same_size("count", keyed->count, own.count, err);
+    if (!status) status = check_same_size("keys", keyed->keys, own.keys, err);
+    if (!status) status = run_keyed(plan, &own, stream, err);
+    if (rt->calls && !status) log_keyed(rt->calls, __func__, plan, &own, rdt_clock_ns() - begun);
+    return status;
+}
+
+size_t redtune_keyed_workspace_bytes(const redtune_plan *plan) {
+    if (!plan || !rdt_problem_is_keyed(&plan->problem)) return 0;
+    return rdt_launch_keyed_bytes(&rdt_plan_executable(plan)->launch, plan->problem.keys);
+}

@@ -1,0 +1,78 @@
+/* Problem keyed: reductions by key, out[k] = op of all x[i] whose key is k.
+ *
+ * Resolved, such a problem has one reduced axis of step 1 and no kept one: the keys say which
+ * results there are. */
+#include <inttypes.h>
+#include "redtune/keys.h"
+#include "model/problem.h"
+
+/* Their tables take at most 2^62 bytes, and a key is a signed index. */
+static const uint64_t keys_max = UINT64_C(1) << 56;
+
+redtune_problem redtune_problem_by_key(redtune_op op, redtune_dtype dtype, redtune_dtype key_dtype,
+                                       uint64_t keys, uint64_t count) {
+    redtune_problem problem = redtune_problem_whole(op, dtype, count);
+    problem.key_dtype = key_dtype;
+    problem.keys = keys;
+    return problem;
+}
+
+redtune_status rdt_problem_keyed_refuse(const redtune_problem *problem, const char *verb,
+                                        redtune_error *err) {
+    if (!rdt_problem_is_keyed(problem)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot %s keys: this version runs reductions by key by "
+                    "redtune_plan_run_keyed and redtune_run_keyed only",
+                    verb);
+}
+
+/* The next number on of three bits and zeros: a plan for each K would be too many, and twice the
+ * table would not fit where a table of K does. */
+uint64_t rdt_problem_keyed_round(uint64_t keys) {
+    const int bits = keys ? 64 - __builtin_clzll(keys) : 0;
+    const uint64_t unit = bits > 4 ? UINT64_C(1) << (bits - 4) : 1;
+    return (keys + unit - 1) / unit * unit;
+}
+
+/* Why there are no kernels of it; NULL: there are. */
+static const char *lacking(const redtune_problem *problem) {
+    if (problem->segmented) return "segments have keys of their own: their offsets";
+    if (problem->kept_axes || problem->reduced_axes > 1 || problem->steps)
+        return "values lie side by side in one axis in this version; reduce row by row, or copy "
+               "them to such an array";
+    if (problem->mask)
+        return "there are no kernels with a mask; give elements that do not count a key that is "
+               "out of range";
+    if (rdt_op_find(problem->op)->inputs > 1) return "it has two inputs";
+    if (problem->order == REDTUNE_ORDER_FIXED) return "there are no kernels in fixed order";
+    if (problem->accuracy) return "there are no kernels of another accuracy than the plain one";
+    if (problem->uses & REDTUNE_USE_DEVICE_COUNT) return "there are no kernels with d_count";
+    return NULL;
+}
+
+redtune_status rdt_problem_keyed_check(const redtune_problem *problem, redtune_error *err) {
+    const rdt_dtype_traits *key = rdt_dtype_find(problem->key_dtype);
+    if (!rdt_problem_is_keyed(problem)) {
+        if (!problem->keys && !problem->spread) return REDTUNE_OK;
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce: problem.keys is %" PRIu64 " and problem.spread %d, and "
+                        "problem.key_dtype is 0; set it to the dtype of the keys, or leave all 0",
+                        problem->keys, (int)problem->spread);
+    }
+    if (!key || key->kind == RDT_KIND_FLOAT)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce by keys of dtype %d (%s): keys are integers of 8 to 64 bits",
+                        (int)problem->key_dtype, key ? key->name : "unknown");
+    if (!problem->keys || problem->keys > keys_max)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce by %" PRIu64 " keys: problem.keys is 1 to %" PRIu64,
+                        problem->keys, keys_max);
+    if (!rdt_problem_spread_name((int)problem->spread))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot reduce: problem.spread is %d, which this redtune does not know",
+                        (int)problem->spread);
+    const char *reason = lacking(problem);
+    if (!reason) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot compute the %s by key: %s",
+                    redtune_op_name(problem->op), reason);
+}

@@ -1,0 +1,122 @@
+-- Keyed: the ops as reductions by key make them, and how an accumulator is brought into a cell of a table that
+-- several threads share.
+--
+-- Sums and means of floats are made in f64: a hot key's cell takes up millions of elements one by one, and f32 stops
+-- counting at 2^24. The results are narrowed at the end.
+local convert = require "lib/convert"
+local counted = require "lib/counted"
+local dtypes = require "dtypes"
+local kernel = require "lib/kernel"
+
+local keyed = {}
+
+local is_sum = { sum = true, mean = true }
+
+-- The result's dtype while it is made.
+local function widened(problem, class, dtype)
+    return problem.dtype.kind == "float" and is_sum[class] and dtypes.f64 or dtype
+end
+
+local function narrowed(from, to, x)
+    if from == to or not x then return x end
+    return convert.store(to, convert.value(from, to, ("(%s)"):format(x)))
+end
+
+-- The op of the problem (op, dtype, result, second), with accumulators that know how many elements they are of where
+-- the results ask for it.
+function keyed.make(problem, arch)
+    local op, outputs = problem.op, problem.op.outputs
+    local result = widened(problem, outputs and outputs[1].result or op.result, problem.result)
+    local second = problem.second and widened(problem, outputs[2].result, problem.second)
+    local made = op.make {
+        dtype = problem.dtype, result = result, second = second, arch = arch, exact = false, accuracy = "plain",
+    }
+    local finalize, resume = made.finalize, made.resume
+    if result ~= problem.result or second ~= problem.second then
+        made.finalize = function(a, count)
+            local one, other = finalize(a, count)
+            return narrowed(result, problem.result, one), other and narrowed(second, problem.second, other)
+        end
+    end
+    if resume then
+        made.resume = function(r, s)
+            return resume(convert.value(problem.result, result, r), s and convert.value(problem.second, second, s))
+        end
+    end
+    counted(made)
+    if made.acc.name == "counted" and resume then
+        local inner = made.resume
+        made.resume = function(r, s) return ("counted{%s, 0}"):format(inner(r, s)) end
+    end
+    return made
+end
+
+-- As kernel.of_several, of a template's environment.
+function keyed.of(env, vec)
+    local of = env.op
+    local op = {
+        name = of.name, formula = of.formula, indexed = of.indexed, parameters = of.parameters,
+        make = function() return keyed.make(env, env.arch) end,
+    }
+    return kernel.of_several({
+        op = op, dtype = env.dtype, result = env.result, second = env.second, arch = env.arch, order = env.order,
+        accuracy = env.accuracy, resumes = env.resumes, begins = env.begins, counts = false, placed = false,
+        mask = false,
+    }, vec)
+end
+
+-- Of scalars: the word of their bits, that of a value %s, and the value of a word %s.
+local words = {
+    f32 = { "u32", "__float_as_uint(%s)", "__uint_as_float(%s)" },
+    f64 = { "u64", "(u64)__double_as_longlong(%s)", "__longlong_as_double((i64)%s)" },
+    i32 = { "u32", "(u32)%s", "(int)%s" }, u32 = { "u32", "%s", "%s" },
+    i64 = { "u64", "(u64)%s", "(i64)%s" }, u64 = { "u64", "%s", "%s" },
+}
+
+-- The scalars that an accumulator is made of, { path, dtype's name } each, and the text of its combination with
+-- another where each is added to its like.
+local function added(acc, a, b)
+    if acc.name == "counted" then
+        local parts, text = added(acc.inner, a .. ".of", b .. ".of")
+        if not parts then return nil end
+        for _, part in ipairs(parts) do part[1] = ".of" .. part[1] end
+        parts[#parts + 1] = { ".present", "u64" }
+        return parts, ("counted{%s, %s.present + %s.present}"):format(text, a, b)
+    end
+    if acc.name == "struct" then
+        local parts = {}
+        for _, field in ipairs(acc.fields) do parts[#parts + 1] = { "." .. field[2], field[1] } end
+        return parts, acc.each(function(name) return ("%s.%s + %s.%s"):format(a, name, b, name) end)
+    end
+    if not words[acc.name] then return nil end
+    return { { "", acc.name } }, a .. " + " .. b
+end
+
+-- How threads bring accumulators into a cell that they share:
+--   parts   of what is added by an atomic for each: { path, type in CUDA that atomicAdd takes }
+--   word    of what fits one word, by compare-and-swap: { its type, the word of %s, the accumulator of word %s }
+-- Neither: there is no such way.
+function keyed.cell(made)
+    local parts, text = added(made.acc, "a", "b")
+    if parts and made.combine("a", "b") == text then
+        for _, part in ipairs(parts) do
+            local name = part[2]
+            part[2] = name == "i64" and "u64" or dtypes[name].value
+        end
+        return { parts = parts }
+    end
+    return { word = words[made.acc.name] }
+end
+
+-- The same of a rule's problem and device: the cell, and the accumulator's bytes.
+local last_p, last_cell, last_bytes
+
+function keyed.cell_of(p, d)
+    if p ~= last_p then
+        local made = keyed.make(p, 10 * d.major + d.minor)
+        last_p, last_cell, last_bytes = p, keyed.cell(made), made.acc.bytes
+    end
+    return last_cell, last_bytes
+end
+
+return keyed
