@@ -275,6 +275,11 @@ def segments(
     dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
     longest: Optional[int] = None, stream: Any = None, **parameters: float
 ) -> Any: ...
+def by_key(
+    x: Array, keys: Any, K: Optional[int] = None, op: str = "sum", *, out: Any = None,
+    dtype: Any = None, skipped: Any = None, spread: Optional[str] = None, stream: Any = None,
+    **parameters: float
+) -> Any: ...
 def configure(
     *, device: Union[int, str] = "0", database: Any = None, machine: Optional[str] = None,
     record: Any = None, ops: Any = None, trust: str = "verified", background: bool = False,

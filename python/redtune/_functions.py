@@ -396,6 +396,47 @@ def segments(
     return kind(*found) if kind else found
 
 
+_SPREADS = {None: 0, "unknown": 0, "uniform": 1, "skewed": 2}  # to redtune_spread
+
+
+def by_key(
+    x, keys, K=None, op="sum", *, out=None, dtype=None, skipped=None, spread=None, stream=None,
+    **parameters,
+):  # fmt: skip
+    """Reduces the elements of each key: result k is of all x[i] with keys[i] == k, in any order.
+
+    x: one-dimensional and contiguous, on a GPU. keys: integers on the same GPU, one of each
+    element; those that are negative, or not below K, are skipped. K: how many keys there are; None:
+    as many as the greatest key asks for, which is found by a reduction that the call waits for, and
+    so not within a capture. skipped: an array of one int64 there, to which the number of keys that
+    were skipped is added. spread: "uniform" or "skewed", what is known of how often keys are equal.
+
+    Returns an array of K results; a key without elements has the result of no elements, such as 0
+    for a sum. docs/keys.md says which ops take how many keys. The other arguments are those of the
+    ops' functions. Raises ValueError and TypeError as they do, ValueError for too many keys, too.
+
+    >>> redtune.by_key(values, groups, 1000, op="mean")  # doctest: +SKIP
+    """
+    number, values, kind = _take(op, parameters)
+    if spread not in _SPREADS:
+        raise ValueError(f'cannot take spread={spread!r}: give "uniform" or "skewed"')
+    count = _key_count(keys, stream) if K is None else _checks.whole(K, "K")
+    found = _core.by_key(
+        number, x, keys, count, out, _number(dtype), skipped, _SPREADS[spread], stream, values
+    )  # fmt: skip
+    return kind(*found) if kind else found
+
+
+def _key_count(keys, stream):
+    """The greatest key and one more; 0: there is none. Waits for the GPU."""
+    if 0 in getattr(keys, "shape", ()):
+        return 0
+    greatest = _made["max"](keys, stream=stream)
+    for copy in ("item", "numpy"):
+        greatest = getattr(greatest, copy, lambda found=greatest: found)()
+    return max(0, int(greatest) + 1)
+
+
 class List:
     """Arrays of one dtype on one device, such as a model's gradients, that are reduced together.
 

@@ -2,6 +2,7 @@
 #include "call.h"
 #include "function.h"
 #include "jax.h"
+#include "keyed.h"
 #include "plan.h"
 #include "runtime.h"
 #include "segments.h"
@@ -16,6 +17,7 @@ NB_MODULE(_core, module) {
     plan_add(module);
     jax_add(module);
     segments_add(module);
+    keyed_add(module);
     team_add(module);
     module.def("is_main_interpreter",
                [] { return !PyInterpreterState_GetID(PyInterpreterState_Get()); });

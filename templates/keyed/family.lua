@@ -59,8 +59,8 @@ function family.allowed(c, p, d)
     end
     local most = block_bytes_max(d)
     if c.tables == "private" and table_bytes(c, p, d) > most and not (cell.parts or cell.word) then
-        return false, "no atomic operation combines its accumulators, of %d bytes, so that each of %d threads needs "
-            .. "cells of its own, and shared memory has room for those of %d keys", bytes, c.block,
+        return false, "no atomic operation combines accumulators of %s, so that each of %d threads needs cells of "
+            .. "its own, and shared memory has room for those of %d keys", p.op.name, c.block,
             most // (c.block * bytes)
     end
     if table_bytes(c, p, d) > most then
@@ -68,7 +68,7 @@ function family.allowed(c, p, d)
             table_bytes(c, p, d), most
     end
     if c.tables ~= "private" and not (cell.parts or cell.word) then
-        return false, "tables=%s, and no atomic operation combines its accumulators: tables=private", c.tables
+        return false, "tables=%s, and no atomic operation combines accumulators of %s: tables=private", c.tables, p.op.name
     end
     if c.tables ~= "shared" and c.copies > 1 then
         return false, "copies=%d, and tables=%s: add copies=1", c.copies, c.tables

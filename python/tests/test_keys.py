@@ -1,0 +1,107 @@
+"""Reductions by key are what NumPy's add.at and its like give."""
+
+import unittest
+
+import numpy
+import sim_memory
+
+import redtune
+
+CALLS = 60
+KEYS = ("i4", "i8", "u1", "i2", "u4", "u8", "i1", "u2")
+VALUES = ("f4", "f8", "i4", "f2", "u1", "?")
+AT = {
+    "sum": (numpy.add, 0),
+    "prod": (numpy.multiply, 1),
+    "max": (numpy.maximum, -numpy.inf),
+    "min": (numpy.minimum, numpy.inf),
+}
+
+
+def expected(op, x, keys, K):
+    """The results of op in f64, or in the integers that hold them."""
+    wide = x.astype("f8")
+    here = (keys.astype("i8") >= 0) & (keys.astype("u8") < K)
+    at = keys[here].astype("i8")
+    if op == "mean":
+        with numpy.errstate(invalid="ignore"):
+            return expected("sum", x, keys, K) / numpy.bincount(at, minlength=K)
+    function, identity = AT[op]
+    results = numpy.full(K, identity, "f8")
+    function.at(results, at, wide[here])
+    return results
+
+
+class Keys(unittest.TestCase):
+    def check(self, op, x, keys, K):
+        gpu = sim_memory.asarray(x), sim_memory.asarray(keys)
+        skipped = sim_memory.asarray(numpy.zeros(1, "i8"))
+        got = redtune.by_key(*gpu, K, op, skipped=skipped).numpy()
+        want = expected(op, x, keys, K)
+        what = f"{op} of {x.dtype} by {keys.dtype}, {len(x)} into {K}"
+        self.assertEqual(got.shape, (K,), what)
+        some = numpy.isin(numpy.arange(K), keys) | (op == "sum")  # others have no infinities
+        tolerance = 2e-3 if x.dtype == "f2" else 2e-6
+        numpy.testing.assert_allclose(got[some], want[some], tolerance, tolerance, err_msg=what)
+        outside = numpy.count_nonzero((keys.astype("i8") < 0) | (keys.astype("u8") >= K))
+        self.assertEqual(skipped.numpy()[0], outside, what)
+
+    def test_random_calls(self):
+        random = numpy.random.default_rng(5)
+        for i in range(CALLS):
+            K = int(random.choice((1, 2, 7, 60, 100, 3000)))
+            n = int(random.choice((0, 1, 33, 1000, 5000)))
+            kind = numpy.dtype(KEYS[i % len(KEYS)])
+            most = min(K + 2, numpy.iinfo(kind).max)
+            keys = random.integers(-2 if kind.kind == "i" else 0, most, n).astype(kind)
+            op = ("sum", "sum", "max", "mean", "min")[i % 5]
+            dtype = VALUES[i % len(VALUES)] if op == "sum" else "f4"
+            self.check(op, random.integers(0, 9, n).astype(dtype), keys, K)
+
+    def test_the_number_of_keys_follows_from_the_greatest(self):
+        x, keys = numpy.arange(6, dtype="f4"), numpy.array([3, 0, 3, 1, 0, 3], "i4")
+        got = redtune.by_key(sim_memory.asarray(x), sim_memory.asarray(keys))
+        numpy.testing.assert_array_equal(got.numpy(), numpy.bincount(keys, x))
+        for none in (numpy.zeros(0, "i4"), numpy.array([-1, -7], "i4")):
+            x = sim_memory.asarray(numpy.zeros(len(none), "f4"))
+            self.assertEqual(redtune.by_key(x, sim_memory.asarray(none)).shape, (0,))
+
+    def test_several_results_and_parameters(self):
+        x = sim_memory.asarray(numpy.array([1, 5, 2, 8, 4], "f4"))
+        keys = sim_memory.asarray(numpy.array([0, 1, 0, 1, 1], "i8"))
+        found = redtune.by_key(x, keys, 2, "max_at")
+        numpy.testing.assert_array_equal(found[0].numpy(), [2, 8])
+        numpy.testing.assert_array_equal(found[1].numpy(), [2, 3])
+        found = redtune.by_key(x, keys, 3, "mean_var", ddof=0)
+        numpy.testing.assert_allclose(found.mean.numpy(), [1.5, 17 / 3, numpy.nan], 1e-6)
+        numpy.testing.assert_allclose(found.var.numpy()[:2], [0.25, 26 / 9], 1e-6)
+
+    def test_out_takes_the_results(self):
+        x = sim_memory.asarray(numpy.ones(9, "i4"))
+        keys = sim_memory.asarray(numpy.zeros(9, "u1"))
+        out = sim_memory.asarray(numpy.zeros(2, "i8"))
+        self.assertIs(redtune.by_key(x, keys, 2, out=out), out)
+        numpy.testing.assert_array_equal(out.numpy(), [9, 0])
+
+    def test_refusals_name_the_remedy(self):
+        x, keys = sim_memory.asarray(numpy.ones(4, "f4")), sim_memory.asarray(numpy.ones(4, "i4"))
+        few = sim_memory.asarray(numpy.ones(3, "i4"))
+        host = numpy.ones(4, "f4")
+        for call, kind, text in (
+            (lambda: redtune.by_key(host, host.astype("i4"), 2), ValueError, "copy it and its keys"),
+            (lambda: redtune.by_key(x, x, 2), TypeError, "keys of f32: give integers"),
+            (lambda: redtune.by_key(x, few, 2), ValueError, "as many"),
+            (lambda: redtune.by_key(x, host.astype("i4"), 2), ValueError, "another device"),
+            (lambda: redtune.by_key(x, keys, 2, "dot"), TypeError, "two inputs"),
+            (lambda: redtune.by_key(x, keys, -1), ValueError, "K=-1"),
+            (lambda: redtune.by_key(x, keys, 2, spread="wide"), ValueError, "spread='wide'"),
+            (lambda: redtune.by_key(x, keys, 2, skipped=few), ValueError, "one int64"),
+            (lambda: redtune.by_key(x, keys, 9000, "argmax"), ValueError, "room for those of 454 keys"),
+        ):
+            with self.assertRaises(kind) as raised:
+                call()
+            self.assertIn(text, str(raised.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
