@@ -10,24 +10,42 @@ bake() {
     run "$redtune" bake --arch 90 --ptx -o kernels.db "$@"
 }
 
-# What a container's image has: the command, what it loads, and the kernel file in the system's place.
+# The last image of docs/deploy.md: what its COPY lines bring from the first one, the driver, and of the
+# base image no more than the C library.
 make_root() {
-    mkdir -p "$root"/{bin,tmp,usr/share/redtune}
-    cp "$redtune" "$root/bin/redtune"
+    local built=$folder/built from to library
+    mkdir -p "$built"/usr/{bin,lib,share/redtune} "$root"/{bin,tmp}
+    cp "$redtune" "$built/usr/bin/redtune"
+    cp kernels.db "$built/usr/share/redtune/kernels.db"
+    cp -L "${redtune%/*}/libredtune.so.0" "$built/usr/lib/" 2>/dev/null || : >"$built/usr/lib/libredtune.so.0"
+    while read -r from to; do
+        [[ $to = */ ]] || to=${to%/*}/
+        mkdir -p "$root$to"
+        cp -rL "$built$from" "$root$to"
+    done < <(sed -n 's/^ *COPY --from=build //p' "$here/../../docs/deploy.md")
     cp "$REDTUNE_CUDA_DRIVER" "$root/bin/libcuda.so.1"
     for library in $(ldd "$redtune" "$REDTUNE_CUDA_DRIVER" | grep -o '/[^ :)]*\.so[^ :)]*' | sort -u); do
+        [[ $library =~ /(ld-linux[^/]*|lib(c|m|dl|pthread|rt|gcc_s))\.so[^/]*$ ]] || continue
         mkdir -p "$root${library%/*}"
         cp -n "$library" "$root$library"
     done
-    cp kernels.db "$root/usr/share/redtune/kernels.db"
     { npy "'<i4'" "(100, 10)"; integers 4 1000; } >"$root/m.npy"
 }
 
-# bare_root ARGUMENT...: the command there, with no environment, and the root for reading only.
+# bare_root ARGUMENT...: the command there, with no environment, and the root for reading only. `traced`: what
+# it asks the kernel for with files is in that file.
+traced=
 bare_root() {
     env -i PATH="$PATH" REDTUNE_CUDA_DRIVER=/bin/libcuda.so.1 REDTUNE_SIM_CACHE=128K \
+        ${traced:+strace -f -o "$traced" -e trace=%file,%desc} \
         unshare -rm sh -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec chroot "$0" "$@"' \
-        "$root" /bin/redtune "$@"
+        "$root" /usr/bin/redtune "$@"
+}
+
+# Whether the traced command opened, made, renamed or removed a file to write it, or tried to.
+writes() {
+    sed '1,/execve("\/usr\/bin\/redtune"/d' "$traced" |
+        grep -E 'O_(WRONLY|RDWR|CREAT|TMPFILE)| (mkdir|mknod|unlink|rmdir|rename|link|symlink|f?truncate|f?chmod|f?chown|utime)[a-z0-9]*\('
 }
 
 a_read_only_root_without_a_compiler_reduces() {
@@ -42,6 +60,14 @@ a_read_only_root_without_a_compiler_reduces() {
     run bare_root reduce m.npy -q --axis 0
     want_exit 0
     want_in_out 49500
+    if strace true 2>/dev/null; then
+        traced=$folder/trace
+        run bare_root reduce m.npy -q
+        want_out 499500
+        grep -q kernels.db "$traced" || fail "the trace has no kernel file"
+        writes >"$folder/wrote" && fail "the command writes: $(head -3 "$folder/wrote")"
+        traced=
+    fi
     run bare_root reduce m.npy -q --op max
     want_refused 1 "run redtune bake --op max --dtype i32 --arch 90"
     touch "$root/tmp/x" && rm "$root/tmp/x" # it is this folder's own right that was gone

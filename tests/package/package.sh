@@ -60,6 +60,11 @@ fi
 found=$(env -u REDTUNE_SYSTEM_DB "$prefix/bin/redtune" explain --gpu H200 --dtype f32 --count 1M)
 [[ $found == *"match     exact"*/share/redtune/shipped.db* ]] || fail "its rows serve nobody: $found"
 
+# The Dockerfile copies what is installed.
+for file in $(sed -n 's/^ *COPY --from=build \([^ ]*\) .*/\1/p' "$source/docs/deploy.md"); do
+    [ -e "$prefix/${file#/usr/}" ] || [ -e "$library/${file##*/}" ] || fail "docs/deploy.md copies $file, which is not installed"
+done
+
 # ---- the library ---------------------------------------------------------------------------
 readelf -d "$library/libredtune.so" | grep -q 'SONAME.*libredtune\.so\.0' || fail "no SONAME"
 readelf -d pc_c | grep -q 'NEEDED.*libredtune\.so\.0' || fail "programs need another name"
