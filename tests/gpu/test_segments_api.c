@@ -232,11 +232,13 @@ static void check_forms(const char *config, uint64_t count, uint64_t greatest, b
 static void other_forms_have_a_kernel_that_is_not_slow(void) {
     NEED_GPU();
     begin();
-    check_forms(NULL, 10, 0, false, false);   /* by tiles */
-    check_forms(NULL, 10, 30, false, false);  /* likewise */
-    check_forms(NULL, 10, 12, true, true);    /* by groups, without giants */
-    check_forms(NULL, 1000, 0, false, true);  /* with giants, which blocks share in neighbours */
-    check_forms("tiled:", 10, 0, true, true); /* as it is asked for */
+    check_forms(NULL, 10, 0, false, false);      /* by tiles */
+    check_forms(NULL, 10, 30, false, false);     /* likewise */
+    check_forms(NULL, 10, 12, true, true);       /* by groups, without giants */
+    check_forms(NULL, 1000, 0, false, true);     /* with giants, which blocks share in neighbours */
+    check_forms("tiled:", 10, 0, true, true);    /* as it is asked for */
+    check_forms("ragged:", 10, 0, false, false); /* it has no other kernel for them */
+    check_forms("ragged:unit=anywhere", 10, 0, true, true);
     end();
 }
 
