@@ -28,6 +28,15 @@ counters_are_of_all_rows_and_columns() {
     done
 }
 
+# So is an array of 16 x 8 x 500, around the axis that stays.
+counters_are_of_any_axes() {
+    run "$redtune" emit --shape 16x8x500 --axis 0,2 --counters
+    want_exit 0
+    want_in_out "sum of f32 along 16@4000 500@1 of 8@500, once, on the redtune simulated GPU"
+    [ "$(count transactions)" -ge 8000 ] || fail "fewer transactions than the array has"
+    [ "$(count transactions)" -le 9000 ] || fail "the loads do not coalesce"
+}
+
 counters_follow_the_config() {
     run "$redtune" emit --count 64K --counters --config finish=poll
     want_exit 0
@@ -51,6 +60,6 @@ a_missing_simulator_is_named() {
     want_refused 1 "/nowhere/libredtune-sim.so"
 }
 
-check_run counters_are_printed_alone counters_are_of_all_rows_and_columns \
+check_run counters_are_printed_alone counters_are_of_all_rows_and_columns counters_are_of_any_axes \
     counters_follow_the_config counters_are_the_same_every_time \
     a_missing_simulator_is_named

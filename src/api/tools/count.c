@@ -6,6 +6,7 @@
 #include "gpu/buffer.h"
 #include "gpu/counters.h"
 #include "gpu/stream.h"
+#include "model/strides.h"
 #include "tuner/measure/test_data.h"
 #include "redtune/tools.h"
 
@@ -78,6 +79,11 @@ static redtune_status count_launches(const bench *self, const redtune_problem *p
         .scratch = self->scratch.address,
         .given = {.input = self->input[1].address, .output = self->output[1].address}};
     const rdt_op_traits *op = rdt_op_find(problem->op);
+    rdt_strides strides;
+    if (rdt_problem_is_strided(problem)) {
+        rdt_strides_set(&strides, problem);
+        operands.strides = &strides;
+    }
     for (int i = 0; i < op->parameters; i++) operands.given.scalar[i] = op->parameter[i].usual;
     redtune_counters before, after;
     redtune_status status = rdt_counters_read(self->driver, &before, err);
@@ -133,6 +139,20 @@ static redtune_status count_in(const rdt_context *context, const redtune_emissio
     return status;
 }
 
+/* The buffers are those of packed arrays, whose axes may have any order. */
+static redtune_status check_packed(const redtune_problem *problem, redtune_error *err) {
+    const redtune_array arrays[] = {REDTUNE_ARRAY_X, REDTUNE_ARRAY_Y, REDTUNE_ARRAY_RESULTS};
+    bool fits = true;
+    for (int i = 0; rdt_problem_is_strided(problem) && i < 3; i++) {
+        const rdt_reach reach = rdt_strides_reach(problem, arrays[i]);
+        fits &= !reach.first && reach.elements <= (i < 2 ? rdt_problem_elements(problem)
+                                                         : rdt_problem_results(problem));
+    }
+    return fits ? REDTUNE_OK
+                : rdt_problem_strided_refuse(problem, "count what a kernel does on gaps between",
+                                             err);
+}
+
 redtune_status redtune_count(const redtune_emission *emission, redtune_counters *out,
                              redtune_error *err) {
     if (!emission || !out)
@@ -142,7 +162,7 @@ redtune_status redtune_count(const redtune_emission *emission, redtune_counters 
     redtune_status status = rdt_reserved_check(RDT_RESERVED(emission), "redtune_emission", err);
     if (!status) status = rdt_problem_resolve(&emission->problem, &problem, err);
     if (!status) status = rdt_problem_segments_refuse(&problem, "count what a kernel does on", err);
-    if (!status) status = rdt_problem_strided_refuse(&problem, "count what a kernel does on", err);
+    if (!status) status = check_packed(&problem, err);
     if (status) return status;
     rdt_context *context = NULL;
     bool entered = false;
