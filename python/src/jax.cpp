@@ -97,7 +97,9 @@ void reduce(const XlaCall *call, const place &where) {
     nb::object parameters = parameters_of(call, what.op->parameters);
     what.take_parameters(parameters);
     const int64_t mask = scalar_of<int64_t>(call, ATTRIBUTE_AXES);
-    nb::object axes = mask ? nb::object(axes_of(mask)) : nb::none();
+    const int rank = inputs[0].dimensions;
+    const bool all = rank < DIMENSIONS_MAX && mask == (int64_t{1} << rank) - 1;
+    nb::object axes = all ? nb::none() : nb::object(axes_of(mask));
     const array *second = two ? &inputs[1] : nullptr;
     what.fold(inputs[0], second, axes, false);
     if (what.is_empty) return;

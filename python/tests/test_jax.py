@@ -4,14 +4,31 @@ The arrays are the host's, and go to the simulated GPU; or a GPU's where there i
 """
 
 import doctest
+import os
 import unittest
 
 import redtune
 
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
 try:
     import jax
+    from jax import numpy as jnp
 except ImportError:
     jax = None
+
+# What has derivatives, and the same of JAX's own functions.
+LIKE = {
+    "sum": lambda x, axis: jnp.sum(x, axis),
+    "mean": lambda x, axis: jnp.mean(x, axis),
+    "max": lambda x, axis: jnp.max(x, axis),
+    "min": lambda x, axis: jnp.min(x, axis),
+    "var": lambda x, axis: jnp.var(x, axis),
+    "std": lambda x, axis: jnp.std(x, axis),
+    "sumsq": lambda x, axis: jnp.sum(x * x, axis),
+    "norm2": lambda x, axis: jnp.sqrt(jnp.sum(x * x, axis)),
+    "logsumexp": lambda x, axis: jax.nn.logsumexp(x, axis),
+}
+AXES = (None, 0, 1, 2, (0, 1), (0, 2), (1, 2))
 
 
 @unittest.skipUnless(jax, "there is no JAX")
@@ -26,6 +43,7 @@ class Jax(unittest.TestCase):
                 want = self.x.sum(axis, keepdims=keepdims)
                 self.assertEqual(got.shape, want.shape)
                 self.assertTrue(jax.numpy.array_equal(got, want), axis)
+        self.assertTrue(jnp.array_equal(redtune.jax.sum(self.x, axis=()), self.x))
         self.assertEqual(redtune.jax.any(self.x, axis=0).dtype, "bool")
         self.assertEqual(redtune.jax.max(self.x.astype("bfloat16")).dtype, "bfloat16")
 
@@ -41,6 +59,101 @@ class Jax(unittest.TestCase):
         )
         self.assertTrue(jax.numpy.allclose(scaled, want))
         self.assertEqual(float(product), float((self.x * (self.x + 1)).sum()))
+
+    def each(self, axes=AXES):
+        """Each function with its like, a name, and how to weight its results."""
+        y = jnp.sin(jnp.arange(24.0)).reshape(2, 3, 4)
+        for name, like in LIKE.items():
+            for axis in axes if name != "sum" else AXES:
+                mine = lambda x, name=name, axis=axis: getattr(redtune.jax, name)(x, axis=axis)
+                its = lambda x, like=like, axis=axis: like(x, axis)
+                weights = jnp.cos(jnp.arange(its(y).size, dtype="float32")).reshape(its(y).shape)
+                yield name, axis, y, mine, its, weights
+
+    def assert_close(self, got, want, message):
+        self.assertEqual(got.shape, want.shape, message)
+        self.assertTrue(jnp.allclose(got, want, 1e-4, 5e-5), f"{message}: {got} is not {want}")
+
+    def test_gradients_are_those_of_jax(self):
+        for name, axis, y, mine, its, weights in self.each((None, (0, 2))):
+            loss = lambda x, f: (f(x) * weights).sum()
+            want = jax.grad(loss)(y, its)
+            for how in (jax.grad, lambda f: jax.jit(jax.grad(f), static_argnums=1)):
+                self.assert_close(how(loss)(y, mine), want, (name, axis))
+            primal, tangent = jax.jvp(mine, (y,), (jnp.cos(3 * y),))
+            self.assert_close(primal, its(y), (name, axis))
+            self.assert_close(tangent, jax.jvp(its, (y,), (jnp.cos(3 * y),))[1], (name, axis))
+        x, y = self.x, self.x[::-1] + 1
+        want = jax.grad(lambda x, y: (x * y).sum(), (0, 1))(x, y)
+        for got, each in zip(jax.grad(redtune.jax.dot, (0, 1))(x, y), want):
+            self.assert_close(got, each, "dot")
+        half = jax.grad(lambda x: redtune.jax.sum(x * x))(x.astype("float16"))
+        self.assertEqual(half.dtype, "float16")
+        means = jax.grad(lambda x: redtune.jax.mean_var(x, ddof=1).var)(x)
+        self.assert_close(means, jax.grad(lambda x: jnp.var(x, ddof=1))(x), "mean_var")
+
+    def test_second_derivatives_are_those_of_jax(self):
+        for name in ("sum", "mean", "var", "std", "sumsq", "norm2", "logsumexp"):
+            mine = lambda x: getattr(redtune.jax, name)(x, axis=1).prod()
+            its = lambda x: LIKE[name](x, 1).prod()
+            x = jnp.sin(jnp.arange(6.0)).reshape(2, 3)
+            self.assert_close(jax.hessian(mine)(x), jax.hessian(its)(x), name)
+
+    def test_ties_and_zeros_have_gradients(self):
+        x = jnp.array([3.0, 1, 3, 2])
+        self.assert_close(jax.grad(redtune.jax.max)(x), jnp.array([0.5, 0, 0.5, 0]), "max")
+        self.assert_close(jax.grad(redtune.jax.norm2)(0 * x), 0 * x, "norm2")
+
+    def test_a_batch_may_lie_anywhere(self):
+        for name, axis, y, mine, its, weights in self.each([(0, 2)]):
+            batch = jnp.stack([y, 2 * y, y + 1, y - 1, -y])
+            want = jnp.stack([its(each) for each in batch])
+            for place in range(4):
+                moved = jnp.moveaxis(batch, 0, place)
+                self.assert_close(jax.vmap(mine, place)(moved), want, (name, axis, place))
+            loss = lambda x, f: (f(x) * weights).sum()
+            got = jax.jit(jax.vmap(lambda x: jax.grad(loss)(x, mine), 3))(moved)
+            want = jax.vmap(lambda x: jax.grad(loss)(x, its))(batch)
+            self.assert_close(got, want, (name, axis, "gradient"))
+
+    def test_batches_of_two_arrays_of_scalars_and_of_batches(self):
+        x = self.x
+        got = jax.vmap(redtune.jax.dot, (None, 1))(x[:, 0], x)
+        self.assert_close(got, jnp.einsum("ik,ijk->j", x[:, 0], x), "one of two")
+        got = jax.vmap(redtune.jax.dot, (2, 0))(x, jnp.moveaxis(x, 2, 0) + 1)
+        self.assert_close(got, (x * (x + 1)).sum((0, 1)), "two places")
+        self.assert_close(jax.vmap(redtune.jax.sum)(x[0, 0]), x[0, 0], "scalars")
+        got = jax.vmap(jax.vmap(redtune.jax.mean_var, 1), 1)(x)
+        self.assert_close(got.var, x.var(0), "batches of batches")
+        got = jax.vmap(lambda x: redtune.jax.any(x > 11, axis=0))(x)
+        self.assertEqual(got.tolist(), (x > 11).any(1).tolist())
+
+    def test_what_has_no_gradient_says_so(self):
+        with self.assertRaisesRegex(TypeError, "cannot differentiate prod: .*norm2"):
+            jax.grad(redtune.jax.prod)(self.x)
+        counted = lambda x: redtune.jax.sum(x) * redtune.jax.any(x)
+        self.assert_close(jax.grad(counted)(self.x), jnp.ones_like(self.x), "of no real result")
+
+    def test_an_array_of_several_devices_is_refused(self):
+        if jax.device_count() < 2:
+            self.skipTest("there is one device")
+        mesh = jax.make_mesh((2,), ("x",))
+        spec = jax.sharding.PartitionSpec("x")
+        x = jax.device_put(self.x, jax.sharding.NamedSharding(mesh, spec))
+        for run in (redtune.jax.sum, jax.jit(redtune.jax.sum)):
+            with self.assertRaisesRegex(ValueError, "on 2 devices: .*shard_map"):
+                run(x)
+        part = lambda x: redtune.jax.sum(x, axis=(1, 2))
+        got = jax.jit(jax.shard_map(part, mesh=mesh, in_specs=spec, out_specs=spec))(x)
+        self.assert_close(jnp.asarray(got.tolist()), self.x.sum((1, 2)), "parts")
+
+    def test_a_batch_has_the_bits_of_its_parts_where_the_order_is_fixed(self):
+        redtune.configure(device="sim", order="fixed")
+        self.addCleanup(redtune.configure, device="sim")
+        x = jax.random.normal(jax.random.key(1), (7, 1000)) * 100
+        for function in (redtune.jax.sum, redtune.jax.norm2, redtune.jax.logsumexp):
+            got = jax.vmap(function)(x)
+            self.assertEqual(got.tolist(), [float(function(each)) for each in x])
 
     def test_the_docstring_is_true(self):
         names = {"redtune": redtune, "jax": jax}
