@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "model/scalar.h"
+#include "redtune/keys.h"
 #include "redtune/list.h"
 #include "redtune/tools.h"
 #include "redtune/tune.h"
@@ -115,6 +116,9 @@ static redtune_status family_of(redtune_problem problem, redtune_info *info) {
 }
 
 static void plans_have_it_and_results_without_an_order_go_on_as_before(void) {
+    const int64_t shape[] = {3, 4, 5};
+    const int axes[] = {0, 2};
+    redtune_problem odd = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
     redtune_info info;
     CHECK_OK(open_with(REDTUNE_ORDER_FIXED), err);
     CHECK_OK(family_of(PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 99), &info), err);
@@ -131,22 +135,25 @@ static void plans_have_it_and_results_without_an_order_go_on_as_before(void) {
                        &info),
              err);
     CHECK_INT(info.problem.accuracy, REDTUNE_ACCURACY_EXACT);
+    CHECK_OK(redtune_problem_fold(&odd, shape, NULL, 3, axes, 2, &err), err);
+    CHECK_OK(family_of(odd, &info), err);
+    CHECK_TEXT(info.family, "ordered_strided");
 }
 
 static void what_has_no_fixed_order_is_refused_with_the_remedy(void) {
-    const int64_t shape[] = {3, 4, 5};
-    const int axes[] = {0, 2};
-    redtune_problem odd = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
     const redtune_problem all = PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100,
                                         .segmented = REDTUNE_SEGMENTED_ALL);
+    const redtune_problem by_key =
+        redtune_problem_by_key(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 4, 100);
     redtune_info info;
     uint32_t out[4];
     fill(REDTUNE_F32);
-    CHECK_OK(redtune_problem_fold(&odd, shape, NULL, 3, axes, 2, &err), err);
     for (int i = 0; i < 2; i++) {
-        redtune_problem problem = i ? all : odd;
+        redtune_problem problem = i ? all : by_key;
         CHECK_OK(open_with(REDTUNE_ORDER_FIXED), err);
-        CHECK_FAILS(run(&problem, 1, out), REDTUNE_UNSUPPORTED, err, "REDTUNE_ORDER_FREE_ALWAYS");
+        if (i)
+            CHECK_FAILS(run(&problem, 1, out), REDTUNE_UNSUPPORTED, err,
+                        "REDTUNE_ORDER_FREE_ALWAYS");
         CHECK_FAILS(family_of(problem, &info), REDTUNE_UNSUPPORTED, err, "REDTUNE_ORDER makes");
         problem.order = REDTUNE_ORDER_FREE_ALWAYS;
         CHECK_OK(family_of(problem, &info), err);
@@ -154,8 +161,8 @@ static void what_has_no_fixed_order_is_refused_with_the_remedy(void) {
         problem.op = REDTUNE_MAX;
         CHECK_OK(family_of(problem, &info), err);
         /* It is not the switch that refuses what no order has. */
-        problem.keys = 1;
-        CHECK_FAILS(family_of(problem, &info), REDTUNE_UNSUPPORTED, err, "keys");
+        problem.steps = 1 << REDTUNE_ARRAYS;
+        CHECK_FAILS(family_of(problem, &info), REDTUNE_UNSUPPORTED, err, "steps");
         CHECK(!strstr(err.message, "options.order"));
     }
 }
