@@ -33,6 +33,7 @@ __device__ __forceinline__ u32 along()
 }
 
 //@ include "lib/strides.cu"
+//@ include "lib/walk_elements.cu"
 // Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
 __device__ __forceinline__ vector load_at(bool there, const origin &from)
 {
@@ -45,38 +46,31 @@ __device__ __forceinline__ vector load_at(bool there, const origin &from)
 }
 
 //@ if vec > 1 then
-// Elements of results and of numbers that no wide load brings.
-__device__ __forceinline__ value load_element(const element *from)
-{
-    @{single.word.c} word[1];
-    @{loads.statement(single, load, "word", "from")}
-    return @{dtype.unpack("word[0]", 0)};
-}
-
-//@     local y = given.masked and "load_other(from.y)" or "load_element(from.y)"
-//@     local function combined(a, read)
+//@     local byte = given.other_layout(1)
+//@     local beside = two and ", y" or ""
+//@     local function combined(a)
 //@         if op.part then return op.part.take(a, "x", "y") end
-//@         return ("combine(%s, %s%s)"):format(a, read, given.argument)
+//@         return ("combine(%s, map(x%s%s)%s)"):format(a, beside, given.argument, given.argument)
 //@     end
 // Combines a part with the element of that index.
-__device__ __forceinline__ @{given.part} take_element(@{given.part} a, const origin &from, u64 index@{given.parameter})
+__device__ __forceinline__ @{given.part} take_element(@{given.part} a, value x@{two and ", " .. given.other_value .. " y" or ""}, u64 index@{given.parameter})
 {
-    const value x = load_element(from.x);
-//@     if two then
-    const @{given.other_value} y = @{y};
-//@     end
 //@     if indexed then
     return @{given.masked and "y == 0 ? a : " or ""}combine(a, candidate(x, index)@{given.argument});
 //@     else
-    return @{combined("a", "map(x" .. (two and ", y" or "") .. given.argument .. ")")};
+    return @{combined("a")};
 //@     end
 }
+
+constexpr u32 SINGLES = UNROLL < 4 ? UNROLL : 4;  // loads in flight of one element each
 
 // This thread's share of its results, by loads of one element each: the steps, or the addresses, are not multiples
 // of a wide load.
 __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origin &inputs, const strides &s,
                                               u64 first, const share &mine@{given.parameter})
 {
+    constexpr u64 TILE = (u64)SINGLES * DEPTH;
+    const step by = step_of(s, DEPTH);
 #pragma unroll
     for (u32 j = 0; j < OWN; j++) a[j] = @{op.identity};
 #pragma unroll 1
@@ -85,8 +79,26 @@ __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origi
         const origin from = moved(inputs, place_of_result(s, first + j));
         @{given.part} b = @{op.part and op.part.zero or op.identity};
 #pragma unroll 1
-        for (u64 e = (u64)mine.split * DEPTH + along(); e < s.count; e += (u64)mine.splits * DEPTH)
-            b = take_element(b, moved(from, place_of_element(s, e)), e@{given.argument});
+        for (u64 e = mine.split * TILE + along(); e < s.count; e += mine.splits * TILE) {
+            walk w = walk_from(from, s, e);
+            @{single.word.c} x[SINGLES][1] = {};
+//@     if two then
+            @{byte.word.c} y[SINGLES][1] = {};
+//@     end
+#pragma unroll
+            for (u32 i = 0; i < SINGLES; i++) {
+                if (i > 0) go_on<true>(w, by, from, s, e + i * DEPTH);
+                const bool there = e + i * DEPTH < s.count;
+                @{loads.guarded(single, load, "x[i]", "w.at.x", "there")}
+//@     if two then
+                @{loads.guarded(byte, load, "y[i]", "w.at.y", "there")}
+//@     end
+            }
+#pragma unroll
+            for (u32 i = 0; i < SINGLES; i++)
+                if (e + i * DEPTH < s.count)
+                    b = take_element(b, @{dtype.unpack("x[i][0]", 0)}@{two and ", " .. given.other.unpack("y[i][0]", 0) or ""}, e + i * DEPTH@{given.argument});
+        }
 #pragma unroll
         for (u32 k = 0; k < OWN; k++)
             if (k == j) a[k] = @{given.widen("b")};
@@ -94,6 +106,25 @@ __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origi
 }
 
 //@ end
+// This thread's part of a tile, from where it is, the element of number n: `many` loads are there. It goes on to
+// where the next tile begins that is not another split's. WHOLE: all are there, and no place is found anew.
+template <bool WHOLE>
+__device__ __forceinline__ void take_tile(@{indexed and "best" or given.part} (&part)[LANES], walk &w, u32 many, u64 n, const origin &from,
+                                          const strides &s, const step &by@{indexed and ", u32 load" or ""}@{given.parameter})
+{
+    constexpr u64 APART = DEPTH * (VEC / OWN);
+    // All loads before the first use.
+    vector v[UNROLL];
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        v[i] = load_at(WHOLE || i < many, w.at);
+        go_on<!WHOLE>(w, by, from, s, n + (i + 1) * APART);
+    }
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++)
+        if (WHOLE || i < many) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
+}
+
 // The same by loads of VEC elements. Of the vectors, or elements, of a result tiles are dealt round-robin to the
 // splits; a thread takes those DEPTH apart.
 __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const origin &inputs, const strides &s,
@@ -102,6 +133,7 @@ __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const orig
     constexpr u64 TILE = (u64)UNROLL * DEPTH, STEP = VEC / OWN;
     const u64 vectors = first < s.results ? s.count / STEP : 0, next = mine.splits * TILE;
     const origin from = moved(inputs, place_of_result(s, first < s.results ? first : 0));
+    const step by = step_of(s, DEPTH * STEP);
 #pragma unroll
     for (u32 j = 0; j < OWN; j++) a[j] = @{op.identity};
 //@ if indexed then
@@ -116,17 +148,14 @@ __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const orig
 //@ end
         const u64 begin = at + mine.split * TILE + along();
 //@ include "lib/begin_parts.cu"
+        walk w = walk_from(from, s, begin * STEP);
         for (u64 u = begin; u < end; u += next) {
-            // All loads before the first use.
-            vector v[UNROLL];
-#pragma unroll
-            for (u32 i = 0; i < UNROLL; i++) {
-                const u64 n = u + i * DEPTH;
-                v[i] = load_at(n < end, moved(from, place_of_element(s, n * STEP)));
-            }
-#pragma unroll
-            for (u32 i = 0; i < UNROLL; i++)
-                if (u + i * DEPTH < end) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
+            const u32 many = end - u < TILE ? ((u32)(end - u) + DEPTH - 1) / DEPTH : UNROLL;
+            if (mine.splits > 1) w = walk_from(from, s, u * STEP);
+            if (many == UNROLL && by.ends_after == 0xffffffff)
+                take_tile<true>(part, w, UNROLL, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
+            else
+                take_tile<false>(part, w, many, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
 //@ if indexed then
             load += UNROLL;
 //@ end
