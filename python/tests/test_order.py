@@ -101,6 +101,17 @@ class Order(unittest.TestCase):
         parts = redtune.List([sim_memory.asarray(x[:3]), sim_memory.asarray(x[3:])])
         self.assertEqual(bits(parts.reduce(each=True)), want)
 
+    def test_teams_have_it(self):
+        team = redtune.Team(size=1)
+        self.addCleanup(team.close)
+        x = sim_memory.asarray(values("f4", 50000))
+        self.assertEqual(bits(team.reduce(x, first=0)), bits(redtune.sum(x)))
+        self.assertNotEqual(bits(team.reduce(x, order="free")), bits(redtune.sum(x)))
+        with self.assertRaisesRegex(ValueError, 'order="free"'):
+            team.reduce(redtune.List([x, x]), first=0)
+        team.reduce(redtune.List([x, x]), order="free")
+        team.reduce(redtune.List([x, x]), op="max")
+
     def test_the_environment_overrides_it(self):
         x = values("f4", 100000)
         want = bits(redtune.sum(x))

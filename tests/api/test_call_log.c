@@ -196,6 +196,17 @@ static redtune_status run_segments_of_input(void) {
                                          &reading, &err);
 }
 
+static redtune_status run_any_axes(void) {
+    const int64_t shape[] = {3, 4, 5};
+    const int axes[] = {0, 2};
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .mask = REDTUNE_MASK_BYTES};
+    redtune_operands operands = {.d_in = {in_memory(&with.input)},
+                                 .d_out = {in_memory(&with.result)},
+                                 .d_mask = in_memory(&with.input)};
+    redtune_status status = redtune_problem_fold(&problem, shape, NULL, 3, axes, 2, &err);
+    return status ? status : redtune_run(rt, &problem, &operands, with.gpu.stream, &err);
+}
+
 static redtune_status run_nothing_valid(void) {
     const redtune_problem problem = rows();
     const redtune_operands operands = {.d_in = {in_memory(&with.input)}};
@@ -222,6 +233,7 @@ static void each_call_that_launches_has_a_line(void) {
         {run_array, {"{\"call\":\"redtune_reduce_array\",", "\"kept\":\"3", "\"reduced\":\"100"}},
         {run_input, {"{\"call\":\"redtune_reduce_input\",\"op\":\"max\",", "300"}},
         {run_segments_of_input, {"{\"call\":\"redtune_reduce_segments_input\",", "\"kept\":\"4"}},
+        {run_any_axes, {"{\"call\":\"redtune_run\",", "\"mask\":\"bytes\"", "\"reduced\":\"3"}},
         {run_nothing_valid, {NULL}},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
