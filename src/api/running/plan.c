@@ -361,8 +361,8 @@ redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *
     return REDTUNE_OK;
 }
 
-static redtune_status run_given(redtune_plan *plan, const redtune_operands *operands,
-                                struct CUstream_st *stream, redtune_error *err) {
+static redtune_status run_operands(redtune_plan *plan, const redtune_operands *operands,
+                                   struct CUstream_st *stream, redtune_error *err) {
     rdt_operands own;
     const redtune_operands *more = NULL;
     redtune_status status =
@@ -375,9 +375,10 @@ static redtune_status run_given(redtune_plan *plan, const redtune_operands *oper
 
 redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
                                 struct CUstream_st *stream, redtune_error *err) {
-    if (__builtin_expect(!plan || !plan->calls, 1)) return run_given(plan, operands, stream, err);
+    if (__builtin_expect(!plan || !plan->calls, 1))
+        return run_operands(plan, operands, stream, err);
     const double begun = rdt_clock_ns();
-    redtune_status status = run_given(plan, operands, stream, err);
+    redtune_status status = run_operands(plan, operands, stream, err);
     if (status) return status;
     const rdt_extents extents = {operands->count, operands->outer, operands->inner,
                                  operands->outer_step, operands->step};

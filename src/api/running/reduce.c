@@ -160,7 +160,7 @@ static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
 }
 
 /* What the call ran is looked for again. */
-static void log_call(redtune *rt, const char *call, const redtune_problem *problem, double ns) {
+static void log_problem(redtune *rt, const char *call, const redtune_problem *problem, double ns) {
     redtune_problem resolved, room;
     problem = rdt_runtime_order(rt, problem, &room);
     if (rdt_problem_resolve(problem, &resolved, NULL)) return;
@@ -177,7 +177,7 @@ redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const
         return run_problem(rt, problem, &operands, NULL, true, stream, err);
     const double begun = rdt_clock_ns();
     redtune_status status = run_problem(rt, problem, &operands, NULL, true, stream, err);
-    if (!status) log_call(rt, __func__, problem, rdt_clock_ns() - begun);
+    if (!status) log_problem(rt, __func__, problem, rdt_clock_ns() - begun);
     return status;
 }
 
@@ -216,7 +216,7 @@ redtune_status redtune_run(redtune *rt, const redtune_problem *problem,
         return run_problem(rt, problem, &own, more, false, stream, err);
     const double begun = rdt_clock_ns();
     status = run_problem(rt, problem, &own, more, false, stream, err);
-    if (!status) log_call(rt, __func__, problem, rdt_clock_ns() - begun);
+    if (!status) log_problem(rt, __func__, problem, rdt_clock_ns() - begun);
     return status;
 }
 

@@ -175,8 +175,8 @@ redtune_status rdt_segments_plan(redtune_plan *plan, const rdt_segments *tables,
     return rdt_plan_take_scattered(plan, stream, out, err);
 }
 
-static redtune_status run_given(redtune_plan *plan, const redtune_segments *segments,
-                                struct CUstream_st *stream, redtune_error *err) {
+static redtune_status run_on_tables(redtune_plan *plan, const redtune_segments *segments,
+                                    struct CUstream_st *stream, redtune_error *err) {
     if (!plan || !segments)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce segments: %s is NULL",
                         plan ? "segments" : "the plan");
@@ -203,8 +203,9 @@ static redtune_status run_given(redtune_plan *plan, const redtune_segments *segm
 
 /* Of lengths that only the tables have those of the problem. A call without segments launches
  * nothing. */
-static void log_call(rdt_call_log *calls, const char *call, const redtune_plan *plan,
-                     const redtune_problem *asked, const redtune_segments *segments, double ns) {
+static void log_segments(rdt_call_log *calls, const char *call, const redtune_plan *plan,
+                         const redtune_problem *asked, const redtune_segments *segments,
+                         double ns) {
     redtune_problem problem;
     if (rdt_problem_resolve(asked, &problem, NULL)) return;
     rdt_extents shape = rdt_problem_segments_shape(&problem);
@@ -217,11 +218,12 @@ static void log_call(rdt_call_log *calls, const char *call, const redtune_plan *
 
 redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segments *segments,
                                          struct CUstream_st *stream, redtune_error *err) {
-    if (__builtin_expect(!plan || !plan->calls, 1)) return run_given(plan, segments, stream, err);
+    if (__builtin_expect(!plan || !plan->calls, 1))
+        return run_on_tables(plan, segments, stream, err);
     const double begun = rdt_clock_ns();
-    redtune_status status = run_given(plan, segments, stream, err);
+    redtune_status status = run_on_tables(plan, segments, stream, err);
     if (!status)
-        log_call(plan->calls, __func__, plan, &plan->problem, segments, rdt_clock_ns() - begun);
+        log_segments(plan->calls, __func__, plan, &plan->problem, segments, rdt_clock_ns() - begun);
     return status;
 }
 
@@ -242,9 +244,9 @@ redtune_status redtune_run_segments(redtune *rt, const redtune_problem *problem,
                         count, wanted);
     const double begun = __builtin_expect(!rt->calls, 1) ? 0 : rdt_clock_ns();
     redtune_status status = rdt_reduce_take_plan(rt, problem, stream, &plan, err);
-    if (!status) status = run_given(plan, segments, stream, err);
+    if (!status) status = run_on_tables(plan, segments, stream, err);
     if (begun != 0 && !status)
-        log_call(rt->calls, __func__, plan, rdt_runtime_order(rt, problem, &room), segments,
-                 rdt_clock_ns() - begun);
+        log_segments(rt->calls, __func__, plan, rdt_runtime_order(rt, problem, &room), segments,
+                     rdt_clock_ns() - begun);
     return status;
 }

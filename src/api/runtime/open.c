@@ -50,7 +50,7 @@ static redtune_status take_check(redtune *rt, redtune_error *err) {
     return status;
 }
 
-static redtune_status take_order(redtune *rt, redtune_order chosen, redtune_error *err) {
+static redtune_status take_switched_order(redtune *rt, redtune_order chosen, redtune_error *err) {
     static const char *const names[] = {"free", "fixed", NULL};
     int order = (int)chosen;
     redtune_status status =
@@ -115,7 +115,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     if (!status) status = redtune_ops_read(options->ops, err);
     if (!status) status = copy_text(pin && *pin ? pin : NULL, &rt->pin, err);
     if (!status) status = take_check(rt, err);
-    if (!status) status = take_order(rt, options->order, err);
+    if (!status) status = take_switched_order(rt, options->order, err);
     if (!status) status = take_machine(rt, options->machine, err);
     if (!status) status = rdt_runtime_find_trust(options->trust, &rt->trust, err);
     if (!status) status = copy_text(options->worker, &rt->worker, err);
