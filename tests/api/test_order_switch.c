@@ -167,6 +167,27 @@ static void what_has_no_fixed_order_is_refused_with_the_remedy(void) {
     }
 }
 
+/* Problems of both orders have one shape, and plans of their own. */
+static void any_axes_have_the_order_that_they_say(void) {
+    const int64_t shape[] = {40, 4, 50};
+    const int axes[] = {0, 2};
+    redtune_problem odd = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
+    uint32_t fixed[4], loose[4], got[4];
+    fill(REDTUNE_F32);
+    CHECK_OK(redtune_problem_fold(&odd, shape, NULL, 3, axes, 2, &err), err);
+    CHECK_OK(open_with(REDTUNE_ORDER_FREE), err);
+    CHECK_OK(run(&odd, 4, fixed), err);
+    odd.order = REDTUNE_ORDER_FREE;
+    CHECK_OK(run(&odd, 4, loose), err);
+    CHECK(memcmp(fixed, loose, sizeof fixed));
+    CHECK_OK(open_with(REDTUNE_ORDER_FIXED), err);
+    for (int i = 0; i < 4; i++) {
+        odd.order = i % 2 ? REDTUNE_ORDER_FREE_ALWAYS : REDTUNE_ORDER_FREE;
+        CHECK_OK(run(&odd, 4, got), err);
+        CHECK(!memcmp(got, i % 2 ? loose : fixed, sizeof got));
+    }
+}
+
 static redtune_status read_all(void *user, void *to, size_t capacity, size_t *bytes,
                                redtune_error *ignored) {
     size_t *left = user;
@@ -262,6 +283,7 @@ int main(int argc, char **argv) {
         FACT(a_problem_may_say_its_own_order),
         FACT(plans_have_it_and_results_without_an_order_go_on_as_before),
         FACT(what_has_no_fixed_order_is_refused_with_the_remedy),
+        FACT(any_axes_have_the_order_that_they_say),
         FACT(input_from_the_host_and_segments_have_it),
         FACT(the_environment_overrides_the_option),
         FACT(a_recording_says_it),
