@@ -82,7 +82,7 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
             if (i >= s.count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.offset, one.count)) continue;
-            accumulator a = reduce_apart(elements_of(s, input, i, one), one.count@{indexed and ", 0" or ""}, thread, BLOCK@{given.argument});
+            accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count@{indexed and ", 0" or ""}, thread, BLOCK@{given.argument});
             a = reduce_block(a@{given.argument});
             if (thread == 0) finish(output, i, a, one.count@{given.argument});
             __syncthreads();

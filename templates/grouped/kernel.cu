@@ -29,7 +29,6 @@ constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 //@ include "lib/segments/elements.cu"
 //@ -- More than an average block and three average segments together.
 //@ local long, times, looks = "4 * (BLOCK * UNROLL * VEC) < OWN ? OWN : 4 * (BLOCK * UNROLL * VEC)", "(SHARE + 3)", 1
-//@ local is_first = true
 //@ include "lib/segments/giants.cu"
 //@ include "grouped/groups.cu"
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output, void *scratch@{given.parameter})

@@ -25,8 +25,7 @@ constexpr u64 OWN = 8 * 32 * UNROLL * VEC;
 //@ include "lib/segments/batch.cu"
 constexpr u32 SHARE = WARPS * BATCH;  // segments of a block
 
-//@ -- Its tables are large.
-//@ local long, times, looks, is_first = "OWN", "4", 4, false
+//@ local long, times, looks = "OWN", "4", 4
 //@ include "lib/segments/giants.cu"
 //@ include "tiled/tiles.cu"
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output, void *scratch@{given.parameter})

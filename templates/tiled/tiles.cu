@@ -27,7 +27,7 @@ __device__ __noinline__ void reduce_long(const element *input, segments s, u64 i
 {
     const segment large = segment_of(s, i);
     if (is_giant(s, i, large.offset, large.count)) return;
-    const accumulator share = reduce_apart(elements_of(s, input, i, large), large.count@{indexed and ", 0" or ""}, threadIdx.x % 32, 32@{given.argument});
+    const accumulator share = reduce_run<UNROLL>(elements_of(s, input, i, large), large.count@{indexed and ", 0" or ""}, threadIdx.x % 32, 32@{given.argument});
     const accumulator a = reduce_warp(share@{given.argument});
     if (threadIdx.x % 32 == 0) finish(output, i, a, large.count@{given.argument});
 }
@@ -44,7 +44,7 @@ __device__ __noinline__ void reduce_each(const element *input, segments s, u64 b
             const u64 i = first + threadIdx.x % 32;
             const segment one = i < s.count ? segment_of(s, i) : segment{0, 0, false};
             if (i < s.count && one.count <= OWN) {
-                const accumulator a = reduce_apart(elements_of(s, input, i, one), one.count@{indexed and ", 0" or ""}, 0, 1@{given.argument});
+                const accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count@{indexed and ", 0" or ""}, 0, 1@{given.argument});
                 finish(output, i, a, one.count@{given.argument});
             }
 #pragma unroll 1

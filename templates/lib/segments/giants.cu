@@ -1,8 +1,7 @@
 //@ -- Giants: segments that are too long for those that have them, a block or, in the family
 //@ -- "tiled", a warp. One has more than `long` elements, and more than `times` average segments.
 //@ -- Threads that help look for them at `looks` places at once.
-//@ -- `is_first`: tables may be so small that a first look shows that they have none.
-//@ takes op, acc, given, indexed, scratch, help_loads, is_first, long, looks, times, two_tiles
+//@ takes op, acc, given, indexed, scratch, help_loads, long, looks, times, two_tiles
 // A launch has more blocks than take segments of their own: helpers. Where the offsets of a table are those of
 // neighbours, the elements from the first offset up to the last are dealt to these in equal ranges, and each
 // takes what giants have of its range: a warp of it a small share, the block a large one. It finds them by a search
@@ -25,9 +24,8 @@ constexpr u64 WARP_SHARE = 4 * 32 * HELP_LOADS * VEC;
 constexpr u32 LOOKS = @{looks};  // that a thread takes at once
 constexpr u32 PARTS = sizeof(accumulator) <= 8 ? 8 : 2;  // of a giant, that a lane takes at once
 constexpr u32 BUNCH = 32;  // segments of a look, where there are many
-//@ if is_first then
-constexpr u32 FIRST_LOOKS = BLOCK < 512 ? 512 / BLOCK : 1;  // of a thread at a small table, or about a place
-//@ end
+constexpr u32 TABLE_LOOKS = BLOCK < 256 ? 256 / BLOCK : 1;  // of a thread at a small table
+constexpr u32 WINDOW_LOOKS = BLOCK < 512 ? 512 / BLOCK : 1;  // of a thread at the segments about a place
 constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
 
 // Blocks that take segments of their own, and those in front of them, which help with giants.
@@ -169,16 +167,10 @@ __device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool b
     return (accumulator *)((char *)scratch + @{scratch.slots_offset}) + 2 * range + begins;
 }
 
-// What a thread has of elements side by side that as many as `wide` take.
-__device__ __noinline__ accumulator reduce_apart(const element *from, u64 count@{indexed and ", u64 origin" or ""}, u32 rank, u32 wide@{given.parameter})
+// What a thread has of a share that as many as `wide` take.
+__device__ __noinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide@{given.parameter})
 {
-    return reduce_run<HELP_LOADS@{two_tiles and ", true" or ""}>(from, count@{indexed and ", origin" or ""}, rank, wide@{given.argument});
-}
-
-// The same of a share.
-__device__ __forceinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide@{given.parameter})
-{
-    return reduce_apart(its.from, its.count@{indexed and ", its.origin" or ""}, rank, wide@{given.argument});
+    return reduce_run<HELP_LOADS@{two_tiles and ", true" or ""}>(its.from, its.count@{indexed and ", its.origin" or ""}, rank, wide@{given.argument});
 }
 
 // One thread leaves what a share was combined to. Whether all others of that giant have been left.
@@ -219,22 +211,22 @@ __device__ __noinline__ void leave_share(const share &its, accumulator a, void *
     if (lane == 0) finish(output, its.number, a, its.whole@{given.argument});
 }
 
-//@ if is_first then
-// A thread's share of FIRST_LOOKS * BLOCK looks at the segments from `begin` up to `end`: whether some are long. A look is at
+// A thread's share of PER_THREAD * BLOCK looks at the segments from `begin` up to `end`: whether some are long. A look is at
 // `wide` segments, a power of two: the search leads to a giant by the first and the last offset of such a bunch, so that no
 // bunch is shorter than a giant in it.
-__device__ __noinline__ bool has_long(segments s, span all, u64 begin, u64 end, u64 wide)
+template <u32 PER_THREAD>
+__device__ __forceinline__ bool has_long(const segments &s, const span &all, u64 begin, u64 end, u64 wide)
 {
-    raw_offset low[FIRST_LOOKS], high[FIRST_LOOKS];
+    raw_offset low[PER_THREAD], high[PER_THREAD];
 #pragma unroll
-    for (u32 k = 0; k < FIRST_LOOKS; k++) {
+    for (u32 k = 0; k < PER_THREAD; k++) {
         const u64 i = begin + wide * (k * BLOCK + threadIdx.x);
         low[k] = load_offset(s, s.begin, i < end ? i : end);
         high[k] = load_offset(s, s.begin, i + wide < end ? i + wide : end);
     }
     bool has = false;
 #pragma unroll
-    for (u32 k = 0; k < FIRST_LOOKS; k++) {
+    for (u32 k = 0; k < PER_THREAD; k++) {
         const i64 from = value_of(s, low[k]), to = value_of(s, high[k]);
         has |= to > from && is_long(s, all, (u64)to - (u64)from);
     }
@@ -245,11 +237,11 @@ __device__ __noinline__ bool has_long(segments s, span all, u64 begin, u64 end, 
 // that, so all are taken to be one element: any of more than LONG is long then.
 __device__ __forceinline__ bool table_has_none(const segments &s)
 {
-    constexpr u32 MANY = BLOCK * FIRST_LOOKS;
+    constexpr u32 MANY = BLOCK * TABLE_LOOKS;
     constexpr span LEAST = {0, 1};
-    if (s.count > 2048) return false;
+    if (s.count > 8 * MANY) return false;
     const u32 wide = 1 << (32 - __clz(((u32)s.count - 1) / MANY));
-    return !__syncthreads_or(has_long(s, LEAST, 0, s.count, wide));
+    return !__syncthreads_or(has_long<TABLE_LOOKS>(s, LEAST, 0, s.count, wide));
 }
 
 // All threads of a block that helps: whether a look at the segments about where its range would be, if all were of one
@@ -258,7 +250,7 @@ __device__ __forceinline__ bool table_has_none(const segments &s)
 // them from each element between, and so to every giant there. Not where ranges have too many segments for that.
 __device__ __forceinline__ bool range_has_none(const segments &s, const span &all, u64 middle, i64 target)
 {
-    constexpr u32 WINDOW = BLOCK * FIRST_LOOKS;
+    constexpr u32 WINDOW = BLOCK * WINDOW_LOOKS;
     if (s.count > WINDOW / 4 * (u64)duties_of(s.count).helpers) return false;
     const u64 guess = (u64)((double)middle / (double)all.elements * (double)s.count);
     const u64 begin = guess > WINDOW / 2 ? guess - WINDOW / 2 : 0;
@@ -268,16 +260,15 @@ __device__ __forceinline__ bool range_has_none(const segments &s, const span &al
     const u32 warp = threadIdx.x / 32, step = threadIdx.x % 32;
     const u64 bound = warp == 0 ? begin : end, place = (bound >> step | 1) << step;
     const raw_offset its = load_offset(s, s.begin, place < s.count ? place : 0);
-    const bool has = has_long(s, all, begin, end, 1);
+    const bool has = has_long<WINDOW_LOOKS>(s, all, begin, end, 1);
     const u32 found = __ballot_sync(ALL, place < s.count && value_of(s, its) <= target);
     return __syncthreads_and(!has && (warp == 0 ? found >= begin : warp > 1 || found < end));
 }
 
-//@ end
 // All threads of a block that helps: where it looks. Whether there may be anything.
 __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
 {
-    if (!are_shared(s) || blockIdx.x >= RANGES_MAX@{is_first and " || table_has_none(s)" or ""}) return false;
+    if (!are_shared(s) || blockIdx.x >= RANGES_MAX || table_has_none(s)) return false;
     const u32 warp = threadIdx.x / 32, helpers = duties_of(s.count).helpers;
     const u32 many = helpers < RANGES_MAX ? helpers : RANGES_MAX;
     const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
@@ -286,9 +277,7 @@ __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
     const u64 from = blockIdx.x * each, to = from + each < all.elements ? from + each : all.elements;
     if (from >= all.elements) return false;
     const i64 target = all.from + (i64)(warp == 0 ? from : to - 1);
-//@ if is_first then
     if (range_has_none(s, all, (from + to) / 2, target)) return false;
-//@ end
     if (warp < 2) {
         const u64 i = holder_of(s, target);
         if (threadIdx.x % 32 == 0) mem.ends[warp] = i;

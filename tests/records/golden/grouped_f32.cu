@@ -294,7 +294,8 @@ constexpr u64 WARP_SHARE = 4 * 32 * HELP_LOADS * VEC;
 constexpr u32 LOOKS = 1;  // that a thread takes at once
 constexpr u32 PARTS = sizeof(accumulator) <= 8 ? 8 : 2;  // of a giant, that a lane takes at once
 constexpr u32 BUNCH = 32;  // segments of a look, where there are many
-constexpr u32 FIRST_LOOKS = BLOCK < 512 ? 512 / BLOCK : 1;  // of a thread at a small table, or about a place
+constexpr u32 TABLE_LOOKS = BLOCK < 256 ? 256 / BLOCK : 1;  // of a thread at a small table
+constexpr u32 WINDOW_LOOKS = BLOCK < 512 ? 512 / BLOCK : 1;  // of a thread at the segments about a place
 constexpr u64 LONGEST = (1 << 18) / sizeof(element);  // a segment of more is a giant in every table of neighbours
 
 // Blocks that take segments of their own, and those in front of them, which help with giants.
@@ -436,16 +437,10 @@ __device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool b
     return (accumulator *)((char *)scratch + 524544) + 2 * range + begins;
 }
 
-// What a thread has of elements side by side that as many as `wide` take.
-__device__ __noinline__ accumulator reduce_apart(const element *from, u64 count, u32 rank, u32 wide)
+// What a thread has of a share that as many as `wide` take.
+__device__ __noinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide)
 {
-    return reduce_run<HELP_LOADS>(from, count, rank, wide);
-}
-
-// The same of a share.
-__device__ __forceinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide)
-{
-    return reduce_apart(its.from, its.count, rank, wide);
+    return reduce_run<HELP_LOADS>(its.from, its.count, rank, wide);
 }
 
 // One thread leaves what a share was combined to. Whether all others of that giant have been left.
@@ -486,21 +481,22 @@ __device__ __noinline__ void leave_share(const share &its, accumulator a, void *
     if (lane == 0) finish(output, its.number, a, its.whole);
 }
 
-// A thread's share of FIRST_LOOKS * BLOCK looks at the segments from `begin` up to `end`: whether some are long. A look is at
+// A thread's share of PER_THREAD * BLOCK looks at the segments from `begin` up to `end`: whether some are long. A look is at
 // `wide` segments, a power of two: the search leads to a giant by the first and the last offset of such a bunch, so that no
 // bunch is shorter than a giant in it.
-__device__ __noinline__ bool has_long(segments s, span all, u64 begin, u64 end, u64 wide)
+template <u32 PER_THREAD>
+__device__ __forceinline__ bool has_long(const segments &s, const span &all, u64 begin, u64 end, u64 wide)
 {
-    raw_offset low[FIRST_LOOKS], high[FIRST_LOOKS];
+    raw_offset low[PER_THREAD], high[PER_THREAD];
 #pragma unroll
-    for (u32 k = 0; k < FIRST_LOOKS; k++) {
+    for (u32 k = 0; k < PER_THREAD; k++) {
         const u64 i = begin + wide * (k * BLOCK + threadIdx.x);
         low[k] = load_offset(s, s.begin, i < end ? i : end);
         high[k] = load_offset(s, s.begin, i + wide < end ? i + wide : end);
     }
     bool has = false;
 #pragma unroll
-    for (u32 k = 0; k < FIRST_LOOKS; k++) {
+    for (u32 k = 0; k < PER_THREAD; k++) {
         const i64 from = value_of(s, low[k]), to = value_of(s, high[k]);
         has |= to > from && is_long(s, all, (u64)to - (u64)from);
     }
@@ -511,11 +507,11 @@ __device__ __noinline__ bool has_long(segments s, span all, u64 begin, u64 end, 
 // that, so all are taken to be one element: any of more than LONG is long then.
 __device__ __forceinline__ bool table_has_none(const segments &s)
 {
-    constexpr u32 MANY = BLOCK * FIRST_LOOKS;
+    constexpr u32 MANY = BLOCK * TABLE_LOOKS;
     constexpr span LEAST = {0, 1};
-    if (s.count > 2048) return false;
+    if (s.count > 8 * MANY) return false;
     const u32 wide = 1 << (32 - __clz(((u32)s.count - 1) / MANY));
-    return !__syncthreads_or(has_long(s, LEAST, 0, s.count, wide));
+    return !__syncthreads_or(has_long<TABLE_LOOKS>(s, LEAST, 0, s.count, wide));
 }
 
 // All threads of a block that helps: whether a look at the segments about where its range would be, if all were of one
@@ -524,7 +520,7 @@ __device__ __forceinline__ bool table_has_none(const segments &s)
 // them from each element between, and so to every giant there. Not where ranges have too many segments for that.
 __device__ __forceinline__ bool range_has_none(const segments &s, const span &all, u64 middle, i64 target)
 {
-    constexpr u32 WINDOW = BLOCK * FIRST_LOOKS;
+    constexpr u32 WINDOW = BLOCK * WINDOW_LOOKS;
     if (s.count > WINDOW / 4 * (u64)duties_of(s.count).helpers) return false;
     const u64 guess = (u64)((double)middle / (double)all.elements * (double)s.count);
     const u64 begin = guess > WINDOW / 2 ? guess - WINDOW / 2 : 0;
@@ -534,7 +530,7 @@ __device__ __forceinline__ bool range_has_none(const segments &s, const span &al
     const u32 warp = threadIdx.x / 32, step = threadIdx.x % 32;
     const u64 bound = warp == 0 ? begin : end, place = (bound >> step | 1) << step;
     const raw_offset its = load_offset(s, s.begin, place < s.count ? place : 0);
-    const bool has = has_long(s, all, begin, end, 1);
+    const bool has = has_long<WINDOW_LOOKS>(s, all, begin, end, 1);
     const u32 found = __ballot_sync(ALL, place < s.count && value_of(s, its) <= target);
     return __syncthreads_and(!has && (warp == 0 ? found >= begin : warp > 1 || found < end));
 }
@@ -708,7 +704,7 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
             if (i >= s.count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.offset, one.count)) continue;
-            accumulator a = reduce_apart(elements_of(s, input, i, one), one.count, thread, BLOCK);
+            accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count, thread, BLOCK);
             a = reduce_block(a);
             if (thread == 0) finish(output, i, a, one.count);
             __syncthreads();
