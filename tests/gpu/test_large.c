@@ -189,6 +189,7 @@ static void segments_beyond_32_bits_are_right(void) {
         "grouped:block=128,lanes=8,vec=16,unroll=4,resident=8",
         "ragged:block=128,vec=16,unroll=2,resident=4,unit=tiles",
         "ragged:block=128,vec=16,unroll=2,resident=4,unit=segments",
+        "ragged:block=128,vec=16,unroll=2,resident=4,unit=long",
     };
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMIN};
     const uint64_t room = UINT64_C(8) << 30;

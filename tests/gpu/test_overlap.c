@@ -97,7 +97,7 @@ static const struct {
     [OUTPUT] = {"sum", REDTUNE_USE_ACCUMULATE, 0},
     [SECOND_OUTPUT] = {"minmax", REDTUNE_USE_ACCUMULATE, 0},
     [OFFSETS] = {"sum", 0, REDTUNE_SEGMENTED_EACH},
-    [ENDS] = {"sum", 0, REDTUNE_SEGMENTED_EACH, "ragged:"},
+    [ENDS] = {"sum", 0, REDTUNE_SEGMENTED_EACH, "ragged:unit=anywhere"},
     [SEGMENT_OUTPUT] = {"sum", REDTUNE_USE_ACCUMULATE, REDTUNE_SEGMENTED_EACH},
 };
 

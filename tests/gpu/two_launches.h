@@ -15,7 +15,7 @@ typedef struct two_launches {
 static redtune_status two_launches_open(const device *gpu, redtune *rt, uint64_t count,
                                         two_launches *out, redtune_error *err) {
     redtune_problem problem = redtune_problem_segments(REDTUNE_SUM, REDTUNE_F32, 1, count);
-    problem.config = "ragged:block=64,unroll=1,per_sm=1";
+    problem.config = "ragged:block=64,unroll=1,unit=anywhere,per_sm=1";
     const size_t bytes = (count + 1) * sizeof(uint32_t);
     uint32_t *numbers = malloc(bytes);
     if (!numbers) return rdt_fail_memory(err, bytes);
