@@ -131,7 +131,6 @@ static int call_launch(lua_State *state) {
         .waiting_max = number_of(state, table, "waiting_max"),
         .partials = partials,
         .segments = rdt_marshal_flag(state, table, "segments"),
-        .scattered = rdt_marshal_flag(state, table, "scattered"),
         .packed = rdt_marshal_flag(state, table, "packed"),
         .overlap = rdt_marshal_flag(state, table, "overlap"),
         .keyed = rdt_marshal_flag(state, table, "keyed"),

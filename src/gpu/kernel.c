@@ -42,8 +42,6 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
         status = find_function(kernel, "redtune_join_peers", &kernel->join_peers, err);
     if (!status && rdt_launch_has_prefix(launch))
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
-    if (!status && launch->scattered)
-        status = find_function(kernel, "redtune_scattered", &kernel->scattered, err);
     if (!status && launch->keyed) status = set_up_keyed(kernel, launch, err);
     if (status) {
         rdt_kernel_unload(kernel);
@@ -113,9 +111,7 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
     const rdt_driver *driver = kernel->driver;
     const bool can = can_overlap(kernel, how);
     const bool two = rdt_launch_has_prefix(how) && operands->segments.end;
-    const bool scattered =
-        how->results ? !rdt_launch_are_neighbours(&operands->segments)
-                     : how->scattered && (operands->segments.end || operands->segments.arrays);
+    const bool scattered = !rdt_launch_are_neighbours(&operands->segments);
     const uint32_t blocks = segment_blocks(how, scattered, operands->segments.count);
     uint32_t overlaps = can && (two || operands->chained);
     void *const segments = (void *)&operands->segments, *const scratch = (void *)&operands->scratch;
@@ -129,8 +125,7 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
         (void *)&operands->input, segments, (void *)&operands->output, scratch, &overlaps,
         (void *)&operands->given};
     if (!rc)
-        rc = launch(driver, how->scattered && scattered ? kernel->scattered : kernel->reduce,
-                    blocks, how->threads, overlaps, stream, reduce_args);
+        rc = launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
     return rdt_driver_check(driver, rc, err, "launch a reduction of segments on %u blocks of %u",
                             blocks, how->threads);
 }

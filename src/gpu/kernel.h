@@ -9,7 +9,7 @@ typedef struct rdt_kernel {
     CUmodule module;
     CUfunction reduce;
     /* Each only where the launch has it. */
-    CUfunction combine, join, join_each, join_peers, prefix, scattered, preset, finish;
+    CUfunction combine, join, join_each, join_peers, prefix, preset, finish;
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;

@@ -182,8 +182,6 @@ typedef struct rdt_launch {
     bool segments; /* the kernel takes rdt_segments, and is launched on blocks_max blocks, or on one
                       for each set of results and where segments are neighbours, blocks_max - 1 in
                       front of these, which help with long ones */
-    bool scattered; /* it has redtune_scattered for segments that are not in the input one after the
-                       other: those with ends or arrays */
     bool packed; /* it is for segments of which each ends where the next one begins, and if each has
                     a result, of one buffer; slow for others */
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */

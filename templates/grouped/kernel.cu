@@ -38,4 +38,4 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     reduce_own(input, s, output@{given.argument});
 }
 
-//@ include("lib/segments/entries.cu", { kernels = { { name = "redtune_reduce", resident = resident, of = "" } } })
+//@ include "lib/segments/entry.cu"

@@ -42,9 +42,8 @@ end
 
 function family.launch(c, p, d)
     return shapes.launch(c, p, d, {
-        tile = c.block * 8 * 16 // p.dtype.bytes,
+        segments = true, tile = c.block * 8 * 16 // p.dtype.bytes,
         blocks_max = math.max(1, math.min(c.per_sm * d.sm_count, d.blocks_max)),
-        segments = true, scattered = true,
     })
 end
 

@@ -102,8 +102,7 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
     return false;
 }
 
-// A block's part of the work. DOUBTFUL: offsets may decrease.
-template <bool DOUBTFUL>
+// A block's part of the work.
 __device__ __forceinline__ void reduce_all(const element *input, const segments &s, @{result.c} *output,
                                            void *scratch@{given.parameter})
 {
@@ -117,7 +116,7 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     bool falls = begin_stretch(mine, s, d, scratch);
     if (!falls)
         falls = reduce_stretch(mine, s, d, span_of(d.total), order[warp], input, output, scratch@{given.argument});
-    if (!DOUBTFUL) return;
+    if (!are_doubtful(s)) return;
     const u32 decrease = __syncthreads_or(falls);
 //@ include("lib/segments/redo.cu", { thread = "threadIdx.x" })
     // Segments whose nodes did not all come have left counters.
@@ -125,7 +124,4 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     reduce_slowly(input, s, warp, WARPS, output@{given.argument});
 }
 
-//@ include("lib/segments/entries.cu", { kernels = {
-//@     { name = "redtune_reduce", resident = resident, of = "<true>" },
-//@     { name = "redtune_scattered", resident = resident, of = "<false>" },
-//@ } })
+//@ include "lib/segments/entry.cu"

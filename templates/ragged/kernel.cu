@@ -270,4 +270,4 @@ __device__ __forceinline__ void reduce_all(const element *input, segments s, @{r
 
 //@ local config = { block = block, unit = unit, unroll = unroll, resident = resident }
 //@ local least = require("ragged/family").resident(config, { layout = whole and "list" or "ragged" })
-//@ include("lib/segments/entries.cu", { kernels = { { name = "redtune_reduce", resident = least, of = "" } } })
+//@ include("lib/segments/entry.cu", { resident = least })

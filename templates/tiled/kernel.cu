@@ -42,4 +42,4 @@ __device__ __forceinline__ void reduce_all(const element *input, const segments 
     if (base < s.count) reduce_each(input, s, base, output@{given.argument});
 }
 
-//@ include("lib/segments/entries.cu", { kernels = { { name = "redtune_reduce", resident = resident, of = "" } } })
+//@ include "lib/segments/entry.cu"

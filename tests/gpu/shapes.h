@@ -74,8 +74,7 @@ static redtune_status make(void *user, const redtune_problem *problem, const rdt
                            const rdt_launch *launch, rdt_kernel **out, redtune_error *failure) {
     const bench *self = user;
     if (self->source && point->family == self->candidate.point.family) {
-        const rdt_launch how = {
-            .threads = 1, .segments = launch->segments, .scattered = launch->scattered};
+        const rdt_launch how = {.threads = 1, .segments = launch->segments};
         return subject_make_launched(&gpu, self->source, &how, out, failure);
     }
     return rdt_builder_make(shop.builder, gpu.context, problem, point, launch, out, failure);
