@@ -2,6 +2,8 @@
 -- brings each element into the cell of its key, in a table of its own or one that all blocks share:
 --   private  each thread has a column of the block's table, in shared memory: no atomics, and any op. Each block
 --            leaves a table, and the last launch combines these
+--   warps    each warp has a table in shared memory, whose lanes go one after the other where keys are equal: no
+--            atomics, and any op, too
 --   shared   the block has `copies` tables in shared memory, which its threads add to by atomics, and adds what they
 --            have to a table in global memory in the end
 --   global   all threads add to that table
@@ -18,8 +20,8 @@ local family = {}
 
 family.params = {
     params.block,
-    { name = "tables", labels = { "private", "shared", "global" },
-      doc = "where the table is that threads add to: a column for each thread, one for the block, one for all" },
+    { name = "tables", labels = { "private", "warps", "shared", "global" },
+      doc = "the table that threads add to: a column for each thread, one for each warp, for the block, for all" },
     { name = "copies", values = { 1, 2, 4, 8, 16 }, doc = "tables of a block, shared among its lanes" },
     params.vec,
     params.with(params.unroll, { values = { 1, 2, 4 } }),
@@ -43,6 +45,7 @@ end
 local function table_bytes(c, p, d)
     local _, bytes = keyed.cell_of(p, d)
     if c.tables == "private" then return c.block * p.keys * bytes end
+    if c.tables == "warps" then return c.block // 32 * p.keys * bytes end
     return c.tables == "shared" and c.copies * p.keys * bytes or 0
 end
 
@@ -58,17 +61,17 @@ function family.allowed(c, p, d)
         return false, "vec=%d, and a load has at most %d elements of %s with their keys", c.vec, widest(p), p.dtype.name
     end
     local most = block_bytes_max(d)
-    if c.tables == "private" and table_bytes(c, p, d) > most and not (cell.parts or cell.word) then
-        return false, "no atomic operation combines accumulators of %s, so that each of %d threads needs cells of "
-            .. "its own, and shared memory has room for those of %d keys", p.op.name, c.block,
-            most // (c.block * bytes)
+    if c.tables == "warps" and table_bytes(c, p, d) > most and not (cell.parts or cell.word) then
+        return false, "no atomic operation combines accumulators of %s, so that a warp needs a table of its own, "
+            .. "and shared memory has room for one of %d keys", p.op.name, most // bytes
     end
     if table_bytes(c, p, d) > most then
         return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, p.keys,
             table_bytes(c, p, d), most
     end
-    if c.tables ~= "private" and not (cell.parts or cell.word) then
-        return false, "tables=%s, and no atomic operation combines accumulators of %s: tables=private", c.tables, p.op.name
+    if (c.tables == "shared" or c.tables == "global") and not (cell.parts or cell.word) then
+        return false, "tables=%s, and no atomic operation combines accumulators of %s: tables=warps", c.tables,
+            p.op.name
     end
     if c.tables ~= "shared" and c.copies > 1 then
         return false, "copies=%d, and tables=%s: add copies=1", c.copies, c.tables
@@ -97,20 +100,21 @@ local function with_per_sm(c, p, d)
 end
 
 -- Columns where a multiprocessor has room for those of 512 threads: hot keys cost nothing there, and any op goes. Else
--- the block's table with agreement, whose worst case is the best, as long as it fits; with copies for few keys. Few
--- elements of many keys are added where all tables meet in the end.
+-- the block's table with agreement, whose worst case is the best, as long as it fits; with copies for few keys; of ops
+-- that no atomic combines, the warps' tables. Few elements of many keys are added where all tables meet in the end.
 function family.default(p, d)
     local cell, bytes = keyed.cell_of(p, d)
     local atomic, most = cell.parts or cell.word, block_bytes_max(d)
     local c = { block = 256, tables = "private", copies = 1, vec = 1, unroll = 2, agree = "no", per_sm = 1 }
     while 2 * c.vec <= widest(p) and c.vec * p.key.bytes < 16 do c.vec = 2 * c.vec end
     if 512 * p.keys * bytes <= most then return with_per_sm(c, p, d) end
+    -- Where keys are said to agree by chance alone, asking costs 2 to 5 %.
+    c.agree = p.spread == "uniform" and "no" or "yes"
     if not atomic then
+        c.tables = "warps"
         while c.block > 32 and table_bytes(c, p, d) > most do c.block = c.block // 2 end
         return with_per_sm(c, p, d)
     end
-    -- Where keys are said to agree by chance alone, asking costs 2 to 5 %.
-    c.agree = p.spread == "uniform" and "no" or "yes"
     c.tables = "shared"
     if p.keys * bytes > most or p.count < 2 * p.keys then
         c.tables = "global"
@@ -129,7 +133,7 @@ function family.launch(c, p, d)
     local shared = table_bytes(c, p, d)
     return {
         threads = c.block, tile = tile, blocks_max = math.min(c.per_sm * d.sm_count, d.blocks_max), keyed = true,
-        sliced = c.tables == "private", cell_bytes = bytes, dynamic_bytes = shared > 0 and shared or nil,
+        sliced = c.tables == "private" or c.tables == "warps", cell_bytes = bytes, dynamic_bytes = shared > 0 and shared or nil,
     }
 end
 

@@ -1,7 +1,8 @@
 //@ local keyed, loads = require "lib/keyed", require "lib/load"
 //@ local op, given, acc, indexed, layout, parts = keyed.of(_ENV, vec)
 //@ local cell, load = keyed.cell(op), "no_allocate"
-//@ local private, shared, agrees = tables == "private", tables == "shared", agree == "yes"
+//@ local private, warps, shared, agrees = tables == "private", tables == "warps", tables == "shared", agree == "yes"
+//@ local sliced = private or warps
 //@ local single, single_key = loads.layout(dtype, 1), loads.layout(key, 1)
 //@ -- The keys of a load of elements may take several loads.
 //@ local key_vec = math.min(vec, 16 // key.bytes)
@@ -37,7 +38,7 @@ __device__ __forceinline__ accumulator *table_in(void *scratch)
     return (accumulator *)((char *)scratch + @{scratch.slots_offset});
 }
 
-//@ if not private then
+//@ if not sliced then
 // Whether it changes nothing.
 __device__ __forceinline__ bool is_neutral(const accumulator &a)
 {
@@ -86,14 +87,33 @@ __device__ __forceinline__ void add(target &to, u64 key, const accumulator &a, u
         to.skipped += elements;
         return;
     }
-//@ if private then
-    accumulator *cell = to.cells + (u32)key * BLOCK + threadIdx.x;
+//@ if sliced then
+    accumulator *cell = to.cells + @{private and "(u32)key * BLOCK + threadIdx.x" or "(u32)key"};
     *cell = combine(@{acc.copy("(*cell)")}, a@{given.argument});
 //@ else
     add_to(to.cells + @{shared and "(u32)key" or "key"}, a@{given.argument});
 //@ end
 }
 
+//@ if warps then
+// The same of all lanes of a warp, whose cells are in one table: of those with one key the lower lanes come first.
+__device__ __forceinline__ void add_in_turn(target &to, u64 key, const accumulator &a, bool there@{given.parameter})
+{
+    const u32 lane = threadIdx.x % 32;
+    // Lanes without an element have keys that no other has.
+    const u32 same = __match_any_sync(0xffffffff, there ? key : ~0ull - lane);
+    const u32 turn = __popc(same & ((1u << lane) - 1));
+    bool waits = there;
+    for (u32 now = 0; __any_sync(0xffffffff, waits); now++) {
+        if (waits && turn == now) {
+            add(to, key, a, 1@{given.argument});
+            waits = false;
+        }
+        __syncwarp();
+    }
+}
+
+//@ end
 __device__ __forceinline__ accumulator of_element(value x, u64 index@{given.parameter})
 {
 //@ if indexed then
@@ -109,12 +129,13 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N], c
                                               bool there@{given.parameter})
 {
 //@ if agrees and not private then
+//@     local alone = warps and "all" or "all || (there && same)"
     bool same = true;
 #pragma unroll
     for (u32 j = 1; j < N; j++) same = same && key[j] == key[0];
     const u64 first = __shfl_sync(0xffffffff, key[0], 0);
     const bool all = __all_sync(0xffffffff, !there || (same && key[0] == first));
-    if (all || (there && same)) {
+    if (@{alone}) {
         accumulator a = @{op.identity};
         if (there) {
 #pragma unroll
@@ -128,12 +149,21 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N], c
             adds = threadIdx.x % 32 == 0 && there;
         }
         if (adds) add(to, key[0], a, elements@{given.argument});
+//@     if warps then
+        __syncwarp();
+//@     end
         return;
     }
 //@ end
+//@ if warps then
+#pragma unroll
+    for (u32 j = 0; j < N; j++)
+        add_in_turn(to, key[j], of_element(x[j], index + j@{given.argument}), there@{given.argument});
+//@ else
     if (!there) return;
 #pragma unroll
     for (u32 j = 0; j < N; j++) add(to, key[j], of_element(x[j], index + j@{given.argument}), 1@{given.argument});
+//@ end
 }
 
 __device__ __forceinline__ void load_one(const element *x_at, const key_element *key_at, value (&x)[1], u64 (&key)[1])
@@ -235,6 +265,19 @@ __device__ __forceinline__ void leave_table(accumulator *table, const accumulato
     }
 }
 
+//@ elseif warps then
+// Leaves the block's table: a thread combines the warps' cells of a key.
+__device__ __forceinline__ void leave_table(accumulator *table, const accumulator *cells, u64 keys@{given.parameter})
+{
+    __syncthreads();
+    for (u64 k = threadIdx.x; k < keys; k += BLOCK) {
+        accumulator a = @{acc.copy("cells[k]")};
+#pragma unroll 1
+        for (u32 i = 1; i < WARPS; i++) a = combine(a, @{acc.copy("cells[i * keys + k]")}@{given.argument});
+        table[blockIdx.x * keys + k] = a;
+    }
+}
+
 //@ elseif shared then
 // Adds the block's tables to the one of all.
 __device__ __forceinline__ void add_tables(accumulator *table, const accumulator *cells, u64 keys@{given.parameter})
@@ -249,7 +292,7 @@ __device__ __forceinline__ void add_tables(accumulator *table, const accumulator
 }
 
 //@ end
-//@ if not private then
+//@ if not sliced then
 extern "C" __global__ void __launch_bounds__(256)
 redtune_preset_keys(elements s, void *scratch)
 {
@@ -265,12 +308,16 @@ redtune_preset_keys(elements s, void *scratch)
 //@ end
     accumulator *table = table_in(scratch);
     target to = {table, s.keys, 0};
-//@ if private or shared then
+//@ if sliced or shared then
     extern __shared__ uint4 memory[];
     accumulator *cells = (accumulator *)memory;
 //@     if private then
     for (u32 k = 0; k < (u32)s.keys; k++) cells[k * BLOCK + threadIdx.x] = @{op.identity};
     to.cells = cells;
+//@     elseif warps then
+    to.cells = cells + threadIdx.x / 32 * (u32)s.keys;
+    for (u32 k = threadIdx.x % 32; k < (u32)s.keys; k += 32) to.cells[k] = @{op.identity};
+    __syncwarp();
 //@     else
     for (u32 i = threadIdx.x; i < COPIES * (u32)s.keys; i += BLOCK) cells[i] = @{op.identity};
     to.cells = cells + threadIdx.x % COPIES * (u32)s.keys;
@@ -288,7 +335,7 @@ redtune_preset_keys(elements s, void *scratch)
     take_singles(to, input, s, 0, 0@{given.argument});
 //@ end
     count_skipped(s, to.skipped);
-//@ if private then
+//@ if sliced then
     leave_table(table, cells, s.keys@{given.argument});
 //@ elseif shared then
     add_tables(table, cells, s.keys@{given.argument});
@@ -301,7 +348,7 @@ redtune_preset_keys(elements s, void *scratch)
     @{line}
 //@ end
     const accumulator *table = table_in(scratch);
-//@ if private then
+//@ if sliced then
     // A warp combines the blocks' cells of a key.
     for (u64 k = blockIdx.x * 8ull + threadIdx.x / 32; k < s.keys; k += gridDim.x * 8ull) {
         accumulator a = @{op.identity};

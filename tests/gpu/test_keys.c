@@ -289,6 +289,10 @@ static void kernels_are_right_whatever_the_problem(void) {
          REDTUNE_F32},
         {"keyed:block=256,tables=private,copies=1,vec=8,unroll=1,agree=no", REDTUNE_MEAN_VAR,
          REDTUNE_F16},
+        {"keyed:block=128,tables=warps,copies=1,vec=4,unroll=2,agree=yes", REDTUNE_MAX_AT,
+         REDTUNE_F32},
+        {"keyed:block=64,tables=warps,copies=1,vec=2,unroll=1,agree=no", REDTUNE_MEAN_VAR,
+         REDTUNE_F64},
     };
     begin();
     for (size_t c = 0; c < sizeof kernels / sizeof *kernels; c++) {
@@ -304,8 +308,8 @@ static void kernels_are_right_whatever_the_problem(void) {
     end();
 }
 
-/* Each as its default makes it, by few keys and by more of them than columns fit, where there is a
- * way; what is refused says why. */
+/* Each as its default makes it, by few keys, by more of them than columns fit, and by more than a
+ * warp's table, where there is a way; what is refused says why. */
 static void every_op_is_right(void) {
     NEED_GPU();
     static const redtune_dtype dtypes[] = {REDTUNE_F32,  REDTUNE_I32, REDTUNE_F64, REDTUNE_U8,
@@ -327,7 +331,9 @@ static void every_op_is_right(void) {
             at.p.dtype = dtypes[i % 7];
         at.pattern = (pattern)(op % PATTERNS);
         run(&at);
-        at.p.keys = 4000;
+        at.p.keys = 3000;
+        run(&at);
+        at.p.keys = 30000;
         const redtune_status status = redtune_prepare(rt, &at.p, 1, &err);
         many += !status;
         refused += status == REDTUNE_UNSUPPORTED;
@@ -337,7 +343,7 @@ static void every_op_is_right(void) {
             run(&at);
     }
     CHECK(many >= 24 && refused >= 8);
-    printf("    %d ops by 4000 keys, %d of few keys only\n", many, refused);
+    printf("    %d ops by 30000 keys, %d by fewer only\n", many, refused);
     end();
 }
 

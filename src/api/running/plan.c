@@ -46,7 +46,7 @@ static redtune_status obtain(redtune *rt, const rdt_need *need, bool at_once, rd
 /* So that the first run, and one in a capture, allocates nothing, unless that is much. */
 static redtune_status reserve_tables(redtune *rt, const rdt_need *need,
                                      const rdt_executable *executable, redtune_error *err) {
-    enum { RESERVED_BYTES_MAX = 1 << 26 };
+    enum { RESERVED_BYTES_MAX = 1 << 24 };
     const uint64_t bytes = rdt_launch_keyed_bytes(&executable->launch, need->problem->keys);
     rdt_workspace *workspace = NULL;
     if (bytes > RESERVED_BYTES_MAX) return REDTUNE_OK;
