@@ -6,6 +6,7 @@
 #include <string.h>
 #include "gpu/graph.h"
 #include "gpu/stream.h"
+#include "redtune/keys.h"
 #include "shaped.h"
 
 adder round_ones;
@@ -172,6 +173,28 @@ static void reduce_from_host(redtune *rt, outcome *out) {
         for (int i = 0; i < 4; i++) out->right &= sums[i] == (float)shaped_of(&problem).count;
 }
 
+/* The bytes of a one are the keys 0, 0, 128 and 63. Some keys have a table in shared memory, many
+ * one that is larger than scratch. */
+static void reduce_by_key(redtune *rt, outcome *out) {
+    enum { KEYS = 40000, COUNT = 2000 };
+    rdt_buffer sums;
+    redtune_error ignored;
+    if (rdt_buffer_create(gpu->driver, KEYS * sizeof(float), &sums, &ignored)) return;
+    for (int i = 0; i < 2; i++) {
+        float got[129] = {0};
+        const redtune_problem problem =
+            redtune_problem_by_key(REDTUNE_SUM, REDTUNE_F32, REDTUNE_U8, i ? KEYS : 300, COUNT);
+        const redtune_keyed keyed = {.d_in = pointer(&round_ones.input),
+                                     .d_keys = pointer(&round_ones.input),
+                                     .d_out = {pointer(&sums)}};
+        gpu->driver->memset_d8_async(sums.address, 0xff, sizeof got, gpu->stream);
+        if (!STEP(out, redtune_run_keyed(rt, &problem, &keyed, gpu->stream, &err))) continue;
+        rdt_buffer_read(gpu->driver, got, sums.address, sizeof got, gpu->stream, &ignored);
+        out->right &= got[0] == COUNT / 2 && got[63] == COUNT / 4 && got[128] == COUNT / 4;
+    }
+    rdt_buffer_destroy(&sums);
+}
+
 outcome round_go(const char *device) {
     const redtune_options options = {.device = device, .database = "/nowhere/at/all.db"};
     redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, ROUND_COUNT);
@@ -183,6 +206,7 @@ outcome round_go(const char *device) {
         STEP(&out, redtune_plan_create(rt, &problem, &plan, &err)))
         run_everywhere(rt, plan, &out);
     if (rt) reduce_from_host(rt, &out);
+    if (rt) reduce_by_key(rt, &out);
     STEP_VOID(redtune_plan_destroy(plan));
     STEP_VOID(redtune_close(rt));
     detached = false;

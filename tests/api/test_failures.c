@@ -38,6 +38,7 @@ static const struct {
     {"cuStreamSynchronize", "before something is ended", false},
     {"cuModuleLoadData", "a kernel of the cache that does not load is made anew", false},
     {"cuModuleGetFunction", "likewise", false},
+    {"cuFuncSetAttribute", "likewise", false},
 };
 
 static bool may_pass_over(const char *entry, bool *leaves) {
@@ -69,6 +70,7 @@ static const char *const entries[] = {
     "cuModuleLoadData",
     "cuModuleUnload",
     "cuModuleGetFunction",
+    "cuFuncSetAttribute",
     "cuLaunchKernel",
     "cuLaunchKernelEx",
     "cuStreamCreate",
