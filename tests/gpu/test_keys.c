@@ -491,6 +491,19 @@ static void a_workspace_has_room_for_the_table(void) {
     keyed.workspace = small;
     CHECK_FAILS(redtune_plan_run_keyed(plan, &keyed, gpu.stream, &err), REDTUNE_INVALID, err,
                 "in a workspace of");
+    /* In memory of the caller's, with the results in what only tables take. */
+    redtune_workspace *over = NULL;
+    rdt_buffer room;
+    CHECK_OK(rdt_buffer_create(gpu.driver, bytes, &room, &err), err);
+    void *const place = (void *)(uintptr_t)room.address;
+    CHECK_OK(redtune_workspace_create(rt, place, bytes, gpu.stream, &over, &err), err);
+    redtune_keyed within = keyed_of(&at);
+    within.workspace = over;
+    within.d_out[0] = (char *)place + redtune_workspace_bytes() + 16;
+    CHECK_FAILS(redtune_plan_run_keyed(plan, &within, gpu.stream, &err), REDTUNE_INVALID, err,
+                "within the workspace");
+    redtune_workspace_destroy(over);
+    rdt_buffer_destroy(&room);
     keyed.workspace = large;
     CHECK_OK(redtune_plan_run_keyed(plan, &keyed, gpu.stream, &err), err);
     check_outputs(&at);

@@ -61,6 +61,31 @@ static redtune_status take_keyed_arrays(keyed_run *self, const redtune_plan *pla
     return status;
 }
 
+/* The part of the caller's scratch that only tables take: the usual one is checked with the rest.
+ */
+static redtune_status check_tables_apart(const keyed_run *self, redtune_error *err) {
+    const rdt_operands *operands = &self->operands;
+    const rdt_span table = {operands->scratch + RDT_SCRATCH_BYTES,
+                            operands->scratch + operands->scratch_bytes};
+    const struct {
+        const char *name;
+        rdt_span span;
+    } others[] = {{"d_in", self->traffic.read[0]},
+                  {"d_keys", self->keys},
+                  {"d_skipped", self->skipped},
+                  {"d_out", self->traffic.written[0]},
+                  {"d_out[1]", self->traffic.written[1]}};
+    const size_t count = sizeof others / sizeof *others - (self->traffic.written_count < 2);
+    for (size_t i = 0; operands->scratch && i < count; i++)
+        if (rdt_scratch_pool_overlap(&table, &others[i].span))
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot reduce by key: %s lies within the workspace, %" PRIu64
+                            " bytes from %p on; give it memory of its own",
+                            others[i].name, operands->scratch_bytes,
+                            (void *)(uintptr_t)operands->scratch);
+    return REDTUNE_OK;
+}
+
 static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan,
                                  const redtune_keyed *given, redtune_error *err) {
     static const char *const places[] = {"the keys", "d_skipped", NULL};
@@ -83,9 +108,10 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan,
         status = rdt_operands_take_more(&plan->signature, &more, operands->keyed.count,
                                         operands->keyed.keys, operands, &self->traffic, err);
     const rdt_span others[] = {self->keys, self->skipped};
-    return status ? status
-                  : rdt_operands_check_apart(&self->traffic, operands->scratch, others, 2, places,
-                                             err);
+    if (!status)
+        status =
+            rdt_operands_check_apart(&self->traffic, operands->scratch, others, 2, places, err);
+    return status ? status : check_tables_apart(self, err);
 }
 
 /* For REDTUNE_CHECK. The context is current. */
