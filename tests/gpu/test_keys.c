@@ -287,7 +287,7 @@ static void kernels_are_right_whatever_the_problem(void) {
          REDTUNE_F32},
         {"keyed:block=32,tables=private,copies=1,vec=1,unroll=1,agree=no", REDTUNE_MAX_AT,
          REDTUNE_F32},
-        {"keyed:block=256,tables=private,copies=1,vec=8,unroll=1,agree=no", REDTUNE_MEAN_VAR,
+        {"keyed:block=128,tables=private,copies=1,vec=8,unroll=1,agree=no", REDTUNE_MEAN_VAR,
          REDTUNE_F16},
         {"keyed:block=128,tables=warps,copies=1,vec=4,unroll=2,agree=yes", REDTUNE_MAX_AT,
          REDTUNE_F32},
@@ -298,7 +298,9 @@ static void kernels_are_right_whatever_the_problem(void) {
     for (size_t c = 0; c < sizeof kernels / sizeof *kernels; c++) {
         draw_from(c);
         for (int i = 0; i < 6 && !check_state.failed; i++) {
-            const uint64_t k = i == 3 ? 1 : 1 + draw(i % 2 ? 60 : 7), n = i ? 1 + draw(9000) : 0;
+            /* mean_var's columns of more keys do not fit the least GPU. */
+            const uint64_t most = i % 2 && kernels[c].op != REDTUNE_MEAN_VAR ? 60 : 7;
+            const uint64_t k = i == 3 ? 1 : 1 + draw(most), n = i ? 1 + draw(9000) : 0;
             trial at = trial_of(kernels[c].op, kernels[c].dtype, key_dtypes[(c + i / 3) % 8], k, n);
             draw_the_rest(&at);
             at.p.config = kernels[c].config;
@@ -331,7 +333,7 @@ static void every_op_is_right(void) {
             at.p.dtype = dtypes[i % 7];
         at.pattern = (pattern)(op % PATTERNS);
         run(&at);
-        at.p.keys = 3000;
+        at.p.keys = 1500; /* a table of 40 bytes each fits the 64 KiB of sm_75 */
         run(&at);
         at.p.keys = 30000;
         const redtune_status status = redtune_prepare(rt, &at.p, 1, &err);
