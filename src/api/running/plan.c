@@ -43,17 +43,6 @@ static redtune_status obtain(redtune *rt, const rdt_need *need, bool at_once, rd
     return status == REDTUNE_LIBRARY ? go_without_compiler(rt, need, out, err) : status;
 }
 
-/* So that the first run, and one in a capture, allocates nothing, unless that is much. */
-static redtune_status reserve_tables(redtune *rt, const rdt_need *need,
-                                     const rdt_executable *executable, redtune_error *err) {
-    enum { RESERVED_BYTES_MAX = 1 << 24 };
-    const uint64_t bytes = rdt_launch_keyed_bytes(&executable->launch, need->problem->keys);
-    rdt_workspace *workspace = NULL;
-    if (bytes > RESERVED_BYTES_MAX) return REDTUNE_OK;
-    redtune_status status = rdt_tables_find(rt, bytes, &workspace, err);
-    return status || workspace == rt->workspace ? status : rdt_workspace_reserve(workspace, err);
-}
-
 static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at_once,
                                       rdt_executable **out, redtune_error *err) {
     rdt_executable *executable = NULL;
@@ -65,7 +54,8 @@ static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at
     CUstreamCaptureMode mode = rdt_context_relax(rt->context);
     status = obtain(rt, need, at_once, &executable, err);
     if (!status) status = rdt_workspace_reserve(rt->workspace, err);
-    if (!status && executable->launch.keyed) status = reserve_tables(rt, need, executable, err);
+    if (!status && executable->launch.keyed)
+        status = rdt_tables_reserve(rt, &executable->launch, need->problem->keys, err);
     rdt_context_restore(rt->context, mode);
     rdt_context_leave(rt->context, entered);
     if (status) {

@@ -30,6 +30,16 @@ redtune_status rdt_tables_find(redtune *rt, uint64_t bytes, rdt_workspace **out,
     return REDTUNE_OK;
 }
 
+redtune_status rdt_tables_reserve(redtune *rt, const rdt_launch *launch, uint64_t keys,
+                                  redtune_error *err) {
+    enum { RESERVED_BYTES_MAX = 1 << 24 };
+    const uint64_t bytes = rdt_launch_keyed_bytes(launch, keys);
+    rdt_workspace *workspace = NULL;
+    if (bytes > RESERVED_BYTES_MAX) return REDTUNE_OK;
+    redtune_status status = rdt_tables_find(rt, bytes, &workspace, err);
+    return status || workspace == rt->workspace ? status : rdt_workspace_reserve(workspace, err);
+}
+
 void rdt_tables_destroy(redtune *rt, bool lost) {
     for (int i = 0; i < RDT_TABLE_POWERS; i++) rdt_workspace_destroy(rt->tables[i], lost);
 }
