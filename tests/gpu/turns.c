@@ -2,6 +2,7 @@
 #include "turns.h"
 
 #include "model/scalar.h"
+#include "model/strides.h"
 #include "shaped.h"
 
 enum { CALLS_MAX = 32, ALIGNMENT_BYTES = 256 };
@@ -57,8 +58,11 @@ void turns_close(turns *self) {
 
 /* From its first to its last element, with what lies before. */
 static size_t input_bytes(const turns_call *call) {
-    return (size_t)(rdt_problem_reach(&call->problem) + call->offset) *
-           redtune_dtype_bytes(call->problem.dtype);
+    const redtune_problem *of = &call->problem;
+    const uint64_t reach = rdt_problem_is_strided(of)
+                               ? rdt_strides_reach(of, REDTUNE_ARRAY_X).elements
+                               : rdt_problem_reach(of);
+    return (size_t)(reach + call->offset) * redtune_dtype_bytes(call->problem.dtype);
 }
 
 /* Of the first results, and of both. */
@@ -163,15 +167,11 @@ redtune_status turns_time(turns *self, const turns_call *calls, size_t count, in
 redtune_status turns_run_plan(void *user, CUdeviceptr input, CUdeviceptr output, bool chained,
                               redtune_error *err) {
     const turns_plan *self = user;
-    const redtune_problem *at = &self->problem;
+    redtune_operands operands = redtune_problem_operands(&self->problem);
     void *second = self->second_at ? (void *)(uintptr_t)(output + self->second_at) : NULL;
-    const redtune_operands operands = {.d_in = {(const void *)(uintptr_t)input},
-                                       .d_out = {(void *)(uintptr_t)output, second},
-                                       .count = shaped_of(at).count,
-                                       .outer = shaped_of(at).outer,
-                                       .inner = shaped_of(at).inner,
-                                       .outer_step = shaped_of(at).outer_step,
-                                       .step = shaped_of(at).step};
+    operands.d_in[0] = (const void *)(uintptr_t)input;
+    operands.d_out[0] = (void *)(uintptr_t)output;
+    operands.d_out[1] = second;
     (void)chained; /* a plan sees so itself */
     return redtune_plan_run(self->plan, &operands, self->stream, err);
 }
