@@ -30,7 +30,7 @@ static redtune_axis *axis_at(redtune_problem *problem, uint32_t i) {
     return i < problem->kept_axes ? &problem->kept[i] : &problem->reduced[i - problem->kept_axes];
 }
 
-static uint64_t distance(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
+static uint64_t step_length(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
 
 static uint64_t bytes_of_inputs(const cutting *self, const redtune_problem *problem) {
     uint64_t bytes = 0;
@@ -48,7 +48,7 @@ static uint32_t find_outermost(redtune_problem *problem) {
         const redtune_axis *axis = axis_at(problem, i);
         if (axis->size > 1 && axis->step[X] &&
             (found == count ||
-             distance(axis_at(problem, found)->step[X]) < distance(axis->step[X])))
+             step_length(axis_at(problem, found)->step[X]) < step_length(axis->step[X])))
             found = i;
     }
     return found;
@@ -65,7 +65,7 @@ static redtune_status refuse_size(const cutting *self, uint64_t bytes, redtune_e
 }
 
 /* Brings what lies between the part's first element and its last to the GPU, and reduces it. */
-static redtune_status reduce_part(const cutting *self, const part *at, redtune_error *err) {
+static redtune_status reduce_cut(const cutting *self, const part *at, redtune_error *err) {
     rdt_array_reading *reading = self->reading;
     redtune_operands operands = {.count = 0};
     redtune_status status = REDTUNE_OK;
@@ -96,7 +96,7 @@ static redtune_status reduce_part(const cutting *self, const part *at, redtune_e
 
 static redtune_status cut_axes(const cutting *self, part *all, redtune_error *err) {
     const uint64_t bytes = bytes_of_inputs(self, &all->problem);
-    if (bytes <= self->room_bytes) return reduce_part(self, all, err);
+    if (bytes <= self->room_bytes) return reduce_cut(self, all, err);
     const uint32_t number = find_outermost(&all->problem);
     redtune_axis *axis = axis_at(&all->problem, number);
     const bool reduced = number >= all->problem.kept_axes;
@@ -106,7 +106,7 @@ static redtune_status cut_axes(const cutting *self, part *all, redtune_error *er
     const redtune_axis whole = *axis;
     axis->size = 1;
     const uint64_t one = bytes_of_inputs(self, &all->problem);
-    const uint64_t each = distance(whole.step[X]) * self->reading->all_bytes;
+    const uint64_t each = step_length(whole.step[X]) * self->reading->all_bytes;
     const uint64_t most = one < self->room_bytes ? 1 + (self->room_bytes - one) / each : 1;
     redtune_status status = REDTUNE_OK;
     for (uint64_t done = 0, more; !status && done < whole.size; done += more) {
@@ -132,7 +132,7 @@ static bool are_alike(redtune_problem *problem, redtune_array second) {
 }
 
 /* Half of the free memory is left for the plan and for others. */
-static redtune_status find_room(cutting *self, redtune_error *err) {
+static redtune_status measure_room(cutting *self, redtune_error *err) {
     rdt_array_reading *reading = self->reading;
     size_t free_bytes = 0, total_bytes = 0;
     const uint64_t results =
@@ -160,7 +160,7 @@ redtune_status rdt_array_axes_reduce(rdt_array_reading *self, redtune_error *err
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce an array that is not on the GPU to results that are not "
                         "packed; reduce to an array that is, and copy it");
-    redtune_status status = find_room(&cut, err);
+    redtune_status status = measure_room(&cut, err);
     if (status) return status;
     for (int i = 0; i < self->readers.count; i++) {
         const rdt_reach reach = rdt_strides_reach(problem, cut.array[i]);
