@@ -192,8 +192,8 @@ bool rdt_problem_axes_are_plain(const redtune_problem *problem);
 static inline bool rdt_problem_is_settled(const redtune_problem *problem) {
     if (problem->key_dtype || problem->spread || problem->keys || problem->reduced_axes > 1)
         return false;
-    if (problem->accuracy == REDTUNE_ACCURACY_EXACT) return false; /* of columns */
-    if (problem->steps) return rdt_problem_axes_are_plain(problem);
+    if (problem->steps) /* exact sums of columns are of any axes once they are resolved */
+        return problem->accuracy != REDTUNE_ACCURACY_EXACT && rdt_problem_axes_are_plain(problem);
     return !problem->kept_axes || (problem->kept_axes == 1 && problem->kept[0].size);
 }
 

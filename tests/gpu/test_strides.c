@@ -475,6 +475,17 @@ static void fixed_order_and_exact_sums_are_those_of_a_packed_copy(void) {
     end();
 }
 
+/* The first call makes the plan, and the second finds it. */
+static void exact_sums_of_columns_are_found_again(void) {
+    NEED_GPU();
+    begin();
+    trial at = {redtune_problem_columns(REDTUNE_SUM, REDTUNE_F32, 300, 7), {0, 0, 0}, 0};
+    at.problem.accuracy = REDTUNE_ACCURACY_EXACT;
+    fill(&at);
+    for (int i = 0; i < 2; i++) run(&at);
+    end();
+}
+
 static void what_is_captured_runs_again(void) {
     NEED_GPU();
     begin();
@@ -543,6 +554,7 @@ int main(int argc, char **argv) {
         FACT(the_deciding_element_is_found_at_each_place),
         FACT(results_go_on),
         FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy),
+        FACT(exact_sums_of_columns_are_found_again),
         FACT(what_is_captured_runs_again),
         FACT(no_elements_give_the_result_of_none),
         FACT(what_there_are_no_kernels_of_is_refused),
