@@ -123,7 +123,7 @@ static void problem_refuses_other_orders(void) {
         CHECK_FAILS(rdt_problem_resolve(&wanted, &resolved, &err), REDTUNE_UNSUPPORTED, err,       \
                     text);                                                                         \
     } while (0)
-    REFUSES(order = (redtune_order)2, "problem.order is 2");
+    REFUSES(order = (redtune_order)9, "problem.order is 9");
     REFUSES(accuracy = (redtune_accuracy)9, "problem.accuracy is 9");
     REFUSES(reserved[0] = 1, "reserved");
 #undef REFUSES
