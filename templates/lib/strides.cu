@@ -33,6 +33,9 @@ __device__ __forceinline__ void add_steps(place &p, const axis &a, u64 n)
     p.result += n * a.result;
 }
 
+// Called, since it is much code.
+__device__ __noinline__ u64 divide_wide(u64 n, u64 by) { return n / by; }
+
 // n / a.size, whose remainder n becomes.
 __device__ __forceinline__ u64 divide(u64 &n, const axis &a)
 {
@@ -41,7 +44,7 @@ __device__ __forceinline__ u64 divide(u64 &n, const axis &a)
         const u64 low = n * (u32)a.reciprocal >> 32;
         quotient = n * (u32)(a.reciprocal >> 32) + low >> 32;
     } else {
-        quotient = n / a.size;
+        quotient = divide_wide(n, a.size);
     }
     n -= quotient * a.size;
     return quotient;

@@ -113,12 +113,24 @@ __device__ __forceinline__ void take_tile(@{indexed and "best" or given.part} (&
                                           const strides &s, const step &by@{indexed and ", u32 load" or ""}@{given.parameter})
 {
     constexpr u64 APART = DEPTH * (VEC / OWN);
-    // All loads before the first use.
+    // All loads before the first use; but where places may be found anew, all places before the first load, in a
+    // loop that is not unrolled: finding one is much code.
     vector v[UNROLL];
+    if (WHOLE) {
 #pragma unroll
-    for (u32 i = 0; i < UNROLL; i++) {
-        v[i] = load_at(WHOLE || i < many, w.at);
-        go_on<!WHOLE>(w, by, from, s, n + (i + 1) * APART);
+        for (u32 i = 0; i < UNROLL; i++) {
+            v[i] = load_at(true, w.at);
+            go_on<false>(w, by, from, s, 0);
+        }
+    } else {
+        origin at[UNROLL];
+#pragma unroll 1
+        for (u32 i = 0; i < UNROLL; i++) {
+            at[i] = w.at;
+            go_on<true>(w, by, from, s, n + (i + 1) * APART);
+        }
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) v[i] = load_at(i < many, at[i]);
     }
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++)
