@@ -107,22 +107,16 @@ __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origi
 
 //@ end
 // This thread's part of a tile, from where it is, the element of number n: `many` loads are there. It goes on to
-// where the next tile begins that is not another split's. WHOLE: all are there, and no place is found anew.
-template <bool WHOLE>
+// where the next tile begins that is not another split's. WHOLE: all are there. ANEW: places may be found anew.
+template <bool WHOLE, bool ANEW>
 __device__ __forceinline__ void take_tile(@{indexed and "best" or given.part} (&part)[LANES], walk &w, u32 many, u64 n, const origin &from,
                                           const strides &s, const step &by@{indexed and ", u32 load" or ""}@{given.parameter})
 {
     constexpr u64 APART = DEPTH * (VEC / OWN);
-    // All loads before the first use; but where places may be found anew, all places before the first load, in a
-    // loop that is not unrolled: finding one is much code.
+    // All loads before the first use; and where places may be found anew, all places before the first load, in a loop
+    // that is not unrolled: finding one is much code.
     vector v[UNROLL];
-    if (WHOLE) {
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) {
-            v[i] = load_at(true, w.at);
-            go_on<false>(w, by, from, s, 0);
-        }
-    } else {
+    if (ANEW) {
         origin at[UNROLL];
 #pragma unroll 1
         for (u32 i = 0; i < UNROLL; i++) {
@@ -131,6 +125,12 @@ __device__ __forceinline__ void take_tile(@{indexed and "best" or given.part} (&
         }
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) v[i] = load_at(i < many, at[i]);
+    } else {
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            v[i] = load_at(WHOLE || i < many, w.at);
+            go_on<false>(w, by, from, s, 0);
+        }
     }
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++)
@@ -164,10 +164,12 @@ __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const orig
         for (u64 u = begin; u < end; u += next) {
             const u32 many = end - u < TILE ? ((u32)(end - u) + DEPTH - 1) / DEPTH : UNROLL;
             if (mine.splits > 1) w = walk_from(from, s, u * STEP);
-            if (many == UNROLL && by.ends_after == 0xffffffff)
-                take_tile<true>(part, w, UNROLL, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
+            if (by.ends_after != 0xffffffff)
+                take_tile<false, true>(part, w, many, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
+            else if (many == UNROLL)
+                take_tile<true, false>(part, w, UNROLL, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
             else
-                take_tile<false>(part, w, many, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
+                take_tile<false, false>(part, w, many, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
 //@ if indexed then
             load += UNROLL;
 //@ end
