@@ -92,8 +92,8 @@ function family.useful(c, p, d)
     return c.per_sm * c.block <= d.threads_per_sm and 4 * c.per_sm * c.block >= d.threads_per_sm
 end
 
-local function with_per_sm(c, p, d)
-    local most = math.min(resident(c, p, d), d.threads_per_sm // c.block)
+local function with_per_sm(c, p, d, threads)
+    local most = math.min(resident(c, p, d), (threads or d.threads_per_sm) // c.block)
     c.per_sm = 1
     while 2 * c.per_sm <= most and c.per_sm < 16 do c.per_sm = 2 * c.per_sm end
     return c
@@ -122,7 +122,7 @@ function family.default(p, d)
     end
     while c.copies < 16 and 2 * c.copies * p.keys * bytes <= 32 * 1024 do c.copies = 2 * c.copies end
     c.block = p.keys * bytes <= 48 * 1024 and 512 or 1024
-    return with_per_sm(c, p, d)
+    return with_per_sm(c, p, d, 1024) -- more of them wait for each other's cells
 end
 
 -- A block of tables in shared memory makes and adds all of these: it has elements enough to be worth it.
