@@ -176,7 +176,7 @@ typedef struct redtune_baking {
 
 /* Compiles what programs will run into the bytes of a kernel file (docs/deploy.md). Needs NVRTC,
  * and no GPU. *data is freed by the caller with redtune_free. Fails with REDTUNE_UNSUPPORTED for an
- * architecture that NVRTC does not know and for an op of a user's file. */
+ * architecture that NVRTC does not know, for an op of a user's file, and by key. */
 REDTUNE_API redtune_status redtune_bake(const redtune_baking *baking, void **data, size_t *bytes,
                                         redtune_error *err);
 

@@ -407,9 +407,9 @@ def by_key(
 
     x: one-dimensional and contiguous, on a GPU. keys: integers on the same GPU, one of each
     element; those that are negative, or not below K, are skipped. K: how many keys there are; None:
-    as many as the greatest key asks for, which is found by a reduction that the call waits for, and
-    so not within a capture. skipped: an array of one int64 there, to which the number of keys that
-    were skipped is added. spread: "uniform" or "skewed", what is known of how often keys are equal.
+    as many as the greatest key asks for, which is found by a reduction that the call waits for, so
+    not within a capture, nor with a stream. skipped: an array of one int64 there, to which the
+    number of keys that were skipped is added, unless K is 0. spread: "uniform" or "skewed", what is known of how often keys are equal.
 
     Returns an array of K results; a key without elements has the result of no elements, such as 0
     for a sum. docs/keys.md says which ops take how many keys. The other arguments are those of the
@@ -420,18 +420,20 @@ def by_key(
     number, values, kind = _take(op, parameters)
     if spread not in _SPREADS:
         raise ValueError(f'cannot take spread={spread!r}: give "uniform" or "skewed"')
-    count = _key_count(keys, stream) if K is None else _checks.whole(K, "K")
+    if K is None and stream is not None:
+        raise ValueError("cannot take stream without K: give K, which is else read on the usual one")
+    count = _key_count(keys) if K is None else _checks.whole(K, "K")
     found = _core.by_key(
         number, x, keys, count, out, _number(dtype), skipped, _SPREADS[spread], stream, values
     )  # fmt: skip
     return kind(*found) if kind else found
 
 
-def _key_count(keys, stream):
+def _key_count(keys):
     """The greatest key and one more; 0: there is none. Waits for the GPU."""
     if 0 in getattr(keys, "shape", ()):
         return 0
-    greatest = _made["max"](keys, stream=stream)
+    greatest = _made["max"](keys)
     for copy in ("item", "numpy"):
         greatest = getattr(greatest, copy, lambda found=greatest: found)()
     return max(0, int(greatest) + 1)

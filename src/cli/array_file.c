@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "cli/message.h"
 #include "redtune/list.h"
 
@@ -57,9 +58,16 @@ static redtune_status mark_axes(const rdt_axes *axes, size_t rank,
     return REDTUNE_OK;
 }
 
+/* As redtune_open will decide. */
+static bool is_order_fixed(const rdt_options *options) {
+    const char *wanted = getenv("REDTUNE_ORDER");
+    if (options->order != REDTUNE_ORDER_FREE) return options->order == REDTUNE_ORDER_FIXED;
+    return wanted && !strcmp(wanted, "fixed");
+}
+
 bool rdt_array_file_is_turned(const rdt_options *options, const rdt_input_files *files) {
     const rdt_element_file *a = &files->file[0], *b = &files->file[1];
-    const bool counts = files->info.indexed || options->order == REDTUNE_ORDER_FIXED;
+    const bool counts = files->info.indexed || is_order_fixed(options);
     return (a->fortran_order && counts && options->axes.count != 1) ||
            (files->count > 1 && a->is_npy && b->is_npy && a->fortran_order != b->fortran_order);
 }

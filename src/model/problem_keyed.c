@@ -26,11 +26,12 @@ redtune_status rdt_problem_keyed_refuse(const redtune_problem *problem, const ch
                     verb);
 }
 
-/* The next number on of three bits and zeros: a plan for each K would be too many, and twice the
- * table would not fit where a table of K does. */
+/* The next number on of three bits and zeros: a plan for each K would be too many. In steps of 128
+ * where a table just fits shared memory, which an eighth more may not. */
 uint64_t rdt_problem_keyed_round(uint64_t keys) {
     const int bits = keys ? 64 - __builtin_clzll(keys) : 0;
-    const uint64_t unit = bits > 4 ? UINT64_C(1) << (bits - 4) : 1;
+    const uint64_t wide = bits > 4 ? UINT64_C(1) << (bits - 4) : 1;
+    const uint64_t unit = bits > 12 && bits <= 16 ? 128 : wide;
     return (keys + unit - 1) / unit * unit;
 }
 

@@ -174,6 +174,11 @@ reduce_goes_along_axes() {
         lines "60 66 72 78" $order.npy --axis 0,1 --keepdims
         lines "12 15 18 21//48 51 54 57" $order.npy --axis 1 --keepdims
     done
+    # The variable numbers a file in Fortran order as the option does.
+    { npy "'<f4'" "(2, 2)" 1 True; printf '\0\0\200\77\0\0\0\100\0\0\100\100\0\0\200\100'; } >g.npy
+    "$redtune" reduce g.npy --order fixed --json | grep '"config":' >asked
+    REDTUNE_ORDER=fixed "$redtune" reduce g.npy --json | grep '"config":' >switched
+    { [ -s asked ] && cmp asked switched; } || fail "REDTUNE_ORDER goes another way than --order"
     value 4324 c.npy f.npy --op dot # of files in either order
     lines "748/1356/2220" f.npy c.npy --op dot --axis 0,2
     { npy "'|b1'" "(2, 2)"; printf '\1\0\1\1'; } >truths.npy

@@ -130,6 +130,8 @@ static bool has_own_rows(const redtune *rt) {
 redtune_status rdt_baked_find(redtune *rt, const rdt_need *need, rdt_baked_fit fit,
                               rdt_executable **out, redtune_error *err) {
     const bool pinned = rt->pin || need->problem->config;
+    /* What was baked by key would go by the numbers of keys of its own. */
+    if (rdt_problem_is_keyed(need->problem)) return REDTUNE_OK;
     if (pinned || (fit == RDT_BAKED_SAME && has_own_rows(rt))) return REDTUNE_OK;
     rdt_executable *executable = calloc(1, sizeof *executable);
     if (!executable) return rdt_fail_memory(err, sizeof *executable);

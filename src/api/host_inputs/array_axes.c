@@ -164,7 +164,9 @@ redtune_status rdt_array_axes_reduce(rdt_array_reading *self, redtune_error *err
     if (status) return status;
     for (int i = 0; i < self->readers.count; i++) {
         const rdt_reach reach = rdt_strides_reach(problem, cut.array[i]);
-        const uint64_t room = cut.room_bytes / self->readers.element_bytes[i];
+        /* Only inputs that lie alike are cut. */
+        const uint64_t room =
+            cut.room_bytes / (cut.alike ? self->all_bytes : self->readers.element_bytes[i]);
         all.place[i] = -reach.first;
         self->span[i] = reach.elements;
         elements[i] = reach.elements < room ? reach.elements : room;

@@ -164,7 +164,9 @@ static void log_problem(redtune *rt, const char *call, const redtune_problem *pr
     redtune_problem resolved, room;
     problem = rdt_runtime_order(rt, problem, &room);
     if (rdt_problem_resolve(problem, &resolved, NULL)) return;
+    rdt_plan_own *own = NULL;
     const redtune_plan *plan = rdt_plan_table_find(&rt->plans, &resolved);
+    if (!plan) plan = rdt_plan_table_find_key(&rt->plans, &resolved, &own); /* in a capture */
     if (plan) rdt_call_log_write(rt->calls, call, &resolved, &rdt_plan_executable(plan)->info, ns);
 }
 

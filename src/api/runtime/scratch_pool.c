@@ -14,7 +14,7 @@
 #include "model/launch.h"
 
 /* Blocks that are freed together. */
-enum { RETIRED_MAX = 16 };
+enum { RETIRED_MAX = 16, RETIRED_BYTES = 64 << 20 };
 
 /* The lock guards the lists, and is never held over a call of CUDA's: a user object's destructor
  * takes it too, and must not call CUDA. */
@@ -93,7 +93,7 @@ static CUresult allocate(const rdt_scratch_pool *pool, CUdeviceptr *out) {
 static void free_retired(rdt_scratch_pool *pool) {
     rdt_scratch_block *unlinked = NULL;
     pthread_mutex_lock(&pool->lock);
-    if (pool->retired_count >= RETIRED_MAX) {
+    if (pool->retired_count >= RETIRED_MAX || pool->retired_count * pool->bytes > RETIRED_BYTES) {
         unlinked = pool->retired;
         pool->retired = NULL;
         pool->retired_count = 0;

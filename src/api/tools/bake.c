@@ -280,7 +280,8 @@ static redtune_status bake_problem(bake_run *self, const redtune_problem *proble
                         "compile such ops",
                         redtune_op_name(problem->op));
     bool usual = false;
-    redtune_status status = add_usual(self, problem, gpu, &usual, err);
+    redtune_status status = rdt_problem_keyed_refuse(problem, "bake", err);
+    if (!status) status = add_usual(self, problem, gpu, &usual, err);
     if (status || (usual && !gpu->name[0])) return status;
     return gpu->name[0] ? bake_winner(self, problem, gpu, winners, err)
                         : add_default(self, &need, gpu, rdt_rules_default, false, err);

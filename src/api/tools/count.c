@@ -162,6 +162,7 @@ redtune_status redtune_count(const redtune_emission *emission, redtune_counters 
     redtune_status status = rdt_reserved_check(RDT_RESERVED(emission), "redtune_emission", err);
     if (!status) status = rdt_problem_resolve(&emission->problem, &problem, err);
     if (!status) status = rdt_problem_segments_refuse(&problem, "count what a kernel does on", err);
+    if (!status) status = rdt_problem_keyed_refuse(&problem, "count what a kernel does on", err);
     if (!status) status = check_packed(&problem, err);
     if (status) return status;
     rdt_context *context = NULL;
