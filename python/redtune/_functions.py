@@ -430,7 +430,7 @@ def by_key(
 
 
 def _key_count(keys):
-    """The greatest key and one more; 0: there is none. Waits for the GPU."""
+    """The greatest key plus one, or 0 without keys. Waits for the GPU."""
     if 0 in getattr(keys, "shape", ()):
         return 0
     greatest = _made["max"](keys)

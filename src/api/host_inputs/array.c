@@ -15,8 +15,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { PIECE_BYTES_MAX = RDT_ARRAY_PIECE_BYTES_MAX };
-
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* Elements from the first to the last one of `outer` outer indices. */
@@ -49,7 +47,8 @@ static redtune_status size_rows(rdt_array_reading *self, uint64_t alone, size_t 
     const uint64_t row_bytes = extents->step * self->all_bytes;
     const uint64_t one =
         extents->inner * (self->all_bytes + self->result_bytes[0] + self->result_bytes[1]);
-    const uint64_t wanted = free_bytes / 2 < PIECE_BYTES_MAX ? free_bytes / 2 : PIECE_BYTES_MAX;
+    const uint64_t wanted =
+        free_bytes / 2 < RDT_ARRAY_PIECE_BYTES_MAX ? free_bytes / 2 : RDT_ARRAY_PIECE_BYTES_MAX;
     if (!rdt_op_find(self->problem.op)->resumes ||
         self->problem.accuracy != REDTUNE_ACCURACY_PLAIN ||
         self->problem.order == REDTUNE_ORDER_FIXED || extents->step < extents->inner)
@@ -71,7 +70,7 @@ static redtune_status size_pieces(rdt_array_reading *self, redtune_error *err) {
     const uint64_t results = extents->inner * (self->result_bytes[0] + self->result_bytes[1]);
     const uint64_t alone = self->index_elements * inputs_bytes + results;
     const uint64_t room = free_bytes / 2;
-    const uint64_t wanted = room < PIECE_BYTES_MAX ? room : PIECE_BYTES_MAX;
+    const uint64_t wanted = room < RDT_ARRAY_PIECE_BYTES_MAX ? room : RDT_ARRAY_PIECE_BYTES_MAX;
     uint64_t each = extents->outer_step * inputs_bytes + results;
     if (!self->index_elements) each = results;
     if (alone > room && (extents->inner > 1 || extents->step > 1))

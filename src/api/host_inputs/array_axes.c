@@ -40,7 +40,7 @@ static uint64_t bytes_of_inputs(const cutting *self, const redtune_problem *prob
     return bytes;
 }
 
-/* The number of the axis to cut along; that of no axis: there is none. */
+/* The number of the axis to cut along, or the number of all axes where none can be cut. */
 static uint32_t find_outermost(redtune_problem *problem) {
     const uint32_t count = problem->kept_axes + problem->reduced_axes;
     uint32_t found = count;

@@ -41,8 +41,8 @@ typedef struct rdt_array_reading {
     redtune_reading so_far;
 } rdt_array_reading;
 
-/* Makes the plan of pieces, and room for so many elements of each input and so many results; and
- * closes them, opened or not. */
+/* open makes the plan of the pieces, and buffers for these numbers of elements and results. close
+ * frees all of it, also after an open that failed. */
 redtune_status rdt_array_reading_open(rdt_array_reading *self, const redtune_problem *piece,
                                       const uint64_t elements[RDT_OP_INPUTS_MAX], uint64_t results,
                                       redtune_error *err);

@@ -12,7 +12,7 @@ typedef struct keyed_run {
     rdt_traffic traffic;
 } keyed_run;
 
-/* An array of so many elements; NULL only where there are none, unless it may be missing. */
+/* Checks an array of count elements. It may be NULL only where count is 0. */
 static redtune_status take_keyed_array(const char *name, const void *pointer, uint64_t count,
                                        size_t bytes, rdt_span *out, redtune_error *err) {
     const CUdeviceptr at = (CUdeviceptr)(uintptr_t)pointer;
