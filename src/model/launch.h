@@ -82,10 +82,16 @@ typedef struct rdt_strided_axis {
 typedef struct rdt_strides {
     uint64_t count, results;
     int64_t origin[RDT_STRIDES_ARRAYS];
+    /* The elements of x are among so many neighbours, the first of which is that one. */
+    int64_t reach_first;
+    uint64_t reach;
     /* Elements that one load may take along the innermost axis, by sizes and steps: a power of two,
      * 1 where that has another step than 1. */
     uint32_t reduced_vec, kept_vec;
     uint32_t reduced_axes, kept_axes;
+    /* What the steps of x along all reduced axes but the innermost one are multiples of: a power of
+     * two, at most 16. */
+    uint64_t spans_apart;
     rdt_strided_axis reduced[RDT_STRIDES_AXES], kept[RDT_STRIDES_AXES];
 } rdt_strides;
 

@@ -90,10 +90,17 @@ static void put_innermost_first(const listed *list, rdt_strided_axis *out, uint3
     *count = list->count ? list->count : 1;
 }
 
+enum { VEC_MAX = 16 };
+
+static uint64_t spans_apart_of(const rdt_strided_axis *reduced, uint32_t axes) {
+    uint64_t all = VEC_MAX;
+    for (uint32_t i = 1; i < axes; i++) all |= (uint64_t)reduced[i].step[X];
+    return all & -all;
+}
+
 /* Of loads along lane[0]: its size, and the steps of all other axes, are multiples of it. */
 static uint32_t vec_of(const rdt_strided_axis *lane, uint32_t lanes, const rdt_strided_axis *other,
                        uint32_t others, bool two) {
-    enum { VEC_MAX = 16 };
     if (lane->step[X] != 1 || (two && lane->step[Y] != 1)) return 1;
     uint64_t all = lane->size | VEC_MAX;
     for (int k = X; k <= (two ? Y : X); k++) {
@@ -126,6 +133,10 @@ void rdt_strides_set(rdt_strides *out, const redtune_problem *problem) {
     put_innermost_first(&reduced, out->reduced, &out->reduced_axes);
     out->reduced_vec = vec_of(out->reduced, out->reduced_axes, out->kept, out->kept_axes, two);
     out->kept_vec = vec_of(out->kept, out->kept_axes, out->reduced, out->reduced_axes, two);
+    out->spans_apart = spans_apart_of(out->reduced, out->reduced_axes);
+    const rdt_reach reach = rdt_strides_reach(problem, REDTUNE_ARRAY_X);
+    out->reach_first = reach.first;
+    out->reach = reach.elements;
 }
 
 static rdt_lanes lanes_of(const rdt_strided_axis *axis, uint32_t vec) {

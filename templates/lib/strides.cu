@@ -13,11 +13,14 @@ struct axis {
 struct strides {
     u64 count, results;
     i64 x, y, result;  // where the first elements are
+    i64 reach_first;
+    u64 reach;
     u32 reduced_vec, kept_vec, reduced_axes, kept_axes;
+    u64 spans_apart;
     axis reduced[AXES], kept[AXES];
 };
 
-static_assert(sizeof(strides) == 56 + 2 * AXES * sizeof(axis), "");
+static_assert(sizeof(strides) == 80 + 2 * AXES * sizeof(axis), "");
 
 // Where elements or results are, relative to others.
 struct place {

@@ -2,50 +2,68 @@
 //@ -- there. lib/strides.cu has the axes.
 //@ takes given
 //@ local two = given.inputs > 1
-// What a step is: along the innermost axis, and what it adds where that ends and goes on in the one around it. Of one
-// axis it never ends. ends_after: places of that one, behind which a place is found anew; the greatest number: never.
+// What a step is: along the innermost axis, and what it adds where that ends and goes on in the one around it, and
+// likewise where that one ends. Of one axis it never ends. ends_after: places of the third, behind which a place is
+// found anew; the greatest number: never.
 struct step {
-    u32 size, within, around, ends_after;
-    i64 x, x_at_end@{two and ", y, y_at_end" or ""};
+    u32 size, within, around_size, around, beyond, ends_after;
+    i64 x, x_at_end, x_at_second_end@{two and ", y, y_at_end, y_at_second_end" or ""};
 };
+
+constexpr u32 NEVER = 0xffffffff;
 
 __device__ __forceinline__ step step_of(const strides &s, u64 apart)
 {
-    const axis &inner = s.reduced[0], &outer = s.reduced[1];
-    step by = {1, 0, 0, 0xffffffff, (i64)apart * inner.x, 0@{two and ", (i64)apart * inner.y, 0" or ""}};
+    const axis &inner = s.reduced[0], &outer = s.reduced[1], &third = s.reduced[2];
+    step by = {NEVER, 0, NEVER, 0, 0, NEVER, (i64)apart * inner.x, 0, 0@{two and ", (i64)apart * inner.y, 0, 0" or ""}};
     if (s.reduced_axes == 1) return by;
     u64 within = apart;
-    const u64 around = divide(within, inner);
-    by.size = (u32)inner.size;
-    by.within = (u32)within;
-    by.around = (u32)around;
-    // Numbers of 32 bits only; else each place is found anew.
-    if (inner.size >> 31) by.ends_after = 0;
-    else if (s.reduced_axes > 2) by.ends_after = outer.size >> 31 ? 0 : (u32)outer.size;
-    by.x = (i64)around * outer.x + (i64)within * inner.x;
+    u64 around = divide(within, inner), beyond = 0;
     by.x_at_end = outer.x - (i64)inner.size * inner.x;
 //@ if two then
-    by.y = (i64)around * outer.y + (i64)within * inner.y;
     by.y_at_end = outer.y - (i64)inner.size * inner.y;
+//@ end
+    by.size = (u32)inner.size;
+    by.within = (u32)within;
+    if (s.reduced_axes > 2) {
+        beyond = divide(around, outer);
+        by.around_size = (u32)outer.size;
+        by.around = (u32)around;
+        by.beyond = (u32)beyond;
+        by.x_at_second_end = third.x - (i64)outer.size * outer.x;
+//@ if two then
+        by.y_at_second_end = third.y - (i64)outer.size * outer.y;
+//@ end
+    }
+    // Numbers of 32 bits only; else each place is found anew.
+    if (inner.size >> 31 || (s.reduced_axes > 2 && outer.size >> 31)) by.ends_after = 0;
+    else if (s.reduced_axes > 3) by.ends_after = third.size >> 31 ? 0 : (u32)third.size;
+    by.x = (i64)beyond * third.x + (i64)around * outer.x + (i64)within * inner.x;
+//@ if two then
+    by.y = (i64)beyond * third.y + (i64)around * outer.y + (i64)within * inner.y;
 //@ end
     return by;
 }
 
-// Where a thread is: the element, and its places along the two innermost axes.
+// Where a thread is: the element, and its places along the three innermost axes.
 struct walk {
     origin at;
-    u32 within, around;
+    u32 within, around, beyond;
 };
 
 __device__ __forceinline__ walk walk_from(const origin &first, const strides &s, u64 n)
 {
-    walk w = {moved(first, place_of_element(s, n)), 0, 0};
+    walk w = {moved(first, place_of_element(s, n)), 0, 0, 0};
     if (s.reduced_axes > 1) {
         u64 outer = divide(n, s.reduced[0]);
         w.within = (u32)n;
         if (s.reduced_axes > 2) {
-            divide(outer, s.reduced[1]);
+            u64 third = divide(outer, s.reduced[1]);
             w.around = (u32)outer;
+            if (s.reduced_axes > 3) {
+                divide(third, s.reduced[2]);
+                w.beyond = (u32)third;
+            }
         }
     }
     return w;
@@ -60,15 +78,24 @@ __device__ __forceinline__ void go_on(walk &w, const step &by, const origin &fir
     w.at.y += by.y;
 //@ end
     w.within += by.within;
-    if (FURTHER) w.around += by.around;
+    w.around += by.around;
+    if (FURTHER) w.beyond += by.beyond;
     if (w.within >= by.size) {
         w.within -= by.size;
-        if (FURTHER) w.around++;
+        w.around++;
         w.at.x += by.x_at_end;
 //@ if two then
         w.at.y += by.y_at_end;
 //@ end
     }
-    if (FURTHER && w.around >= by.ends_after) w = walk_from(first, s, n);
+    if (w.around >= by.around_size) {
+        w.around -= by.around_size;
+        if (FURTHER) w.beyond++;
+        w.at.x += by.x_at_second_end;
+//@ if two then
+        w.at.y += by.y_at_second_end;
+//@ end
+    }
+    if (FURTHER && w.beyond >= by.ends_after) w = walk_from(first, s, n);
 }
 

@@ -62,6 +62,28 @@ __device__ __forceinline__ record moments_of(portion p)
 }
 ]]
 
+-- Of a load those elements that have a bit in `counted` (templates/strided/spans.cu).
+local add_counted = [[
+__device__ __forceinline__ portion add_counted(portion p, const @{c} (&x)[VEC], u32 counted)
+{
+    if (!p.begun && counted) {
+#pragma unroll
+        for (u32 k = VEC; k-- > 0;)
+            if (counted >> k & 1) p.from = x[k];
+        if (p.from - p.from != 0) p.from = 0;
+        p.begun = true;
+    }
+#pragma unroll
+    for (u32 k = 0; k < VEC; k++) {
+        const @{c} distance = counted >> k & 1 ? x[k] - p.from : 0;
+        p.sum += distance;
+        p.squares += distance * distance;
+    }
+    p.n += __popc(counted);
+    return p;
+}
+]]
+
 -- Of a number of elements, which is from 1 on and far from the limits of f32.
 local reciprocal = [[
 __device__ __forceinline__ float reciprocal(float n)
@@ -127,6 +149,10 @@ local function moments(t, finalize, skips)
                 :format(dtype.value, small and "u32" or "u64"),
             zero = "portion{0, 0, 0, 0, false}",
             take = added,
+            counted = not skips and {
+                c = dtype.value, value = function(x) return convert.value(t.dtype, dtype, x) end,
+                functions = add_counted:gsub("@{c}", dtype.value), take = "add_counted",
+            } or nil,
             widen = function(p) return ("moments_of(%s)"):format(p) end,
         },
     }

@@ -15,8 +15,9 @@ local family = {}
 
 family.params = {
     params.block,
-    { name = "lanes", labels = { "reduced", "kept" },
-      doc = "the axis that neighbouring threads, and the elements of a load, lie along" },
+    { name = "lanes", labels = { "reduced", "kept", "spans" },
+      doc = "the axis that neighbouring threads, and the elements of a load, lie along; spans: the reduced one, by loads "
+          .. "that elements do not fill" },
     params.with(params.width, { doc = "threads over neighbouring results" }),
     params.vec,
     params.unroll,
@@ -46,9 +47,19 @@ local function bytes_of_values(c, p, d)
     return family.shared_values(c) * limits.accumulator_bytes(p, d) + c.block * limits.part_bytes(p, d)
 end
 
+-- Ops that take the elements of a load one by one, of an array that has them near each other.
+local function has_spans(c, p)
+    if c.lanes ~= "spans" then return true end
+    if p.op.indexed or p.op.inputs == 2 or p.mask or p.accuracy == "exact" then
+        return false, "lanes=spans serves values of one input: add lanes=reduced"
+    end
+    if c.vec > 1 then return true end
+    return false, "lanes=spans is of wide loads: add vec=2"
+end
+
 -- A thread has bins of one result (lib/superaccumulator.lua).
 local function has_bins(c, p)
-    if p.accuracy ~= "exact" or c.lanes == "reduced" or c.vec == 1 then return true end
+    if p.accuracy ~= "exact" or c.lanes ~= "kept" or c.vec == 1 then return true end
     return false, "lanes=kept and vec=%d have several exact sums in a thread: add vec=1", c.vec
 end
 
@@ -56,7 +67,7 @@ function family.serves(p)
     return p.layout == "strided"
 end
 
-family.allowed = limits.all(shapes.has_width, has_bins, shapes.has_shared_columns(bytes_of_values), limits.allowed)
+family.allowed = limits.all(shapes.has_width, has_spans, has_bins, shapes.has_shared_columns(bytes_of_values), limits.allowed)
 
 -- The axis that lanes lie along.
 local function lane(c, p)
@@ -68,24 +79,63 @@ function family.distinct(c, p, d)
     return fills and shape.distinct(c, p, d)
 end
 
-function family.useful(c, p, d)
-    return c.vec <= lane(c, p).vec and shape.useful(c, p, d)
+-- Elements that a load of 16 bytes has, of steps and sizes that leave gaps in it; 1 where it has none beside the first,
+-- or where loads of 8 bytes fit.
+local function span_vec(p)
+    local vec, step = 16 // p.dtype.bytes, p.reduced.step
+    local near = step > 0 and step & step - 1 == 0 and 2 * step <= vec
+    return near and p.reduced.run * step >= 2 * vec and 2 * p.reduced.vec < vec and vec or 1
 end
 
--- Wide loads, eight of them in flight, or 16 narrow ones, and enough blocks to keep all multiprocessors busy.
+function family.useful(c, p, d)
+    local most = c.lanes == "spans" and span_vec(p) or lane(c, p).vec
+    return c.vec <= most and shape.useful(c, p, d)
+end
+
+-- Whether a second input, or a mask, is beside the first.
+local function is_paired(p)
+    return p.op.inputs == 2 or p.mask
+end
+
+-- Along the kept axis: loads side by side of 256 bytes, and no thread without an element.
+local function widen_kept(c, p)
+    while c.width < 32 and results(c) * p.dtype.bytes < 256 and results(c) < p.kept.run do c.width = 2 * c.width end
+    while c.block // c.width >= 2 * p.count and results(c) < p.outer do c.width = 2 * c.width end
+end
+
+-- Along the reduced axis: of short results a block makes several, each by fewer threads of several loads. Where there
+-- are many results, smaller blocks leave less of the last tile empty.
+local function widen_reduced(c, p, d)
+    local loads = (p.count + c.vec - 1) // c.vec
+    if p.outer >= 3 * d.sm_count then c.block = 128 end
+    if is_paired(p) and loads >= 32 * c.block then c.unroll = 2 end
+    while c.block // c.width * c.unroll >= 2 * loads and c.block // c.width > 4 and c.width < p.outer do
+        c.width = 2 * c.width
+    end
+end
+
+-- Neighbouring spans share sectors: a block takes several where there are enough.
+local function widen_spans(c, p, d)
+    if p.outer >= 12 * d.sm_count then
+        c.width, c.unroll = 4, 4
+    else
+        c.block = 512
+    end
+end
+
+-- Wide loads, eight of them in flight, or 16 narrow ones, and enough blocks to keep all multiprocessors busy. What is
+-- beside an input may be the same for all results of a block, and is to stay in L1 then.
 function family.default(p, d)
     local c = { block = 256, lanes = "reduced", width = 1, vec = 1, unroll = 8, load = "no_allocate" }
     if shapes.is_along_kept(p) then c.lanes = "kept" end
     c.vec = math.min(lane(c, p).vec, 16 // p.dtype.bytes)
+    local spans = { lanes = "spans", vec = span_vec(p) }
+    if c.lanes == "reduced" and has_spans(spans, p) then c.lanes, c.vec = "spans", spans.vec end
     if c.lanes == "kept" and p.accuracy == "exact" then c.vec = 1 end
-    if c.vec * p.dtype.bytes < 16 then c.load = "plain" end
-    if c.lanes == "kept" then
-        while c.width < 32 and results(c) * p.dtype.bytes < 256 and results(c) < p.kept.run do c.width = 2 * c.width end
-    end
-    -- Short results: no thread without an element, and blocks of more results.
-    local function threads_needed() return c.lanes == "kept" and p.count or (p.count + c.vec - 1) // c.vec end
-    local threads = math.max(1, threads_needed())
-    while c.block // c.width >= 2 * threads and results(c) < p.outer do c.width = 2 * c.width end
+    if c.vec * p.dtype.bytes < 8 then c.load = "plain" end
+    local widen = { kept = widen_kept, reduced = widen_reduced, spans = widen_spans }
+    widen[c.lanes](c, p, d)
+    if is_paired(p) and c.width > 1 then c.load = "plain" end
     shape.fit_unroll(c, p, 2)
     while not family.allowed({ block = c.block, lanes = c.lanes, width = c.width, vec = c.vec, unroll = c.unroll,
                                load = c.load, finish = "single", per_sm = 1 }, p, d) and c.block > 32 do

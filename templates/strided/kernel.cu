@@ -1,5 +1,5 @@
 //@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
-//@ local two, kept = given.inputs > 1, lanes == "kept"
+//@ local two, kept, by_spans = given.inputs > 1, lanes == "kept", lanes == "spans"
 //@ parts = (kept or indexed) and vec or given.parts(layout, vec)
 //@ local depth, own = block // width, kept and vec or 1
 //@ local rows = kept and (width < 32 and block // 32 or depth) or math.max(1, depth // 32)
@@ -34,6 +34,7 @@ __device__ __forceinline__ u32 along()
 
 //@ include "lib/strides.cu"
 //@ include "lib/walk_elements.cu"
+//@ if not by_spans then
 // Loads a vector that is there. Of one that is not, nothing is read, and nothing is to be taken.
 __device__ __forceinline__ vector load_at(bool there, const origin &from)
 {
@@ -45,6 +46,7 @@ __device__ __forceinline__ vector load_at(bool there, const origin &from)
     return v;
 }
 
+//@ end
 //@ if vec > 1 then
 //@     local byte = given.other_layout(1)
 //@     local beside = two and ", y" or ""
@@ -106,6 +108,9 @@ __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origi
 }
 
 //@ end
+//@ if by_spans then
+//@     include("strided/spans.cu", { single = single })
+//@ else
 // This thread's part of a tile, from where it is, the element of number n: `many` loads are there. It goes on to
 // where the next tile begins that is not another split's. WHOLE: all are there. ANEW: places may be found anew.
 template <bool WHOLE, bool ANEW>
@@ -188,6 +193,7 @@ __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const orig
     }
 }
 
+//@ end
 // Leaves in shared memory what this thread has of its results, once the lanes of its warp that have the same are
 // combined.
 __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&a)[OWN]@{given.parameter})
@@ -213,19 +219,21 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
     __shared__ alignas(16) accumulator shared[SHARED];
 //@ include("lib/begin.cu", { count = "s.count" })
     const origin inputs = {input + s.x@{two and ", second_of(input, given) + s.y" or ""}};
-//@ if vec > 1 then
-    const bool aligned = s.@{lanes}_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""};
+//@ if by_spans then
+    const bool wide = has_spans(s);
+//@ elseif vec > 1 then
+    const bool wide = s.@{lanes}_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""};
 //@ end
     for (; mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 set = mine.set * STRIP, first = set + across() * OWN;
         const u32 columns = s.results - set < STRIP ? (u32)(s.results - set) : STRIP;
         accumulator a[OWN];
 //@ if vec > 1 then
-        if (!aligned)
+        if (!wide)
             reduce_singly(a, inputs, s, first, mine@{given.argument});
         else
 //@ end
-            reduce_vectors(a, inputs, s, first, mine@{given.argument});
+            @{by_spans and "reduce_spans(a, inputs, s, first, mine, input" or "reduce_vectors(a, inputs, s, first, mine"}@{given.argument});
         store_values(shared, a@{given.argument});
         __syncthreads();
         finish_strip(shared, mine, scratch, output + s.result, s.count, columns, s, set@{given.argument});

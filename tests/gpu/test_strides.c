@@ -311,6 +311,8 @@ static void kernels_are_right_whatever_the_problem(void) {
         "strided:block=128,lanes=kept,width=16,vec=2,unroll=4,finish=poll,per_sm=2",
         "strided:block=64,lanes=kept,width=64,vec=1,unroll=2,finish=single,per_sm=1",
         "strided:block=256,lanes=kept,width=8,vec=4,unroll=1,finish=poll,per_sm=1",
+        "strided:block=64,lanes=spans,width=8,vec=4,unroll=1,finish=poll,per_sm=8",
+        "strided:block=128,lanes=spans,width=16,vec=2,unroll=2,finish=single,per_sm=1",
     };
     begin();
     for (size_t c = 0; c < sizeof configs / sizeof *configs; c++)
@@ -320,10 +322,33 @@ static void kernels_are_right_whatever_the_problem(void) {
                 trial at = planes(ops[op]);
                 if (i) draw_trial(ops[op], 2000, &at);
                 at.problem.config = configs[c];
-                if (!is_strided(&at)) continue;
+                const bool one = ops[op] == REDTUNE_SUM && !at.problem.mask;
+                if (!is_strided(&at) || (strstr(configs[c], "spans") && !one)) continue;
                 fill(&at);
                 run_plan(&at);
             }
+        }
+    end();
+}
+
+/* Loads that elements do not fill: spans of each size that a step of a power of two leaves, from
+ * each place within a load on, by the built-in default. */
+static void spans_are_taken_from_each_place_on(void) {
+    NEED_GPU();
+    begin();
+    draw_from(3);
+    for (int64_t step = 1; step <= 2; step++)
+        for (uint64_t size = 8; size < 30; size++) {
+            trial at = planes(REDTUNE_SUM);
+            redtune_axis *reduced = at.problem.reduced;
+            at.problem.kept[0] = (redtune_axis){5, {(int64_t)(size + 1) * step}};
+            reduced[0] = (redtune_axis){3, {5 * (int64_t)(size + 1) * step + 1}};
+            reduced[1] = (redtune_axis){size, {step}};
+            at.problem.steps = 1u << X;
+            at.first[0] = (int64_t)size % 4;
+            CHECK(is_strided(&at));
+            fill(&at);
+            run_plan(&at);
         }
     end();
 }
@@ -551,6 +576,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(random_problems_are_right),
         FACT(kernels_are_right_whatever_the_problem),
+        FACT(spans_are_taken_from_each_place_on),
         FACT(the_deciding_element_is_found_at_each_place),
         FACT(results_go_on),
         FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy),
