@@ -1,6 +1,8 @@
 /* Confine: what SQLite may do with content that anybody may have made. */
 #include "cache/confine.h"
 
+#include "cache/schema.h"
+
 enum { STEPS_PER_CALL = 500 };
 
 static int burn(void *user) {
@@ -38,7 +40,7 @@ void rdt_confine_begin(sqlite3 *db, rdt_fuel *left,
 redtune_status rdt_confine_end(const rdt_sqlite *file, const rdt_fuel *left, redtune_status status,
                                redtune_error *err) {
     if (!status || !left->gone) return status;
-    return rdt_sqlite_refuse(file, "reading it takes too long, so it is damaged or a trap", err);
+    return rdt_sqlite_fail_kind(file, "reading it takes too long, so it is damaged or a trap", err);
 }
 
 const rdt_sqlite_kind rdt_confine_kind = {

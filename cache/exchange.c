@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "cache/schema.h"
 #include "cache/tuning_inside.h"
 #include "redtune/tune.h"
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include "base/file.h"
 #include "base/limit.h"
+#include "cache/sqlite_fail.h"
 
 /* Many are for each row that is read: what is open for reading only needs no guard. */
 static void enter_limit(const rdt_sqlite *file, rdt_limit *limit) {

@@ -5,7 +5,8 @@
  * back. */
 #pragma once
 
-#include "cache/sqlite.h"
+#include "base/fail.h"
+#include "cache/connection.h"
 
 /* As sqlite3_exec, sqlite3_prepare_v3, sqlite3_step and sqlite3_close. */
 int rdt_guarded_exec(rdt_sqlite *file, const char *sql);

@@ -1,7 +1,8 @@
 /* Header: what the first bytes of an SQLite file say about it. */
 #pragma once
 
-#include "cache/sqlite.h"
+#include "base/fail.h"
+#include "cache/connection.h"
 
 enum { RDT_HEADER_BYTES = 100 };
 

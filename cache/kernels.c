@@ -16,6 +16,7 @@
 #include "base/owner.h"
 #include "cache/guarded.h"
 #include "cache/private.h"
+#include "cache/schema.h"
 
 #define LIMIT_BYTES (INT64_C(256) << 20)
 

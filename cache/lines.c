@@ -85,12 +85,12 @@ static redtune_status refuse_all(const lines *self, int64_t line, const char *re
                                  redtune_error *err) {
     char text[160];
     snprintf(text, sizeof text, "line %lld %s", (long long)line, reason);
-    return rdt_sqlite_refuse(&self->tuning.file, text, err);
+    return rdt_sqlite_fail_kind(&self->tuning.file, text, err);
 }
 
 static redtune_status refuse_kind(const lines *self, redtune_error *err) {
-    return rdt_sqlite_refuse(&self->tuning.file,
-                             "it is neither an SQLite file nor JSON lines of redtune", err);
+    return rdt_sqlite_fail_kind(&self->tuning.file,
+                                "it is neither an SQLite file nor JSON lines of redtune", err);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -111,7 +111,7 @@ static redtune_status read_version(lines *self, const char *text, size_t length,
     for (size_t i = 0; i < sizeof line_versions / sizeof *line_versions; i++)
         if (line_versions[i].version == version) self->version = &line_versions[i];
     if (!self->version)
-        return rdt_sqlite_refuse(
+        return rdt_sqlite_fail_kind(
             file, "it is of another version than this redtune knows; update the older one", err);
     return rdt_sqlite_prepare(file, "read", self->version->sql, &self->statement, err);
 }

@@ -1,7 +1,7 @@
 /* Remedy: what the message about a database file says to do. */
 #pragma once
 
-#include "cache/sqlite.h"
+#include "cache/connection.h"
 
 enum { RDT_REMEDY_BYTES = 400 };
 

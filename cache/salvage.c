@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cache/header.h"
+#include "cache/schema.h"
 #include "cache/tuning_inside.h"
 
 enum { INDEX_INNER = 0x02, INDEX_LEAF = 0x0a, TABLE_LEAF = 0x0d };

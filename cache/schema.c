@@ -36,17 +36,6 @@ const rdt_schema rdt_schema_kernels = {
     .objects = kernels_objects,
 };
 
-/* NULL for a version that never was. */
-static const rdt_schema_version *find_past(const rdt_schema *schema, uint32_t version) {
-    for (const rdt_schema_version *past = schema->past; past && past->version; past++)
-        if ((uint32_t)past->version == version) return past;
-    return NULL;
-}
-
-bool rdt_schema_knows(const rdt_schema *schema, uint32_t version) {
-    return version == (uint32_t)schema->version || find_past(schema, version);
-}
-
 /* SQLite's own, which ANALYZE and PRAGMA optimize make, or AUTOINCREMENT. They hold nothing of
  * redtune's, and only advise SQLite. */
 static const rdt_schema_object sqlites_own[] = {
@@ -59,7 +48,7 @@ static const rdt_schema_object sqlites_own[] = {
 
 static const rdt_schema_object *objects_of(const rdt_sqlite *file) {
     const rdt_schema *schema = file->kind->schema;
-    const rdt_schema_version *past = find_past(schema, file->version);
+    const rdt_schema_version *past = rdt_version_find_past(schema, file->version);
     return past ? past->objects : schema->objects;
 }
 
@@ -71,7 +60,7 @@ redtune_status rdt_schema_migrate(rdt_sqlite *file, redtune_error *err) {
     const rdt_schema *schema = file->kind->schema;
     const rdt_schema_version *past;
     redtune_status status = REDTUNE_OK;
-    for (uint32_t at = file->version; !status && (past = find_past(schema, at)); at++)
+    for (uint32_t at = file->version; !status && (past = rdt_version_find_past(schema, at)); at++)
         for (const char *const *sql = past->step; !status && *sql; sql++)
             status = rdt_sqlite_run(file, "update", *sql, err);
     if (!status) status = rdt_sqlite_run(file, "update", schema->stamp, err);
@@ -104,8 +93,8 @@ static int find_object(const rdt_schema_object *objects, sqlite3_stmt *row) {
 }
 
 static redtune_status refuse(const rdt_sqlite *file, redtune_error *err) {
-    return rdt_sqlite_refuse_content(file, "its tables are not those of this version of redtune",
-                                     err);
+    return rdt_sqlite_fail_content(file, "its tables are not those of this version of redtune",
+                                   err);
 }
 
 /* Sets the bit of the object that the row is. */

@@ -29,65 +29,6 @@
 /* A wait that lasts longer is told. */
 enum { TELL_MS = 5000 };
 
-/* A longer path is cut in messages, so that the reason after it is still read. */
-#define PATH_FORMAT "%.400s"
-
-redtune_status rdt_sqlite_fail_open(const rdt_sqlite *file, redtune_status status, long code,
-                                    const char *reason, const char *remedy, redtune_error *err) {
-    return rdt_fail(err, status, code, "cannot open %s " PATH_FORMAT ": %s; %s", file->kind->what,
-                    file->path, reason, remedy);
-}
-
-redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err) {
-    return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, 0, reason, file->kind->remedy, err);
-}
-
-redtune_status rdt_sqlite_refuse_content(const rdt_sqlite *file, const char *reason,
-                                         redtune_error *err) {
-    char remedy[RDT_REMEDY_BYTES];
-    return rdt_sqlite_fail_open(file, REDTUNE_DATABASE, 0, reason, rdt_remedy_foreign(file, remedy),
-                                err);
-}
-
-/* REDTUNE_FILE for errno's code; what begins the reason, and may be "". */
-static redtune_status fail_file(const rdt_sqlite *file, const char *what, int code,
-                                redtune_error *err) {
-    char reason[128];
-    snprintf(reason, sizeof reason, "%s%s", what, rdt_locale_reason(code));
-    if (code == EMFILE) /* no other file would do */
-        return rdt_fail(err, REDTUNE_FILE, code, "cannot open %s " PATH_FORMAT ": %s",
-                        file->kind->what, file->path, reason);
-    return rdt_sqlite_fail_open(file, REDTUNE_FILE, code, reason, file->kind->remedy, err);
-}
-
-/* NULL, or the reason for a code that SQLite has too few words for. */
-static const char *find_better_reason(const rdt_sqlite *file, int rc) {
-    if (rc == SQLITE_READONLY_DBMOVED)
-        return "it was moved, removed or replaced while it was open, and nothing more is written "
-               "to what was there; run this again";
-    if ((rc & 0xff) == SQLITE_IOERR && file->met_limit) return rdt_locale_reason(EFBIG);
-    const bool unopened = (rc & 0xff) == SQLITE_CANTOPEN;
-    return unopened && sqlite3_system_errno(file->db) == EMFILE ? rdt_locale_reason(EMFILE) : NULL;
-}
-
-redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
-                               redtune_error *err) {
-    char remedy[RDT_REMEDY_BYTES];
-    const char *better = find_better_reason(file, rc);
-    if (better)
-        return rdt_fail(err, REDTUNE_DATABASE, rc, "cannot %s %s " PATH_FORMAT ": %s", verb,
-                        file->kind->what, file->path, better);
-    bool said = sqlite3_extended_errcode(file->db) == rc;
-    /* SQLite quotes the file's own text. */
-    char reason[256];
-    rdt_text_copy_plain(reason, sizeof reason,
-                        said ? sqlite3_errmsg(file->db) : sqlite3_errstr(rc));
-    redtune_status status = REDTUNE_DATABASE;
-    if ((rc & 0xff) == SQLITE_NOMEM || rc == SQLITE_IOERR_NOMEM) status = REDTUNE_MEMORY;
-    return rdt_fail(err, status, rc, "cannot %s %s " PATH_FORMAT ": %s; %s", verb, file->kind->what,
-                    file->path, reason, rdt_remedy_find(file, rc, remedy));
-}
-
 /* Whether files may be made beside path. */
 static redtune_status check_folder(const rdt_sqlite *file, const char *path, redtune_error *err) {
     const char *slash = strrchr(path, '/');
@@ -95,7 +36,7 @@ static redtune_status check_folder(const rdt_sqlite *file, const char *path, red
     if (!folder) return rdt_fail_memory(err, strlen(path) + 1);
     redtune_status status = REDTUNE_OK;
     if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS))
-        status = fail_file(file, "its folder cannot be written: ", errno, err);
+        status = rdt_sqlite_fail_errno(file, "its folder cannot be written: ", errno, err);
     free(folder);
     return status;
 }
@@ -107,7 +48,8 @@ static redtune_status check_regular(const rdt_sqlite *file, rdt_sqlite_access ac
     if (stat(file->path, &info)) {
         /* SQLite would give the wrong reason for a file that it cannot make. */
         bool fresh = errno == ENOENT && access == RDT_SQLITE_WRITE;
-        return fresh ? check_folder(file, file->path, err) : fail_file(file, "", errno, err);
+        return fresh ? check_folder(file, file->path, err)
+                     : rdt_sqlite_fail_errno(file, "", errno, err);
     }
     const char *unfit = rdt_file_unfit(info.st_mode);
     if (!unfit) return REDTUNE_OK;
@@ -187,7 +129,7 @@ static redtune_status connect(rdt_sqlite *file, rdt_sqlite_access access, redtun
     file->writes = access == RDT_SQLITE_WRITE;
     free(name);
     int code = rc ? sqlite3_system_errno(file->db) : 0;
-    if (rc && code) return fail_file(file, "", code, err);
+    if (rc && code) return rdt_sqlite_fail_errno(file, "", code, err);
     if (!rc) rdt_sqlite_wait(file, true);
     if (!rc) rc = guard(file->db, access);
     return rc ? rdt_sqlite_fail(file, "open", rc, err) : rdt_guarded_check_beside(file, err);
@@ -208,7 +150,7 @@ redtune_status rdt_sqlite_open(rdt_sqlite *file, const rdt_sqlite_kind *kind, co
     if (!file->path) return rdt_fail_memory(err, strlen(path) + 1);
     redtune_status status = REDTUNE_OK;
     if (!path[0])
-        status = rdt_sqlite_refuse(file, "the path is empty", err);
+        status = rdt_sqlite_fail_kind(file, "the path is empty", err);
     else if (access == RDT_SQLITE_WRITE)
         status = make_folder(file, err);
     if (!status) status = check_regular(file, access, err);
@@ -313,7 +255,7 @@ redtune_status rdt_sqlite_check_writable(const rdt_sqlite *file, redtune_error *
     /* The journal goes beside the file that a symbolic link leads to. */
     const char *real = sqlite3_db_filename(file->db, "main");
     if (faccessat(AT_FDCWD, real, W_OK, AT_EACCESS))
-        return fail_file(file, "it cannot be written: ", errno, err);
+        return rdt_sqlite_fail_errno(file, "it cannot be written: ", errno, err);
     return check_folder(file, real, err);
 }
 
@@ -357,11 +299,11 @@ static redtune_status rename_over(const rdt_sqlite *file, const char *fresh, red
     unlink(fresh); /* of a process that had this number */
     int descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (descriptor < 0 || close(descriptor))
-        return fail_file(file, "no new one can be made: ", errno, err);
+        return rdt_sqlite_fail_errno(file, "no new one can be made: ", errno, err);
     bool good =
         (!unlink(sqlite3_filename_journal(real)) || errno == ENOENT) && !rename(fresh, real);
     redtune_status status =
-        good ? REDTUNE_OK : fail_file(file, "it cannot be replaced: ", errno, err);
+        good ? REDTUNE_OK : rdt_sqlite_fail_errno(file, "it cannot be replaced: ", errno, err);
     if (status) unlink(fresh);
     return status;
 }

@@ -4,44 +4,7 @@
  * One thread at a time uses a connection, and a child of fork() opens its own. */
 #pragma once
 
-#include <stdbool.h>
-#include <sqlite3.h>
-#include "base/fail.h"
-#include "cache/schema.h"
-
-enum { RDT_SQLITE_STATEMENT_MAX = 32 };
-
-/* A kind of file. */
-typedef struct rdt_sqlite_kind {
-    const char *what;     /* as messages name it: "tuning database" */
-    const char *remedy;   /* for a file of another kind, or one that cannot be used */
-    const char *repair;   /* the command that saves what can be read of one; or NULL */
-    bool reads_wal;       /* whether one in WAL mode is taken */
-    const char *settings; /* SQL run on each connection once the file is known to be ours */
-    int busy_ms;          /* how long to wait for another process's lock, if not told otherwise */
-    const rdt_schema *schema;
-    const char *statements[RDT_SQLITE_STATEMENT_MAX]; /* constant SQL, by number */
-} rdt_sqlite_kind;
-
-typedef struct rdt_sqlite {
-    const rdt_sqlite_kind *kind;
-    char *path;       /* as the caller wrote it */
-    uint32_t version; /* of its schema, once identified; 0: it is empty */
-    bool wal;         /* it is in WAL mode, once identified */
-    bool loaded;      /* db is a copy in memory */
-    void *image;      /* the bytes of the copy, where it does not own them itself; or NULL */
-    bool writes;      /* db may write the file */
-    bool met_limit;   /* the last call would have made a file longer than it may be */
-    int64_t busy_ms;  /* the kind's, or what the owner set since */
-    int64_t waiting_since_ms;
-    int64_t calls_most, calls_left; /* of the progress handler, while a statement runs */
-    /* Called once in a wait that lasts; NULL: nobody asks. */
-    void (*waits)(void *user);
-    void *waits_user;
-    bool has_told;
-    sqlite3 *db;
-    sqlite3_stmt *prepared[RDT_SQLITE_STATEMENT_MAX]; /* NULL until first used */
-} rdt_sqlite;
+#include "cache/sqlite_fail.h"
 
 typedef enum rdt_sqlite_access { RDT_SQLITE_READ, RDT_SQLITE_WRITE } rdt_sqlite_access;
 
@@ -123,14 +86,3 @@ redtune_status rdt_sqlite_prepare(rdt_sqlite *file, const char *verb, const char
 /* The integer that constant SQL selects. */
 redtune_status rdt_sqlite_select(rdt_sqlite *file, const char *verb, const char *sql, int64_t *out,
                                  redtune_error *err);
-
-/* Records SQLite's error rc: REDTUNE_MEMORY or REDTUNE_DATABASE. */
-redtune_status rdt_sqlite_fail(const rdt_sqlite *file, const char *verb, int rc,
-                               redtune_error *err);
-/* Says that the file cannot be opened, why, and what to do. */
-redtune_status rdt_sqlite_fail_open(const rdt_sqlite *file, redtune_status status, long code,
-                                    const char *reason, const char *remedy, redtune_error *err);
-/* REDTUNE_DATABASE for a file that is not what it should be, and for one whose content is not. */
-redtune_status rdt_sqlite_refuse(const rdt_sqlite *file, const char *reason, redtune_error *err);
-redtune_status rdt_sqlite_refuse_content(const rdt_sqlite *file, const char *reason,
-                                         redtune_error *err);

@@ -1,6 +1,7 @@
 /* Sqlite check: whether the whole content of a file is as it must be. */
 #include <string.h>
 #include "cache/remedy.h"
+#include "cache/sqlite.h"
 
 redtune_status rdt_sqlite_check_integrity(rdt_sqlite *file, redtune_error *err) {
     sqlite3_stmt *check = NULL;

@@ -6,6 +6,7 @@
 #include <time.h>
 #include "base/text.h"
 #include "cache/guarded.h"
+#include "cache/schema.h"
 #include "cache/tuning_inside.h"
 
 enum statement {

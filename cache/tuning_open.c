@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "base/file.h"
 #include "base/network.h"
+#include "cache/schema.h"
 #include "cache/tuning_inside.h"
 #include "cache/wal.h"
 

@@ -18,6 +18,7 @@
 #include "base/locale.h"
 #include "cache/confine.h"
 #include "cache/lines.h"
+#include "cache/schema.h"
 #include "cache/tuning_inside.h"
 
 /* The most steps for a schema, and for each byte of content. Honest ones take 100, and 0.9 a byte
@@ -167,7 +168,7 @@ static redtune_status give_database(rdt_tuning *tuning, counter *to, redtune_err
     redtune_status status =
         rdt_sqlite_select(file, "read", "SELECT count(*) FROM measurement", &count, err);
     if (!status && count > RDT_LINES_ROWS_MAX)
-        status = rdt_sqlite_refuse(file, "it has more than a million rows", err);
+        status = rdt_sqlite_fail_kind(file, "it has more than a million rows", err);
     if (!status) status = rdt_sqlite_prepare(file, "read", sql, &statement, err);
     if (!status) status = rdt_tuning_give_rows(tuning, statement, pass_on, to, err);
     sqlite3_finalize(statement);

@@ -1,4 +1,5 @@
 /* Buffer: the entry points of memory: allocating, copying and setting it. */
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * An event that is recorded there takes a copy of the tips; a stream that waits for the event
  * joins the capture and adds them to its own. An illegal call spoils the capture for all of them,
  * and ending it reports that. */
+#include "driver/entry.h"
 #include "driver/graph.h"
 
 #include <stdlib.h>

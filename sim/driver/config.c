@@ -279,27 +279,3 @@ void sim_config_read(sim_config *config) {
                  variables[i].name, value, variables[i].takes);
     }
 }
-
-/* An entry point may stand in the table by two names. */
-static bool is_named(const sim_entry *entry, const char *name) {
-    for (uint32_t i = 0; i < sim_entry_count; i++) {
-        bool same = strcmp(sim_entry_table[i].symbol, entry->symbol) == 0;
-        if (same && strcmp(sim_entry_table[i].base, name) == 0) return true;
-    }
-    return false;
-}
-
-CUresult sim_config_fault(const sim_entry *entry, uint64_t calls_of_it, uint64_t calls,
-                          bool *is_sticky) {
-    for (uint32_t i = 0; i < sim_state.config.fail_count; i++) {
-        const sim_rule *rule = &sim_state.config.fails[i];
-        bool any = strcmp(rule->name, "*") == 0;
-        if (!any && !is_named(entry, rule->name)) continue;
-        uint64_t number = any ? calls : calls_of_it;
-        bool hits = rule->mode == SIM_RULE_ON ? number >= rule->number : number == rule->number;
-        if (!hits) continue;
-        *is_sticky = rule->mode == SIM_RULE_STICKY;
-        return rule->error;
-    }
-    return CUDA_SUCCESS;
-}

@@ -1,4 +1,5 @@
 /* Context: contexts: primary and other, the stack of each thread, and errors that stay. */
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Device: the simulated device's attributes. */
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #include <stdio.h>

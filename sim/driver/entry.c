@@ -67,6 +67,30 @@ __attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(NULL, NULL, leave_to_parent);
 }
 
+/* An entry point may stand in the table by two names. */
+static bool is_named(const sim_entry *entry, const char *name) {
+    for (uint32_t i = 0; i < sim_entry_count; i++) {
+        bool same = strcmp(sim_entry_table[i].symbol, entry->symbol) == 0;
+        if (same && strcmp(sim_entry_table[i].base, name) == 0) return true;
+    }
+    return false;
+}
+
+/* The error that a call of the entry has to fail with; CUDA_SUCCESS: none. */
+static CUresult find_fault(const sim_entry *entry, uint64_t calls_of_it, bool *is_sticky) {
+    for (uint32_t i = 0; i < sim_state.config.fail_count; i++) {
+        const sim_rule *rule = &sim_state.config.fails[i];
+        bool any = strcmp(rule->name, "*") == 0;
+        if (!any && !is_named(entry, rule->name)) continue;
+        uint64_t number = any ? sim_state.calls : calls_of_it;
+        bool hits = rule->mode == SIM_RULE_ON ? number >= rule->number : number == rule->number;
+        if (!hits) continue;
+        *is_sticky = rule->mode == SIM_RULE_STICKY;
+        return rule->error;
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult sim_entry_enter(const char *symbol) {
     pthread_mutex_lock(&sim_state.lock);
     if (sim_state.is_forked) return CUDA_ERROR_NOT_INITIALIZED;
@@ -86,7 +110,7 @@ CUresult sim_entry_enter(const char *symbol) {
         if (strcmp(sim_entry_table[i].base, entry->base) != 0) continue;
         calls_of_base += sim_state.calls_by_entry[i];
     }
-    CUresult fault = sim_config_fault(entry, calls_of_base, sim_state.calls, &is_sticky);
+    CUresult fault = find_fault(entry, calls_of_base, &is_sticky);
     if (fault != CUDA_SUCCESS) {
         struct CUctx_st *context = sim_context_current();
         if (is_sticky && context) context->sticky = fault;

@@ -1,12 +1,7 @@
 /* Entry: libcuda's entry points as one table, and the gate that every call passes. */
 #pragma once
 
-/* The header then declares every version of a function under its own name. */
-#define __CUDA_API_VERSION_INTERNAL
-#pragma GCC visibility push(default)
-#include <cuda.h>
-#include "driver/compat.h"
-#pragma GCC visibility pop
+#include "driver/cuda_api.h"
 
 #include <stdint.h>
 

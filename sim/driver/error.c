@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #define ERROR_LIST(X)                                                                              \

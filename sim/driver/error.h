@@ -1,7 +1,7 @@
 /* Error: the errors of the driver as one table of code and words. */
 #pragma once
 
-#include "driver/entry.h"
+#include "driver/cuda_api.h"
 
 #include <stdbool.h>
 

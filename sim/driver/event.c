@@ -1,4 +1,5 @@
 /* Event: events: marks on the modelled clock. */
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Graph: graphs, their executable copies and the objects that live as long as they do. */
+#include "driver/entry.h"
 #include "driver/graph.h"
 
 #include <stdlib.h>

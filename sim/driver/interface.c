@@ -1,4 +1,5 @@
 /* Interface: the functions of sim.h. */
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Launch: launches: their checks, their faults on demand, and their findings' errors. */
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Module: modules: PTX text to programs, and the variables that belong to it. */
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #include <stdio.h>

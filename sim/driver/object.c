@@ -1,4 +1,5 @@
 /* Object: user objects, destroyed when the last graph that holds them is gone. */
+#include "driver/entry.h"
 #include "driver/graph.h"
 
 #include <stdlib.h>

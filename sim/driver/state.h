@@ -2,7 +2,7 @@
  * for it, so it is the one mutable global, and state.c is the one file that holds it. */
 #pragma once
 
-#include "driver/entry.h"
+#include "driver/cuda_api.h"
 #include "exec/run.h"
 
 #include <pthread.h>
@@ -154,9 +154,6 @@ CUresult sim_context_fail(struct CUctx_st *context, CUresult error);
 /* Configuration. */
 bool sim_config_set(sim_config *config, const char *name, const char *value);
 void sim_config_read(sim_config *config);
-/* The error that a call of the entry has to fail with; CUDA_SUCCESS: none. */
-CUresult sim_config_fault(const sim_entry *entry, uint64_t calls_of_it, uint64_t calls,
-                          bool *is_sticky);
 
 /* Findings. */
 void sim_report(const struct redtune_sim_finding *finding);

@@ -1,4 +1,5 @@
 /* Stream: streams. Work runs when it is submitted, or late, in the order of its stream. */
+#include "driver/entry.h"
 #include "driver/state.h"
 
 #include <stdlib.h>
