@@ -18,6 +18,9 @@ typedef struct index_point {
     unsigned char at[FACTORS];
 } index_point;
 
+/* Whether any allowed point has a value: most pairs that none has are of a value that none has. */
+typedef enum life { LIFE_UNKNOWN, LIFE_ALIVE, LIFE_DEAD } life;
+
 typedef struct cover {
     rdt_codegen *codegen;
     redtune_problem like;
@@ -26,6 +29,7 @@ typedef struct cover {
     const rdt_space *space;
     int factors, values[FACTORS];
     bool missing[FACTORS][VALUES][FACTORS][VALUES]; /* both ways round */
+    life life[FACTORS][VALUES];
     rdt_random random;
 } cover;
 
@@ -49,15 +53,18 @@ static rdt_point point_of(const cover *self, index_point at) {
     return point;
 }
 
-static redtune_status check(const cover *self, index_point at, bool *allowed, redtune_error *err) {
+static redtune_status check(cover *self, index_point at, bool *allowed, redtune_error *err) {
     redtune_problem problem;
     *allowed = false;
+    for (int i = 0; i < self->factors; i++)
+        if (self->life[i][at.at[i]] == LIFE_DEAD) return REDTUNE_OK;
     if (problem_of(self, at, &problem)) return REDTUNE_OK;
     const rdt_point point = point_of(self, at);
     const rdt_case of = {&problem, self->facts};
     /* Most are refused, and reasons take time. */
     redtune_status status = rdt_rules_check(self->codegen, of, &point, NULL);
     *allowed = !status;
+    for (int i = 0; *allowed && i < self->factors; i++) self->life[i][at.at[i]] = LIFE_ALIVE;
     if (!status || status == REDTUNE_UNSUPPORTED) return REDTUNE_OK;
     return rdt_rules_check(self->codegen, of, &point, err);
 }
@@ -151,6 +158,24 @@ static index_point make_point(cover *self, pair wanted, bool well_chosen) {
     return point;
 }
 
+/* Looks whether any allowed point has the value, as often as for a pair. The set is that which it
+ * would be without this. */
+static redtune_status settle(cover *self, int factor, int value, redtune_error *err) {
+    const rdt_random before = self->random;
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && !self->life[factor][value] && i < RANDOM_TRIES; i++) {
+        index_point point;
+        bool allowed;
+        for (int k = 0; k < self->factors; k++)
+            point.at[k] = (unsigned char)draw(self, self->values[k]);
+        point.at[factor] = (unsigned char)value;
+        status = check(self, point, &allowed, err);
+    }
+    if (!status && !self->life[factor][value]) self->life[factor][value] = LIFE_DEAD;
+    self->random = before;
+    return status;
+}
+
 /* The best allowed point with the pair that was found; *pairs is 0 if there is none. */
 static redtune_status find_point(cover *self, pair wanted, index_point *best, int *pairs,
                                  redtune_error *err) {
@@ -167,6 +192,8 @@ static redtune_status find_point(cover *self, pair wanted, index_point *best, in
         *pairs = found;
         *best = point;
     }
+    if (!status && !*pairs) status = settle(self, wanted.first, wanted.first_value, err);
+    if (!status && !*pairs) status = settle(self, wanted.second, wanted.second_value, err);
     return status;
 }
 

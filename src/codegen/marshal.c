@@ -205,11 +205,14 @@ bool rdt_marshal_is_case(const rdt_asked *asked, rdt_case at) {
 void rdt_marshal_push_case(lua_State *state, rdt_codegen *codegen, rdt_case at) {
     rdt_pushed *last = &codegen->pushed;
     if (!last->is_whole || !rdt_marshal_is_case(&last->asked, at)) {
+        const bool has_facts = last->is_whole && rdt_facts_same(&last->asked.facts, at.facts);
         last->is_whole = false;
         push_problem(state, at.problem);
         lua_rawsetp(state, LUA_REGISTRYINDEX, &last->asked.problem);
-        rdt_marshal_push_facts(state, at.facts);
-        lua_rawsetp(state, LUA_REGISTRYINDEX, &last->asked.facts);
+        if (!has_facts) {
+            rdt_marshal_push_facts(state, at.facts);
+            lua_rawsetp(state, LUA_REGISTRYINDEX, &last->asked.facts);
+        }
         *last = (rdt_pushed){true, {*at.problem, *at.facts}};
     }
     lua_rawgetp(state, LUA_REGISTRYINDEX, &last->asked.problem);

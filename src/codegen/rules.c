@@ -21,7 +21,7 @@ typedef struct rule_call {
     rdt_launch *launch_out;
     rdt_about *about_out;
     rdt_scope scope;
-    bool yes, yields;
+    bool yes, yields, says_why;
     char reason[200];
 } rule_call;
 
@@ -36,7 +36,11 @@ static void take_answer(lua_State *state, int arguments, rule_call *call) {
     lua_call(state, arguments, LUA_MULTRET);
     call->yes = lua_toboolean(state, answer);
     const int parts = lua_gettop(state) - answer;
-    if (!call->yes && parts > 1) {
+    if (call->yes || !call->says_why) {
+        lua_settop(state, answer - 1);
+        return;
+    }
+    if (parts > 1) {
         lua_getglobal(state, "string");
         lua_getfield(state, -1, "format");
         lua_replace(state, answer);
@@ -156,8 +160,10 @@ static redtune_status call_family(rdt_codegen *codegen, const char *what, lua_CF
 redtune_status rdt_rules_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                redtune_error *err) {
     rule_call call = call_of(codegen, at, point);
+    call.says_why = err != NULL;
     redtune_status status = call_family(codegen, "check a config", call_allowed, &call, err);
     if (status || call.yes) return status;
+    if (!err) return REDTUNE_UNSUPPORTED; /* most are asked for a yes or no */
     char text[RDT_POINT_TEXT_BYTES];
     rdt_point_format(&codegen->spaces, point, text);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot use config %s: %s", text, call.reason);
