@@ -123,7 +123,7 @@ static void threads_have_scratch_of_their_own_on_their_default_stream(void) {
     NEED_GPU();
     const CUstream streams[] = {CU_STREAM_PER_THREAD, gpu.stream};
     rdt_workspace *workspace = NULL;
-    CHECK_OK(rdt_workspace_create(gpu.context, 0, &workspace, &err), err);
+    CHECK_OK(rdt_workspace_create(gpu.context, 0, NULL, &workspace, &err), err);
     for (size_t i = 0; i < 2; i++) {
         turn_of_a_thread own = {workspace, streams[i], 0}, other = own;
         pthread_t thread;
@@ -134,6 +134,31 @@ static void threads_have_scratch_of_their_own_on_their_default_stream(void) {
         CHECK((own.scratch == other.scratch) == (i == 1));
     }
     rdt_workspace_destroy(workspace, false);
+}
+
+/* The driver's list of the nodes that a captured call follows holds until the stream's next call.
+ */
+static void captured_calls_take_turns_whichever_workspace_they_use(void) {
+    NEED_GPU();
+    static const rdt_traffic nothing;
+    const rdt_call call = {.stream = gpu.stream, .traffic = &nothing};
+    rdt_workspace *workspace[2] = {NULL};
+    pthread_mutex_t *lock[2];
+    rdt_graph *graph = NULL;
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(rdt_workspace_create(gpu.context, 0, workspace[0], &workspace[i], &err), err);
+    CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
+    for (int i = 0; i < 2; i++) {
+        rdt_turn turn;
+        CHECK_OK(rdt_workspace_begin(workspace[i], &call, &turn, &err), err);
+        lock[i] = turn.lock;
+        rdt_workspace_end(workspace[i], &call, &turn, true);
+    }
+    CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
+    CHECK(lock[0] && lock[0] == lock[1]);
+    rdt_graph_destroy(graph);
+    rdt_workspace_destroy(workspace[1], false);
+    rdt_workspace_destroy(workspace[0], false);
 }
 
 static void workspace_of_the_callers_serves_any_plan(void) {
@@ -257,6 +282,7 @@ int main(int argc, char **argv) {
         FACT(streams_come_and_go),
         FACT(new_stream_with_an_old_handle_has_scratch_of_its_own),
         FACT(threads_have_scratch_of_their_own_on_their_default_stream),
+        FACT(captured_calls_take_turns_whichever_workspace_they_use),
         FACT(workspace_of_the_callers_serves_any_plan),
         FACT(workspace_is_refused_where_it_cannot_serve),
         FACT(close_leaves_nothing),

@@ -128,7 +128,7 @@ static redtune_status fill(redtune *rt, const redtune_options *options, redtune_
     if (!status) status = rdt_context_open(options->device, &rt->context, err);
     if (!status) status = rdt_builder_create(&rt->log, &rt->builder, err);
     if (!status) status = rdt_context_enter(rt->context, &entered, err);
-    if (!status) status = rdt_workspace_create(rt->context, 0, &rt->workspace, err);
+    if (!status) status = rdt_workspace_create(rt->context, 0, NULL, &rt->workspace, err);
     if (rt->context) rdt_context_leave(rt->context, entered);
     return status;
 }

@@ -18,7 +18,8 @@ redtune_status rdt_tables_find(redtune *rt, uint64_t bytes, rdt_workspace **out,
     rdt_workspace *found = atomic_load_explicit(place, memory_order_acquire), *made = NULL;
     if (!found) {
         const CUstreamCaptureMode mode = rdt_context_relax(rt->context);
-        redtune_status status = rdt_workspace_create(rt->context, (size_t)1 << power, &made, err);
+        redtune_status status =
+            rdt_workspace_create(rt->context, (size_t)1 << power, rt->workspace, &made, err);
         if (!status && !atomic_compare_exchange_strong(place, &found, made))
             rdt_workspace_destroy(made, false);
         else if (!status)

@@ -6,8 +6,8 @@
  *
  * Within a capture a call uses the scratch of an earlier call of that capture which the graph has
  * it follow, whatever stream either was captured from, or else fresh scratch, tied to the graph.
- * Captured calls take turns under one lock: what the driver tells of a capture holds only until the
- * next call on its stream. */
+ * Captured calls take turns under one lock, whichever workspace they use: what the driver tells of
+ * a capture holds only until the next call on its stream. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/workspace.h"
 
@@ -39,14 +39,16 @@ struct rdt_workspace {
     const rdt_context *context;
     rdt_scratch_pool *pool;
     pthread_mutex_t lock; /* guards the adding and changing of entries */
-    pthread_mutex_t
-        capturing; /* held over a captured call, and guards what scratch blocks have of captures */
+    /* Held over a captured call, and guards what scratch blocks have of captures: own_capturing, or
+     * the one of the workspace that this one is beside. */
+    pthread_mutex_t *capturing, own_capturing;
     /* For the calls of one launch, and for those of two. */
     _Atomic(stream_entry *) streams[2][STREAM_BUCKETS];
 };
 
 redtune_status rdt_workspace_create(const rdt_context *context, size_t more_bytes,
-                                    rdt_workspace **out, redtune_error *err) {
+                                    rdt_workspace *beside, rdt_workspace **out,
+                                    redtune_error *err) {
     rdt_workspace *workspace = calloc(1, sizeof *workspace);
     if (!workspace) return rdt_fail_memory(err, sizeof *workspace);
     redtune_status status = rdt_scratch_pool_create(context, more_bytes, &workspace->pool, err);
@@ -56,7 +58,8 @@ redtune_status rdt_workspace_create(const rdt_context *context, size_t more_byte
     }
     workspace->context = context;
     pthread_mutex_init(&workspace->lock, NULL);
-    pthread_mutex_init(&workspace->capturing, NULL);
+    pthread_mutex_init(&workspace->own_capturing, NULL);
+    workspace->capturing = beside ? beside->capturing : &workspace->own_capturing;
     *out = workspace;
     return REDTUNE_OK;
 }
@@ -71,7 +74,7 @@ void rdt_workspace_destroy(rdt_workspace *workspace, bool lost) {
         }
     rdt_scratch_pool_destroy(workspace->pool, lost);
     pthread_mutex_destroy(&workspace->lock);
-    pthread_mutex_destroy(&workspace->capturing);
+    pthread_mutex_destroy(&workspace->own_capturing);
     free(workspace);
 }
 
@@ -248,9 +251,9 @@ static void add_written(rdt_scratch_block *block, rdt_span output) {
 static redtune_status take_for_capture(rdt_workspace *workspace, const capture_state *now,
                                        rdt_scratch_block **out, redtune_error *err) {
     rdt_scratch_block *taken = NULL;
-    pthread_mutex_unlock(&workspace->capturing);
+    pthread_mutex_unlock(workspace->capturing);
     redtune_status status = rdt_scratch_pool_take(workspace->pool, &taken, err);
-    pthread_mutex_lock(&workspace->capturing);
+    pthread_mutex_lock(workspace->capturing);
     if (!status) status = rdt_scratch_pool_tie(taken, now->graph, now->id, err);
     if (!status) *out = taken;
     return status;
@@ -271,7 +274,7 @@ static redtune_status begin_captured(rdt_workspace *workspace, const rdt_call *c
         .scratch = held->address,
         .chained = follows && !reads_written(held, call->traffic),
         .captured = held,
-        .lock = &workspace->capturing,
+        .lock = workspace->capturing,
     };
     return REDTUNE_OK;
 }
@@ -308,9 +311,9 @@ redtune_status rdt_workspace_begin(rdt_workspace *workspace, const rdt_call *cal
     CUresult rc = driver->stream_is_capturing(call->stream, &capture);
     if (rc) return fail_stream(driver, rc, err);
     if (capture == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-        pthread_mutex_lock(&workspace->capturing);
+        pthread_mutex_lock(workspace->capturing);
         redtune_status status = begin_captured(workspace, call, turn, err);
-        if (status) pthread_mutex_unlock(&workspace->capturing);
+        if (status) pthread_mutex_unlock(workspace->capturing);
         return status;
     }
     unsigned long long id;

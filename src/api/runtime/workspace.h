@@ -7,9 +7,10 @@
 
 typedef struct rdt_workspace rdt_workspace;
 
-/* more_bytes: that launches find behind their scratch, zero at first. */
+/* more_bytes: that launches find behind their scratch, zero at first. beside: one that outlives it,
+ * with whose captured calls those of this one take turns; NULL: it is the first of its runtime. */
 redtune_status rdt_workspace_create(const rdt_context *context, size_t more_bytes,
-                                    rdt_workspace **out, redtune_error *err);
+                                    rdt_workspace *beside, rdt_workspace **out, redtune_error *err);
 /* Frees all scratch; graphs that captured some of it must not be replayed any more.
  * lost: the context is gone, and its memory with it. */
 void rdt_workspace_destroy(rdt_workspace *workspace, bool lost);

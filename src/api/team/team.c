@@ -38,7 +38,8 @@ static redtune_status make_workspace(redtune_team *team, redtune_error *err) {
                         team->results_max, team->place.ranks, results_max);
     const size_t bytes = ranks_bytes * team->results_max;
     CUstreamCaptureMode mode = rdt_context_relax(team->rt->context);
-    redtune_status status = rdt_workspace_create(team->rt->context, bytes, &team->workspace, err);
+    redtune_status status =
+        rdt_workspace_create(team->rt->context, bytes, team->rt->workspace, &team->workspace, err);
     if (!status) status = rdt_workspace_reserve(team->workspace, err);
     rdt_context_restore(team->rt->context, mode);
     return status;
