@@ -53,8 +53,9 @@ REDTUNE_API redtune_status redtune_run_keyed(redtune *rt, const redtune_problem 
                                              const redtune_keyed *keyed, struct CUstream_st *stream,
                                              redtune_error *err);
 
-/* Bytes of a workspace that any run of the plan fits; of a plan that is pending
- * (redtune_plan_info) until it changes to its own kernel. 0: the plan's problem is not by key. */
+/* Bytes of a workspace that any run of the plan fits. Where a plan that was pending
+ * (redtune_plan_info) changes to a kernel that takes more, runs in such a workspace go on with the
+ * one before. 0: the plan's problem is not by key. */
 REDTUNE_API size_t redtune_keyed_workspace_bytes(const redtune_plan *plan);
 
 #ifdef __cplusplus

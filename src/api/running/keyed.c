@@ -202,5 +202,5 @@ redtune_status redtune_run_keyed(redtune *rt, const redtune_problem *problem,
 
 size_t redtune_keyed_workspace_bytes(const redtune_plan *plan) {
     if (!plan || !rdt_problem_is_keyed(&plan->problem)) return 0;
-    return rdt_launch_keyed_bytes(&rdt_plan_executable(plan)->launch, plan->problem.keys);
+    return rdt_launch_keyed_bytes(&plan->first->launch, plan->problem.keys);
 }

@@ -252,26 +252,28 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
 }
 
 /* The tables of a run by key may be larger than the caller's scratch. */
-static redtune_status check_scratch(const rdt_launch *launch, const rdt_operands *operands,
-                                    redtune_error *err) {
-    if (!launch->keyed || !operands->scratch) return REDTUNE_OK;
-    const uint64_t bytes = rdt_launch_keyed_bytes(launch, operands->keyed.keys);
-    if (bytes <= operands->scratch_bytes) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce by %" PRIu64 " keys in a workspace of %" PRIu64
-                    " bytes: it takes %" PRIu64 ", as redtune_keyed_workspace_bytes says",
-                    operands->keyed.keys, operands->scratch_bytes, bytes);
+static bool has_room(const rdt_executable *executable, const rdt_operands *operands) {
+    return !executable->launch.keyed || !operands->scratch ||
+           rdt_launch_keyed_bytes(&executable->launch, operands->keyed.keys) <=
+               operands->scratch_bytes;
 }
 
 redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
                               const rdt_traffic *traffic, CUstream stream, redtune_error *err) {
     const rdt_executable *executable = rdt_plan_executable(plan);
-    redtune_status status = check_scratch(&executable->launch, operands, err);
-    if (status) return status;
+    /* redtune_keyed_workspace_bytes gives the first one's, whichever has come since. */
+    if (!has_room(executable, operands)) executable = plan->first;
+    if (!has_room(executable, operands))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot reduce by %" PRIu64 " keys in a workspace of %" PRIu64
+                        " bytes: it takes %" PRIu64 ", as redtune_keyed_workspace_bytes says",
+                        operands->keyed.keys, operands->scratch_bytes,
+                        rdt_launch_keyed_bytes(&executable->launch, operands->keyed.keys));
     rdt_trace_push("redtune run");
-    status = operands->scratch
-                 ? rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err)
-                 : run_here(plan, executable, traffic, operands, stream, err);
+    const redtune_status status =
+        operands->scratch
+            ? rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err)
+            : run_here(plan, executable, traffic, operands, stream, err);
     rdt_trace_pop();
     return status;
 }
