@@ -95,6 +95,7 @@ class Keys(unittest.TestCase):
             (lambda: redtune.by_key(x, keys, 2, "dot"), TypeError, "two inputs"),
             (lambda: redtune.by_key(x, keys, -1), ValueError, "K=-1"),
             (lambda: redtune.by_key(x, keys, stream=1), ValueError, "without K: give K"),
+            (lambda: redtune.by_key(x, keys, 2, stream="main"), TypeError, "'main' as stream"),
             (lambda: redtune.by_key(x, keys, 2, spread="wide"), ValueError, "spread='wide'"),
             (lambda: redtune.by_key(x, keys, 2, skipped=few), ValueError, "one int64"),
             (lambda: redtune.by_key(x, keys, 90000, "argmax"), ValueError, "room for one of 14528 keys"),
