@@ -249,6 +249,9 @@ REDTUNE_API redtune_status redtune_run(redtune *rt, const redtune_problem *probl
  */
 REDTUNE_API redtune_status redtune_prepare(redtune *rt, const redtune_problem *problems,
                                            size_t count, redtune_error *err);
+/* Nonzero: redtune_reduce and redtune_run find the problem's plan, so that a call with it makes
+ * none. 0: they do not, or the problem is not valid. It waits for nothing. */
+REDTUNE_API int redtune_is_prepared(redtune *rt, const redtune_problem *problem);
 
 /* A workspace is scratch for programs that manage their memory, or that run one plan on several
  * graphs and streams in ways that redtune cannot see: a member of redtune_operands. */

@@ -332,7 +332,10 @@ static void without_a_home_there_is_no_database(void) {
     CHECK_OK(status, err);
     CHECK_CONTAINS(heard, "working without a database");
     CHECK_TEXT(redtune_database_path(rt), "");
+    CHECK(!redtune_is_prepared(rt, &sum));
     CHECK_OK(redtune_prepare(rt, &sum, 1, &err), err);
+    CHECK(redtune_is_prepared(rt, &sum));
+    CHECK(!redtune_is_prepared(rt, NULL) && !redtune_is_prepared(NULL, &sum));
     CHECK_FAILS(redtune_tune(rt, NULL, &err), REDTUNE_FILE, err, "REDTUNE_DB");
     redtune_close(rt);
 }

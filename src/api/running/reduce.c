@@ -260,6 +260,19 @@ static void *prepare_some(void *user) {
     }
 }
 
+int redtune_is_prepared(redtune *rt, const redtune_problem *problem) {
+    redtune_problem resolved, room;
+    rdt_plan_own *own = NULL;
+    if (!rt) return 0;
+    problem = rdt_runtime_order(rt, problem, &room);
+    if (!problem) return 0;
+    if (find_plan(rt, problem)) return 1;
+    if (resolve(rt, problem, &resolved, NULL)) return 0;
+    if (rdt_problem_is_strided(&resolved) || rdt_problem_is_keyed(&resolved))
+        return rdt_plan_table_find_key(&rt->plans, &resolved, &own) != NULL;
+    return find_plan(rt, &resolved) != NULL;
+}
+
 redtune_status redtune_prepare(redtune *rt, const redtune_problem *problems, size_t count,
                                redtune_error *err) {
     if (!rt || (!problems && count))
