@@ -14,8 +14,9 @@ import torch
 import redtune
 
 from . import _core, _functions, _libraries
+from ._torch_install import install, report, uninstall
 
-__all__ = ["sum", "mean", "var", "norm2", "dot", "max", "min"]
+__all__ = ["sum", "mean", "var", "norm2", "dot", "max", "min", "install", "uninstall", "report"]
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _DTYPES = _libraries.find(torch.empty(0)).dtypes

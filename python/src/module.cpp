@@ -7,6 +7,7 @@
 #include "runtime.h"
 #include "segments.h"
 #include "team.h"
+#include "torch_calls.h"
 
 NB_MODULE(_core, module) {
     nb::set_leak_warnings(false); // plans may outlive the interpreter's last collection
@@ -19,6 +20,7 @@ NB_MODULE(_core, module) {
     segments_add(module);
     keyed_add(module);
     team_add(module);
+    torch_calls_add(module);
     module.def("is_main_interpreter",
                [] { return !PyInterpreterState_GetID(PyInterpreterState_Get()); });
     module.def("close", [] {

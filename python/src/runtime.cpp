@@ -13,6 +13,8 @@
 
 #include <nanobind/stl/optional.h>
 
+#include "torch_calls.h"
+
 namespace {
 
 enum { NO_DEVICE = 100 }; // CUDA_ERROR_NO_DEVICE
@@ -34,13 +36,13 @@ std::vector<redtune *> retired;  // of earlier generations
 
 const char *pointer(const text &value) { return value ? value->c_str() : nullptr; }
 
-redtune *open_device(int device) {
+redtune *open_device(int device, bool background) {
     const std::string name = device == HOST_DEVICE ? chosen.host : std::to_string(device);
     redtune_options options = {};
     options.device = name.c_str();
     options.database = pointer(chosen.database);
     options.machine = pointer(chosen.machine);
-    options.background = chosen.background;
+    options.background = background;
     options.trust = static_cast<redtune_trust>(chosen.trust);
     options.verify_s = chosen.verify_s;
     options.worker = pointer(chosen.worker);
@@ -70,6 +72,7 @@ void configure(const std::string &device, text database, text machine, text reco
                text worker, bool background, int trust, double verify_s, int order) {
     begin_generation();
     chosen = {device, database, machine, record, ops, worker, background, trust, verify_s, order};
+    torch_calls_reopen();
 }
 
 void note_fork() { ending_note_fork(!open_now.empty() || !retired.empty()); }
@@ -89,9 +92,16 @@ redtune *runtime_get(int device) {
     nb::module_::import_("redtune._bundle").attr("find_nvrtc")();
     place = place_of(device); // another thread may have come first
     if (place < open_now.size() && open_now[place]) return open_now[place];
-    redtune *rt = open_device(device);
+    redtune *rt = open_device(device, chosen.background);
     if (place >= open_now.size()) open_now.resize(place + 1);
     open_now[place] = rt;
+    return rt;
+}
+
+redtune *runtime_open_own(int device) {
+    nb::module_::import_("redtune._bundle").attr("find_nvrtc")();
+    redtune *rt = open_device(device, false);
+    retired.push_back(rt);
     return rt;
 }
 
@@ -101,6 +111,7 @@ bool runtime_fixes(int device, const redtune_problem &problem) {
 
 void runtime_close() {
     begin_generation();
+    if (!torch_calls_end()) return;
     for (redtune *rt : retired) redtune_close(rt);
     retired.clear();
 }
@@ -110,6 +121,9 @@ void runtime_add(nb::module_ &module) {
                nb::arg("machine").none(), nb::arg("record").none(), nb::arg("ops").none(),
                nb::arg("worker").none(), nb::arg("background"), nb::arg("trust"),
                nb::arg("verify_s"), nb::arg("order"));
-    module.def("reload", &begin_generation);
+    module.def("reload", [] {
+        begin_generation();
+        torch_calls_reopen();
+    });
     module.def("note_fork", &note_fork);
 }

@@ -10,6 +10,10 @@ enum { HOST_DEVICE = -1 };
 // of HOST_DEVICE.
 redtune *runtime_get(int device);
 
+// Another one of the same settings, but none that runs a kernel until another is ready. It stays
+// open until the program ends.
+redtune *runtime_open_own(int device);
+
 // Whether the problem is reduced there in fixed order, and that shows.
 bool runtime_fixes(int device, const redtune_problem &problem);
 

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
@@ -177,6 +178,10 @@ class Pages(unittest.TestCase):
         self.assertIn("mean   499.5000", said)
         if importlib.util.find_spec("torch"):
             self.assertIn("norm was", run(str(examples / "gradient_norm.py"), "--host"))
+            if shutil.which(os.environ.get("CXX") or "c++"):
+                said = run(str(examples / "transformer_step.py"), "--host")
+                self.assertIn("a step took", said)
+                self.assertEqual(said.count("the same bits in [2, 7, 32]"), 7, said)
 
 
 if __name__ == "__main__":

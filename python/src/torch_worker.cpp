@@ -1,0 +1,134 @@
+// Torch worker: the thread that makes plans, so that no call of PyTorch's waits for one.
+#include "torch_calls.h"
+
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+
+namespace {
+
+enum { QUEUE_MAX = 1000 }; // a call that finds it full comes again
+
+struct job {
+    redtune *rt; // NULL: the device is to be opened
+    redtune_problem problem;
+    int device;
+};
+
+std::mutex lock; // guards what follows
+std::condition_variable woken;
+std::deque<job> jobs;
+std::unordered_set<uint64_t> pending, refused; // hashes of problems
+std::string failure;
+std::thread thread;
+bool ends = false;
+std::atomic<size_t> refused_count{0};
+
+// FNV-1a over words. A problem of a call has no text, and unused axes are 0.
+uint64_t hash_of(const redtune_problem &problem) {
+    uint64_t words[sizeof problem / 8], hash = 14695981039346656037u;
+    static_assert(sizeof problem % 8 == 0, "a problem is words");
+    memcpy(words, &problem, sizeof problem);
+    for (uint64_t word : words) hash = (hash ^ word) * 1099511628211u;
+    return hash;
+}
+
+// Devices have no problem.
+uint64_t hash_of(const job &its) {
+    return its.rt ? hash_of(its.problem) : static_cast<uint64_t>(its.device);
+}
+
+void note_failure(uint64_t hash, const std::string &message) {
+    refused.insert(hash);
+    refused_count = refused.size();
+    failure = message;
+}
+
+// What failed; "": nothing.
+std::string do_job(const job &next) {
+    redtune_error err;
+    std::string why;
+    if (!next.rt)
+        torch_calls_try_open(next.device, &why);
+    else if (redtune_prepare(next.rt, &next.problem, 1, &err))
+        why = err.message;
+    return why;
+}
+
+void work() {
+    std::unique_lock<std::mutex> held(lock);
+    for (;;) {
+        woken.wait(held, [] { return ends || !jobs.empty(); });
+        if (ends) return;
+        const job next = jobs.front();
+        held.unlock();
+        const std::string why = do_job(next);
+        held.lock();
+        if (!jobs.empty()) jobs.pop_front(); // the end clears them
+        const uint64_t hash = hash_of(next);
+        if (!why.empty()) note_failure(hash, why);
+        if (next.rt || why.empty()) pending.erase(hash); // a device is tried once
+    }
+}
+
+// The program's signals are for its own threads.
+void start() {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        thread = std::thread(work);
+    } catch (const std::exception &) {
+        ends = true; // nothing is prepared, and all calls are PyTorch's
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+} // namespace
+
+static void add(const job &next) {
+    const std::lock_guard<std::mutex> held(lock);
+    if (ends || jobs.size() >= QUEUE_MAX || !pending.insert(hash_of(next)).second) return;
+    jobs.push_back(next);
+    if (!thread.joinable()) start();
+    woken.notify_one();
+}
+
+void torch_worker_prepare(redtune *rt, const redtune_problem &problem) { add({rt, problem, 0}); }
+
+void torch_worker_open(int device) { add({nullptr, {}, device}); }
+
+void torch_worker_end() {
+    {
+        const std::lock_guard<std::mutex> held(lock);
+        ends = true;
+        jobs.clear();
+    }
+    woken.notify_one();
+    if (thread.joinable()) thread.join();
+}
+
+std::string torch_worker_failure() {
+    const std::lock_guard<std::mutex> held(lock);
+    return failure;
+}
+
+void torch_worker_refuse(const redtune_problem &problem, const char *message) {
+    const std::lock_guard<std::mutex> held(lock);
+    note_failure(hash_of(problem), message);
+}
+
+bool torch_worker_refuses(const redtune_problem &problem) {
+    if (!refused_count.load(std::memory_order_relaxed)) return false;
+    const std::lock_guard<std::mutex> held(lock);
+    return refused.count(hash_of(problem)) != 0;
+}
+
+size_t torch_worker_left() {
+    const std::lock_guard<std::mutex> held(lock);
+    return jobs.size();
+}
