@@ -75,14 +75,6 @@ class _OneP(Protocol):
         *, p: float = 2.0,
     ) -> Array: ...
 
-class _OneOrd(Protocol):
-    def __call__(
-        self, x: Array, axis: Axis = None, keepdims: bool = False,
-        out: Any = None, dtype: Any = None, order: Order = None,
-        accuracy: Accuracy = None, stream: Any = None, where: Any = None, initial: Any = None,
-        *, ord: Union[None, int, float] = None,
-    ) -> Array: ...
-
 class _OneDdof(Protocol):
     def __call__(
         self, x: Array, axis: Axis = None, keepdims: bool = False,
@@ -192,7 +184,6 @@ nanargmin: _One
 nanargmax: _One
 nanvar: _OneDdof
 nanstd: _OneDdof
-norm: _OneOrd
 amax: _One
 amin: _One
 nan_count: _One
@@ -203,6 +194,7 @@ slogprod: _Slogprod
 min_at: _MinAt
 max_at: _MaxAt
 minmax: _Minmax
+aminmax: _Minmax
 sum_sumsq: _SumSumsq
 mean_var: _MeanVar
 sum_nonfinite: _SumNonfinite
@@ -259,6 +251,10 @@ def std_mean(
     x: Array, axis: Axis = None, keepdims: bool = False, dtype: Any = None, where: Any = None, *,
     ddof: float = 1
 ) -> StdMeanResults: ...
+def norm(
+    x: Array, ord: Union[None, float, str] = 2, axis: Axis = None, keepdims: bool = False, *,
+    out: Any = None, dtype: Any = None, **more: Any
+) -> Array: ...
 def reduce(
     x: Array, y: Optional[Array] = None, *, op: str, axis: Axis = None, keepdims: bool = False,
     out: Any = None, dtype: Any = None, order: Order = None, accuracy: Accuracy = None,

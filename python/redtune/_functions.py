@@ -18,15 +18,13 @@ _ALIASES = {
     "norm": "norm2",
     "amax": "max",
     "amin": "min",
+    "aminmax": "minmax",
     "nan_count": "nans",
 }
 
 # Other libraries' names of arguments: PyTorch's, and those of the array API standard.
-_WORDS = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof", "input": "x", "a": "x",
-          "other": "y"}  # fmt: skip
-
-# Norms of orders that no power is for, as numpy.linalg.norm has them.
-_NORMS = {math.inf: "maxabs", -math.inf: "minabs", 0: "nonzeros"}
+_WORDS = {"dim": "axis", "keepdim": "keepdims", "correction": "ddof", "unbiased": "ddof",
+          "input": "x", "a": "x", "other": "y", "p": "ord", "ord": "p"}  # fmt: skip
 
 _TEXT = """
 def {name}({arguments}):
@@ -135,7 +133,8 @@ def _public(op):
 
 def names():
     """The names of all functions."""
-    return [name for name in map(_public, _core.op_names()) if name] + list(_ALIASES) + list(_PAIRS)
+    ops = [name for name in map(_public, _core.op_names()) if name]
+    return list(dict.fromkeys([*ops, *_ALIASES, *_SPECIAL]))
 
 
 def _results(op, outputs):
@@ -184,31 +183,42 @@ def _spelt(name, function):
 
     @functools.wraps(function)
     def spelt(*given, **named):
+        if "ddof" in own and isinstance(given[1] if len(given) > 1 else None, bool):
+            named, given = {"unbiased": given[1], **named}, given[:1] + given[2:]  # PyTorch's place
         for word, key in _WORDS.items():
-            if word in named and key in own:
+            if word in named and key in own and word not in own:
                 if key in named:
                     raise TypeError(f"{name}() got {key} and {word}, which are one argument")
                 named[key] = named.pop(word)
+                if key == "ddof" and named[key] is None:
+                    named[key] = 1  # as PyTorch has it
         return function(*given, **named)
 
     return spelt
 
 
-def _norm(plain, powers):
-    """plain, or powers where an order other than 2 is given as p or ord."""
+def _norm_of(order, *given, **named):
+    """The norm of that order by the op that is fastest."""
+    if order != order:
+        raise ValueError("cannot compute a norm with p=nan: give a number")
+    if abs(order) == math.inf and "float" in str(given[0].dtype):  # of integers they are integers
+        return _made["maxabs" if order > 0 else "minabs"](*given, **named)
+    return _powers()(*given, p=order, **named)
 
-    def norm(*given, **named):
-        order = named.pop("ord", named.pop("p", 2))
-        if order is None or order == 2:
-            return plain(*given, **named)
-        if order != order:
-            raise ValueError("cannot compute a norm with p=nan: give a number")
-        op = _NORMS.get(order)
-        if op:
-            return _made[op](*given, **named)
-        return powers(*given, p=order, **named)
 
-    return norm
+@functools.lru_cache(maxsize=None)
+def _powers():
+    return _plain("normp")[0]
+
+
+def _normp(plain):
+    """plain, of an order that is usually 2."""
+
+    def normp(*given, p=2, ord=2, **named):
+        order = p if ord == 2 else ord
+        return plain(*given, **named) if order in (None, 2) else _norm_of(order, *given, **named)
+
+    return normp
 
 
 def _plain(name):
@@ -240,8 +250,8 @@ def _rest(name):
     """What the function of that name needs at its first call: itself in Python, for arguments that
     are to be converted or refused, and what else _plain gives."""
     function, kind, parameters = _plain(name)
-    if name in ("norm", "normp"):
-        function = _norm(function, _plain("normp")[0])
+    if name == "normp":
+        function = _normp(function)
     return function, kind, parameters
 
 
@@ -283,16 +293,33 @@ def std_mean(x, axis=None, keepdims=False, dtype=None, where=None, *, ddof=1):
     return StdMeanResults(var**0.5, mean)
 
 
-_PAIRS = {"var_mean": var_mean, "std_mean": std_mean}  # PyTorch's, of an op that has other results
-for _pair in _PAIRS.values():
-    _pair.__module__ = "redtune"
+@functools.partial(_spelt, "norm")
+def norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None, **more):
+    """The norm of the elements as of one vector, of any order; None and "fro": 2. As NumPy and
+    PyTorch have it the order comes second. Otherwise as redtune.norm2 and redtune.normp.
+
+    >>> redtune.norm(numpy.array([3, -4], dtype="f4"), 1)
+    np.float32(7.0)
+    """
+    more.update(axis=axis, keepdims=keepdims, out=out, dtype=dtype)
+    if ord is None or ord in (2, "fro"):
+        return _made["norm2"](x, **more)
+    if isinstance(ord, str):
+        raise ValueError(f"cannot compute a norm with ord={ord!r}: give a number or 'fro'")
+    return _norm_of(ord, x, **more)
+
+
+# Those that give an op's results in other forms.
+_SPECIAL = {"var_mean": var_mean, "std_mean": std_mean, "norm": norm}
+for _function in _SPECIAL.values():
+    _function.__module__ = "redtune"
 
 
 def publish(space):
     """Puts the functions that it has not yet into a namespace: of all ops, by all their names."""
     for name in names():
         if name not in space:
-            space[name] = _made[name] = _PAIRS.get(name) or _make(name)
+            space[name] = _made[name] = _SPECIAL.get(name) or _make(name)
 
 
 def find(name):

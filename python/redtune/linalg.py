@@ -19,20 +19,22 @@ def vector_norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None):
     >>> redtune.linalg.vector_norm(numpy.array([[3, 4]], dtype="f4"), axis=1)
     array([5.], dtype=float32)
     """
-    return _op("norm")(x, axis, keepdims, out=out, dtype=dtype, ord=ord)
+    return _functions.norm(x, ord, axis, keepdims, out=out, dtype=dtype)
 
 
 def _matrix_norm(x, ord, axes, keepdims, dtype):
     """Of two axes; other orders are of singular values."""
     if ord in (None, "fro"):
-        return _op("norm")(x, axes, keepdims, dtype=dtype)
+        return _functions.norm(x, 2, axes, keepdims, dtype=dtype)
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(
             f"cannot compute a matrix norm of ord={ord!r}: it takes singular values; give 'fro', "
             "1, -1, inf or -inf, or call vector_norm for that of all elements"
         )
     sums = _op("sumabs")(x, axes[0 if abs(ord) == 1 else 1], True, dtype=dtype)
-    return _op("max" if ord > 0 else "min")(sums, axes, keepdims)
+    if ord < 0:
+        return _op("min")(sums, axes, keepdims)
+    return _op("max")(sums, axes, keepdims, initial=0)  # of no sums
 
 
 @functools.partial(_functions._spelt, "norm")

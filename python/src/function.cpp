@@ -52,7 +52,7 @@ bool place_arguments(const op_function &its, PyObject *const *given, Py_ssize_t 
         if (place < 0 || placed[place]) return false;
         placed[place] = given[count + i];
     }
-    return true;
+    return !placed[AXIS] || !PyBool_Check(placed[AXIS]); // which may be PyTorch's unbiased
 }
 
 void take_rest(op_function &its) {

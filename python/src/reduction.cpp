@@ -23,6 +23,7 @@ struct op_facts {
     bool is_truth[OUTPUTS_MAX];
     bool is_count[OUTPUTS_MAX];
     redtune_op plain; // the op itself, or the one of all elements of an op that skips NaN
+    redtune_op truth; // the op of the elements' truth values, which a sum or product as bool is
 };
 
 std::vector<op_facts *> all_facts; // by number; they live as long as the process
@@ -42,9 +43,11 @@ op_facts &facts_of(int op) {
             next->is_count[i] = results[i] == REDTUNE_U64;
         }
         const char *name = next->info.name;
-        next->plain = problem.op;
+        next->plain = next->truth = problem.op;
         if (!next->info.file && !strncmp(name, "nan", 3))
             redtune_op_find(name + 3, &next->plain, nullptr); // nans has no such op
+        if (problem.op == REDTUNE_SUM) next->truth = REDTUNE_ANY;
+        if (problem.op == REDTUNE_PROD) next->truth = REDTUNE_ALL;
         all_facts.push_back(next.release());
     }
     if (op < 0) fail(PyExc_ValueError, "cannot reduce: there is no op %d", op);
@@ -86,6 +89,7 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
     if (plain != number && !is_float(x.dtype)) number = plain; // others have no NaN
     const bool as_bool = dtype == BOOL;
     if (as_bool) dtype = REDTUNE_DTYPE_NONE;
+    if (as_bool) number = facts_of(number).truth;
     op_facts &its = facts_of(number);
     op = &its.info;
     if (x.boolean && !op->bools) refuse_bool(op->name);

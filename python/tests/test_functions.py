@@ -113,12 +113,47 @@ class Functions(unittest.TestCase):
         with numpy.errstate(divide="ignore"):
             for p in (None, 1, 2, 3, 0.5, -1, 0, numpy.inf, -numpy.inf):
                 want = numpy.linalg.norm(x, p, axis=1)
-                self.near(redtune.norm(x, axis=1, ord=p), want, f"ord {p}")
+                for words in ({"axis": 1, "ord": p}, {"dim": 1, "p": p}):
+                    got = redtune.norm(x, **words)
+                    self.near(got, want, f"ord {p}")
+                    self.assertEqual(got.dtype, "f4")
+                self.near(redtune.norm(x, p, 1), want, f"ord {p}")
                 if p is not None:
                     self.near(redtune.normp(x, 1, p=p), want, f"p {p}")
         self.near(redtune.norm(x), numpy.linalg.norm(x), "of the whole")
-        with self.assertRaisesRegex(ValueError, "p=nan"):
-            redtune.normp(x, p=numpy.nan)
+        self.near(redtune.norm(x.astype("i4"), numpy.inf), 7, "of integers")
+        self.near(redtune.linalg.norm(x[:0], numpy.inf), 0, "of no rows")
+        for call, text in (
+            (lambda: redtune.normp(x, p=numpy.nan), "p=nan"),
+            (lambda: redtune.norm(x, "nuc"), "ord='nuc': give a number or 'fro'"),
+        ):
+            with self.assertRaisesRegex(ValueError, text):
+                call()
+
+    def test_pytorchs_calls_give_what_it_gives(self):
+        x, bools = SMALL.astype("f4"), SMALL > 1
+        one = numpy.array(3, "f4")
+        for i, (got, want) in enumerate((
+            (redtune.aminmax(x, dim=1, keepdim=True).max, x.max(1, keepdims=True)),
+            (redtune.aminmax(bools), (False, True)),
+            (redtune.var(x, dim=1, unbiased=True), x.var(1, ddof=1)),
+            (redtune.std(x, dim=[0, -1], unbiased=False), x.std()),
+            (redtune.var(x, True), x.var(ddof=1)), (redtune.std(x, False), x.std()),
+            (redtune.var(x, dim=None, correction=None), x.var(ddof=1)),
+            (redtune.var_mean(x, False).var, x.var()),
+            (redtune.std_mean(x, 1, unbiased=False).std, x.std(1)),
+            (redtune.norm(x, "fro", [0, 1]), numpy.linalg.norm(x)), (redtune.norm(one, 2, 0), 3),
+            (redtune.norm(x, 1.5, -1, True), numpy.linalg.norm(x, 1.5, 1, True)),
+            (redtune.prod(bools, 1, dtype=bool), bools.all(1)),
+            (redtune.sum(x / 9, dtype=bool), True),
+            (redtune.logsumexp(bools, 1), numpy.log(numpy.exp(bools + 0.0).sum(1))),
+            (redtune.sum(x[:0], dim=(0, 1)), 0), (redtune.amax(one, dim=()), 3),
+        )):  # fmt: skip
+            self.near(got, want, i)
+        self.assertEqual(redtune.prod(bools, dtype=bool).dtype, bool)
+        self.assertEqual(redtune.aminmax(bools).min.dtype, bool)
+        with self.assertRaisesRegex(TypeError, "along axis True"):
+            redtune.sum(x, True)
 
     def test_norms_have_other_libraries_names(self):
         x = numpy.array([[2, -7, 4], [0, 3, -1]], "f4")
@@ -167,7 +202,7 @@ class Functions(unittest.TestCase):
             function = getattr(redtune, name)
             keys = list(inspect.signature(function).parameters)
             usual = ["axis", "keepdims", "out", "dtype", "order", "stream"]
-            if name in redtune._functions._PAIRS:  # made of another one's results
+            if name in redtune._functions._SPECIAL:  # made of another one's results
                 usual = ["axis", "keepdims", "dtype"]
             self.assertEqual([key for key in keys if key in usual], usual, name)
             self.assertEqual(keys[0], "x")
@@ -235,8 +270,8 @@ class Functions(unittest.TestCase):
                 redtune.sum(SMALL, dtype=name)
         self.assertEqual(redtune.sum(SMALL, dtype=numpy.dtype("i8")), SMALL.sum())
         self.assertEqual(redtune.any(x, dtype=bool).dtype, "bool")
-        with self.assertRaisesRegex(TypeError, "sum with dtype=bool"):
-            redtune.sum(SMALL, dtype=bool)
+        with self.assertRaisesRegex(TypeError, "mean with dtype=bool"):
+            redtune.mean(SMALL, dtype=bool)
 
     def test_several_results_are_a_named_tuple(self):
         mean, var = found = redtune.mean_var(SMALL.astype("f4"), axis=0, ddof=1)

@@ -156,7 +156,7 @@ end
 return {
     {
         name = "logsumexp", number = 25, formula = "log(exp(x[0]) + ... + exp(x[n-1]))",
-        result = "mean", combines = "exponentials", values = 2, lost_bits = 6,
+        result = "mean", combines = "exponentials", bools = true, values = 2, lost_bits = 6,
         make = log_sum_exp,
     },
     {
