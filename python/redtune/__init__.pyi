@@ -269,7 +269,8 @@ def plan(
 def segments(
     x: Array, begin: Any, end: Any = None, *, op: str = "sum", out: Any = None,
     dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
-    longest: Optional[int] = None, stream: Any = None, **parameters: float
+    longest: Optional[int] = None, stream: Any = None,
+    where: Any = None, **parameters: float
 ) -> Any: ...
 def by_key(
     x: Array, keys: Any, K: Optional[int] = None, op: str = "sum", *, out: Any = None,

@@ -399,7 +399,7 @@ def plan(
 
 def segments(
     x, begin, end=None, *, op="sum", out=None, dtype=None, order=None, accuracy=None, longest=None,
-    stream=None, **parameters,
+    stream=None, where=None, **parameters,
 ):  # fmt: skip
     """Reduces segments of an array, whose beginnings and ends are in arrays on the same device.
 
@@ -409,6 +409,7 @@ def segments(
     arrays of the host end is None, and offsets are checked. On a GPU offsets that lead out of x are
     yours to avoid: the GPU reads what is there. longest: how many elements the longest segment has,
     if you know; without, the kernel has to expect a giant. Results are right whatever it says.
+    where: contiguous bools of x's size: elements where it is False are absent (docs/masks.md).
 
     Returns an array with a result for each segment; the other arguments are those of the ops'
     functions. Raises ValueError and TypeError as they do.
@@ -418,7 +419,7 @@ def segments(
     number, values, kind = _take(op, parameters)
     found = _core.segments(
         number, x, begin, end, out, _number(dtype), _order(order), _accuracy(accuracy),
-        0 if longest is None else _checks.whole(longest, "longest"), stream, values,
+        0 if longest is None else _checks.whole(longest, "longest"), stream, values, where,
     )  # fmt: skip
     return kind(*found) if kind else found
 

@@ -85,8 +85,9 @@ std::vector<uint64_t> read_offsets(const array &table) {
 
 nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::handle out, int dtype,
                   int order, int accuracy, uint64_t longest, nb::handle stream,
-                  nb::handle parameters) {
-    array in, from, to;
+                  nb::handle parameters, nb::handle where) {
+    array in, from, to, there;
+    mask_view mask;
     outputs results;
     reduction what;
     in.read(x, "reduce x");
@@ -102,19 +103,30 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     const int64_t count = count_of(from, ends);
     what.choose(op, in, static_cast<redtune_dtype>(dtype));
     what.take_parameters(parameters);
+    const bool masked = !where.is_none();
+    if (masked) {
+        there.read(where, "reduce x with where");
+        what.take_mask(in, there, &mask);
+        if (!mask.view.is_packed())
+            fail(PyExc_ValueError,
+                 "cannot reduce segments of x with where: give a contiguous mask of x's size");
+    }
     what.dimensions = 1;
     what.shape[0] = count;
     say_lengths(what.problem, in.count(), static_cast<uint64_t>(count), longest);
     what.problem.segmented = REDTUNE_SEGMENTED_EACH;
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
-    results.take(what, {{"x", &in}, {"begin", &from}, {"end", ends}}, x, out);
+    results.take(
+        what, {{"x", &in}, {"begin", &from}, {"end", ends}, {"where", masked ? &there : nullptr}},
+        x, out);
     if (in.on_host) {
         if (ends)
             fail(PyExc_ValueError, "cannot take begin and end of an array of the host: give "
                                    "offsets of neighbours, without end, or copy all to a GPU");
         set_size(what.problem, static_cast<uint64_t>(count), 0); // the offsets say the lengths
-        run_list_on_host(what, {&in}, read_offsets(from), results, parameters);
+        run_list_on_host(what, {&in}, masked ? &mask.view : nullptr, read_offsets(from), results,
+                         parameters);
         return results.get(what, in, out);
     }
     results.need_packed();
@@ -124,6 +136,7 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     segments.d_begin = from.data;
     segments.d_end = to.data;
     segments.offset_bytes = redtune_dtype_bytes(from.dtype);
+    segments.d_mask = masked ? there.data : nullptr;
     for (int i = 0; i < what.op->outputs; i++) segments.d_out[i] = results.view[i].data;
     if (!parameters.is_none()) segments.parameters = what.parameters;
     run(runtime_get(in.device), what, segments, stream_of(in, x, stream));
@@ -240,7 +253,7 @@ static void run_on_host(list_run &its, const list &self, bool each, nb::handle p
     set_size(its.what.problem, each ? static_cast<uint64_t>(self.count) : 0,
              each ? 0 : offsets.back());
     if (!each) its.what.problem.segmented = 0;
-    run_list_on_host(its.what, views, offsets, its.results, parameters);
+    run_list_on_host(its.what, views, nullptr, offsets, its.results, parameters);
 }
 
 static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out, int dtype,
@@ -267,7 +280,7 @@ void segments_add(nb::module_ &module) {
     module.def("segments", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("begin"),
                nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"),
                nb::arg("accuracy"), nb::arg("longest"), nb::arg("stream").none(),
-               nb::arg("parameters").none(), nb::call_guard<calling>());
+               nb::arg("parameters").none(), nb::arg("where").none(), nb::call_guard<calling>());
     nb::class_<list>(module, "ArrayList")
         .def("reduce", &reduce_list, nb::arg("op"), nb::arg("each"), nb::arg("out").none(),
              nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),

@@ -22,6 +22,7 @@ x = numpy.ones(1000, "f4")
 redtune.sum(x), redtune.mean(x, where=x > 0)
 """
 DTYPES = ("f4", "f8", "i4", "i1", "u2")
+SEGMENTED = ("sum", "mean", "var", "norm2", "argmin", "nanmean", "logsumexp", "count_nonzero")
 
 
 def poisoned(random, x, mask):
@@ -119,6 +120,36 @@ class Masks(unittest.TestCase):
             want = redtune.sum(numpy.where(mask, x, 0), axis, order="fixed")
             self.assertEqual(numpy.asarray(got).tobytes(), numpy.asarray(want).tobytes())
 
+    def test_segments_have_the_results_of_arrays(self):
+        """In fixed order their bits; of the host, and of a GPU with one table and with two."""
+        random = numpy.random.default_rng(11)
+        for turn in range(16):
+            op, dtype = SEGMENTED[turn % len(SEGMENTED)], DTYPES[turn % 3]
+            order = ("fixed", "free")[turn // 3 % 2]
+            x = random.integers(0, 5, 1 + 4000 * (turn % 4)).astype(dtype)
+            mask = random.random(x.shape) < (0.03, 0.5, 0.9)[turn % 3]
+            shown, at = poisoned(random, x, mask), turn % 7
+            begin = numpy.sort(random.integers(0, x.size + 1, 30)).astype("i8")
+            pads = [numpy.concatenate([each[:1]] * at + [each]) for each in (shown, mask)]
+            raw, there, table = map(sim_memory.asarray, (*pads, begin + at))
+            ends = [sim_memory.asarray(begin[:-1] + at), sim_memory.asarray(begin[1:] + at)]
+            found = (
+                redtune.segments(shown, begin, op=op, where=mask, order=order),
+                redtune.segments(raw, table, op=op, where=there, order=order).numpy(),
+                redtune.segments(raw, *ends, op=op, where=there, order=order).numpy(),
+            )
+            for i, (low, high) in enumerate(zip(begin, begin[1:])):
+                its = shown[low:high].copy(), mask[low:high].copy()
+                if op == "argmin":
+                    places = numpy.flatnonzero(its[1])
+                    want = places[its[0][places].argmin()] if places.size else -1
+                else:
+                    want = redtune.reduce(its[0], op=op, where=its[1], order=order)
+                for got in found:
+                    what = f"{op} of {dtype}, {order}, {low} to {high}"
+                    close = 0 if order == "fixed" else 1e-5
+                    numpy.testing.assert_allclose(got[i], want, close, close, err_msg=what)
+
     def test_initial_of_every_dtype(self):
         for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
             x = numpy.arange(12, dtype=dtype).reshape(3, 4)
@@ -132,6 +163,7 @@ class Masks(unittest.TestCase):
 
     def test_bad_arguments_say_what_to_give(self):
         x, mask = numpy.ones((2, 3), "f4"), numpy.ones((2, 3), bool)
+        offsets = numpy.array([0, 3])
         for call, error, part in (
             (lambda: redtune.max(x, where=mask), ValueError, "give initial"),
             (lambda: redtune.sum(x, where=x), TypeError, "give bools"),
@@ -141,6 +173,9 @@ class Masks(unittest.TestCase):
             (lambda: redtune.mean(x, initial=1), TypeError, "leave it out"),
             (lambda: redtune.sum(x.astype("i4"), initial=0.5), ValueError, "no value of i64"),
             (lambda: redtune.sum(x, where=3), TypeError, "no array"),
+            (lambda: redtune.segments(x[0], offsets, where=x[0]), TypeError, "give bools"),
+            (lambda: redtune.segments(x[0], offsets, where=mask[0, :1]), ValueError, "contiguous"),
+            (lambda: redtune.segments(x[0], offsets, where=mask), ValueError, "broadcasts"),
         ):
             with self.assertRaises(error) as caught:
                 call()

@@ -10,8 +10,9 @@ redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_er
                         "cannot reduce: problem.mask is %d (%s), and there are kernels for bytes; "
                         "give a byte for each element, and REDTUNE_MASK_BYTES",
                         (int)problem->mask, name ? name : "unknown");
-    const char *what = op->inputs > 1                                ? "it has two inputs"
-                       : problem->segmented                          ? "segments have none"
+    const char *what = op->inputs > 1 ? "it has two inputs"
+                       : problem->segmented == REDTUNE_SEGMENTED_ALL
+                           ? "one result of all segments has none"
                        : problem->accuracy == REDTUNE_ACCURACY_EXACT ? "exact sums have none"
                                                                      : NULL;
     if (!what) return REDTUNE_OK;

@@ -1,7 +1,8 @@
 //@ local op, given, acc, layout, vec = require("lib/kernel").of_order(_ENV)
 //@ local at_once = math.max(1, 8 // acc.halves)
 //@ local nodes_log = 12 -- of all long segments
-//@ while (2 * acc.bytes << nodes_log) + 33024 > scratch.all_slots_bytes do nodes_log = nodes_log - 1 end
+//@ local table_values = (33024 + acc.bytes - 1) // acc.bytes -- which the table of work takes the place of
+//@ while (2 * acc.bytes << nodes_log) + table_values * acc.bytes > scratch.all_slots_bytes do nodes_log = nodes_log - 1 end
 //@ local node_levels = math.max(0, nodes_log - 5 - math.floor(math.log(at_once, 2) + 0.5))
 //@ include("lib/title.cu", { by = "ordered_segments", of = "segments", many = true })
 //

@@ -1,5 +1,5 @@
 //@ -- Long segments in the fixed order: nodes that warps leave in scratch, and their combination.
-//@ takes op, acc, given, result, scratch, at_once, chunks, node_levels
+//@ takes op, acc, given, result, scratch, at_once, chunks, node_levels, table_values
 // The values of nodes in scratch.
 __device__ __forceinline__ accumulator *partials(void *scratch)
 {
@@ -20,10 +20,10 @@ __device__ __forceinline__ u64 span_of(u64 total)
 // number. The last node of a long segment and the first one of the next may have as many before them.
 __device__ __forceinline__ u32 place_of(u32 before, u32 node)
 {
-    return @{33024 // acc.bytes} + 2 * (before + node) + (node > 0);
+    return @{table_values} + 2 * (before + node) + (node > 0);
 }
 
-static_assert(@{33024 // acc.bytes} * sizeof(accumulator) == TABLE_BYTES, "");
+static_assert(@{table_values} * sizeof(accumulator) @{33024 % acc.bytes == 0 and "==" or ">="} TABLE_BYTES, "");
 
 __device__ __forceinline__ u32 *counter_of(void *scratch, u32 before)
 {

@@ -281,6 +281,12 @@ static void what_makes_no_sense_is_refused(void) {
     REFUSES(segments.d_out[1] = output(0), "it has one result; leave d_out[1] NULL");
     REFUSES(segments.d_out[0] = table(1), "d_out lies within d_end, 8000 bytes");
     REFUSES(segments.accumulate = 1, "accumulate is not 0, and the plan has no kernel for it");
+    REFUSES(segments.d_mask = input(), "d_mask is not NULL, and the plan has no kernel for it");
+    problem.mask = REDTUNE_MASK_BYTES;
+    REFUSES(segments.d_mask = NULL, "cannot reduce segments with a mask: d_mask is NULL");
+    REFUSES((segments.d_in = NULL, segments.d_arrays = table(0), segments.d_mask = input()),
+            "arrays of their own have none");
+    problem.mask = REDTUNE_MASK_NONE;
     REFUSES({ RESHAPE(&problem, outer, 5); }, "cannot reduce 1000 segments for a problem of 5");
     redtune_segments segments = usual(true);
     segments.reserved[0] = 1;
@@ -335,6 +341,11 @@ static void what_no_segments_have_is_refused(void) {
     problem.segmented = 9;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
                 "problem.segmented is 9");
+    problem = segments_of(REDTUNE_SUM);
+    problem.segmented = REDTUNE_SEGMENTED_ALL;
+    problem.mask = REDTUNE_MASK_BYTES;
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
+                "with a mask: one result of all segments has none");
     problem = segments_of(REDTUNE_SUM);
     redtune_counters counters;
     const redtune_emission emission = {.problem = problem};

@@ -31,10 +31,10 @@ typedef struct segments_reading {
     redtune_plan *plan;                      /* NULL until a piece needs it */
     redtune_workspace *workspace;
     rdt_pinned staging;
-    rdt_buffer elements, table, results[RDT_OP_OUTPUTS_MAX];
+    rdt_buffer input[2], table, results[RDT_OP_OUTPUTS_MAX]; /* the second input is a mask */
     CUstream stream;
     rdt_timer timer;
-    uint64_t read_count; /* elements */
+    uint64_t read_count[2]; /* elements of each input */
     redtune_reading so_far;
 } segments_reading;
 
@@ -76,7 +76,7 @@ static redtune_status size_pieces_of(segments_reading *self, redtune_error *err)
     const uint64_t all = self->offsets[self->count] - self->offsets[0];
     const uint64_t each = sizeof *self->offsets + self->result_bytes[0] + self->result_bytes[1];
     uint64_t bytes = free_bytes / 4 < PIECE_BYTES_MAX ? free_bytes / 4 : PIECE_BYTES_MAX;
-    self->most_elements = bytes / self->readers.element_bytes[0];
+    self->most_elements = bytes / (self->readers.element_bytes[0] + self->readers.element_bytes[1]);
     self->most_segments = free_bytes / 4 / each;
     if (self->most_elements > all) self->most_elements = all;
     if (self->most_segments > PIECE_SEGMENTS_MAX) self->most_segments = PIECE_SEGMENTS_MAX;
@@ -90,9 +90,9 @@ static redtune_status open_buffers_of(segments_reading *self, redtune_error *err
     redtune_status status = rdt_stream_create(driver, &self->stream, err);
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
     if (!status) status = rdt_buffer_create_pinned(driver, STAGING_BYTES, &self->staging, err);
-    if (!status)
-        status = rdt_buffer_create(driver, self->most_elements * self->readers.element_bytes[0],
-                                   &self->elements, err);
+    for (int i = 0; !status && i < self->readers.count; i++)
+        status = rdt_buffer_create(driver, self->most_elements * self->readers.element_bytes[i],
+                                   &self->input[i], err);
     if (!status)
         status =
             rdt_buffer_create(driver, (segments + 1) * sizeof *self->offsets, &self->table, err);
@@ -111,56 +111,67 @@ static void close_buffers_of(segments_reading *self) {
     rdt_stream_destroy(self->driver, self->stream);
     rdt_timer_destroy(&self->timer);
     rdt_buffer_destroy_pinned(&self->staging);
-    rdt_buffer_destroy(&self->elements);
+    for (int i = 0; i < 2; i++) rdt_buffer_destroy(&self->input[i]);
     rdt_buffer_destroy(&self->table);
     for (int i = 0; i < RDT_OP_OUTPUTS_MAX; i++) rdt_buffer_destroy(&self->results[i]);
     redtune_workspace_destroy(self->workspace);
     redtune_plan_destroy(self->plan);
 }
 
-static redtune_status read_elements(segments_reading *self, void *buffer, size_t bytes,
+static redtune_status read_elements(segments_reading *self, int input, void *buffer, size_t bytes,
                                     redtune_error *err) {
     size_t filled = 0;
-    redtune_status status = rdt_readers_fill(&self->readers, 0, buffer, bytes, &filled, err);
+    redtune_status status = rdt_readers_fill(&self->readers, input, buffer, bytes, &filled, err);
     if (status) return status;
-    self->read_count += filled / self->readers.element_bytes[0];
+    self->read_count[input] += filled / self->readers.element_bytes[input];
     if (filled == bytes) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce segments: the input ends after %" PRIu64
+                    "cannot reduce segments: %s ends after %" PRIu64
                     " elements, and the last segment at %" PRIu64,
-                    self->read_count, self->offsets[self->count]);
+                    self->readers.count < 2 ? "the input" : rdt_readers_name(&self->readers, input),
+                    self->read_count[input], self->offsets[self->count]);
 }
 
 /* Passes over the elements in front of number `end`. */
 static redtune_status pass_over(segments_reading *self, uint64_t end, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    while (!status && self->read_count < end) {
-        const uint64_t bytes = (end - self->read_count) * self->readers.element_bytes[0];
-        status = read_elements(self, self->staging.data,
-                               bytes < STAGING_BYTES ? (size_t)bytes : STAGING_BYTES, err);
+    for (int i = 0; i < self->readers.count; i++) {
+        while (!status && self->read_count[i] < end) {
+            const uint64_t bytes = (end - self->read_count[i]) * self->readers.element_bytes[i];
+            status = read_elements(self, i, self->staging.data,
+                                   bytes < STAGING_BYTES ? (size_t)bytes : STAGING_BYTES, err);
+        }
     }
     return status;
 }
 
-static redtune_status carry_elements(segments_reading *self, uint64_t bytes, redtune_error *err) {
+static redtune_status carry_elements(segments_reading *self, uint64_t count, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    for (uint64_t done = 0, more; !status && done < bytes; done += more) {
-        more = bytes - done < STAGING_BYTES ? bytes - done : STAGING_BYTES;
-        status = read_elements(self, self->staging.data, (size_t)more, err);
-        if (!status)
-            status = rdt_buffer_write(self->driver, self->elements.address + done,
-                                      self->staging.data, (size_t)more, self->stream, err);
+    for (int i = 0; i < self->readers.count; i++) {
+        const uint64_t bytes = count * self->readers.element_bytes[i];
+        for (uint64_t done = 0, more; !status && done < bytes; done += more) {
+            more = bytes - done < STAGING_BYTES ? bytes - done : STAGING_BYTES;
+            status = read_elements(self, i, self->staging.data, (size_t)more, err);
+            if (!status)
+                status = rdt_buffer_write(self->driver, self->input[i].address + done,
+                                          self->staging.data, (size_t)more, self->stream, err);
+        }
     }
     return status;
+}
+
+/* Where element 0 of an input would be if the first one on the GPU is that of segment `first`:
+ * offsets count from there. */
+static const void *origin_of(const segments_reading *self, int input, uint64_t first) {
+    const uint64_t before = self->offsets[first] * self->readers.element_bytes[input];
+    return (const void *)(uintptr_t)(self->input[input].address - before);
 }
 
 static redtune_status run_piece(segments_reading *self, uint64_t first, uint64_t end,
                                 redtune_error *err) {
-    const size_t element = self->readers.element_bytes[0];
-    /* Where element 0 would be: offsets count from there. */
-    const CUdeviceptr origin = self->elements.address - self->offsets[first] * element;
     const redtune_segments segments = {
-        .d_in = (const void *)(uintptr_t)origin,
+        .d_in = origin_of(self, 0, first),
+        .d_mask = self->readers.masked ? origin_of(self, 1, first) : NULL,
         .count = end - first,
         .d_begin = (const void *)(uintptr_t)self->table.address,
         .d_out = {(void *)(uintptr_t)self->results[0].address,
@@ -189,15 +200,16 @@ static redtune_status run_piece(segments_reading *self, uint64_t first, uint64_t
 
 typedef struct rest {
     segments_reading *reading;
+    int input;
     uint64_t left_bytes;
 } rest;
 
 static redtune_status read_rest(void *user, void *buffer, size_t capacity, size_t *bytes,
                                 redtune_error *err) {
     rest *self = user;
-    size_t more = capacity - capacity % self->reading->readers.element_bytes[0];
+    size_t more = capacity - capacity % self->reading->readers.element_bytes[self->input];
     if (more > self->left_bytes) more = (size_t)self->left_bytes;
-    redtune_status status = read_elements(self->reading, buffer, more, err);
+    redtune_status status = read_elements(self->reading, self->input, buffer, more, err);
     if (status) return status;
     self->left_bytes -= more;
     *bytes = more;
@@ -210,8 +222,13 @@ static redtune_status reduce_long(segments_reading *self, uint64_t i, redtune_er
     const uint64_t count = self->offsets[i + 1] - self->offsets[i];
     problem.median = problem.greatest = 0;
     rdt_problem_axes_set(&problem, (rdt_extents){.count = count});
-    rest from = {self, count * self->readers.element_bytes[0]};
-    const redtune_input input = {.read = read_rest, .user = &from, .parameters = self->parameters};
+    rest from[2] = {{self, 0, count * self->readers.element_bytes[0]},
+                    {self, 1, count * self->readers.element_bytes[1]}};
+    const redtune_input mask = {.read = read_rest, .user = &from[1]};
+    const redtune_input input = {.read = read_rest,
+                                 .user = &from[0],
+                                 .second = self->readers.masked ? &mask : NULL,
+                                 .parameters = self->parameters};
     redtune_reading reading;
     redtune_status status = rdt_input_reduce(self->rt, &problem, &input, &reading, err);
     if (status) return status;
@@ -238,8 +255,7 @@ static redtune_status reduce_segments(segments_reading *self, redtune_error *err
             status = reduce_long(self, first, err);
             continue;
         }
-        status = carry_elements(
-            self, (offsets[end] - offsets[first]) * self->readers.element_bytes[0], err);
+        status = carry_elements(self, offsets[end] - offsets[first], err);
         if (!status) status = run_piece(self, first, end, err);
     }
     return status;
@@ -247,13 +263,19 @@ static redtune_status reduce_segments(segments_reading *self, redtune_error *err
 
 /* What follows the last segment belongs to none. */
 static redtune_status read_to_end(segments_reading *self, redtune_error *err) {
-    for (size_t bytes = 1; bytes;) {
-        redtune_status status =
-            rdt_readers_read(&self->readers, 0, self->staging.data, STAGING_BYTES, &bytes, err);
-        if (status) return status;
-        self->read_count += bytes / self->readers.element_bytes[0];
+    for (int i = 0; i < self->readers.count; i++) {
+        for (size_t bytes = 1; bytes;) {
+            redtune_status status =
+                rdt_readers_read(&self->readers, i, self->staging.data, STAGING_BYTES, &bytes, err);
+            if (status) return status;
+            self->read_count[i] += bytes / self->readers.element_bytes[i];
+        }
     }
-    return REDTUNE_OK;
+    if (self->readers.count < 2 || self->read_count[0] == self->read_count[1]) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce segments: the input has %" PRIu64
+                    " elements, and its mask %" PRIu64,
+                    self->read_count[0], self->read_count[1]);
 }
 
 static redtune_status check_room(const segments_reading *self, const void *results, size_t bytes,
@@ -323,7 +345,7 @@ redtune_status redtune_reduce_segments_input(redtune *rt, const redtune_problem 
     if (!status) status = reduce_segments(&self, err);
     if (!status) status = read_to_end(&self, err);
     if (!status) {
-        self.so_far.count = self.read_count;
+        self.so_far.count = self.read_count[0];
         redtune_plan_info(self.plan, &self.so_far.info);
         *out = self.so_far;
     }

@@ -107,7 +107,7 @@ static size_t output_bytes(const rdt_launch *launch) {
 bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *executable) {
     const rdt_launch *launch = &executable->launch;
     const redtune_match match = executable->info.match;
-    return launch->segments && plan->problem.order == REDTUNE_ORDER_FREE &&
+    return launch->segments && plan->problem.order == REDTUNE_ORDER_FREE && !plan->problem.mask &&
            ((launch->packed && (!launch->results || match != REDTUNE_MATCH_PINNED)) ||
             (launch->results && !plan->problem.greatest && match == REDTUNE_MATCH_DEFAULT));
 }
@@ -115,7 +115,7 @@ bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *e
 /* What is still to come may leave them, too. */
 static bool needs_scattered(const redtune_plan *plan) {
     const bool may_leave = plan->first->info.pending && plan->first->launch.segments &&
-                           plan->problem.order == REDTUNE_ORDER_FREE;
+                           plan->problem.order == REDTUNE_ORDER_FREE && !plan->problem.mask;
     return may_leave || rdt_plan_leaves_scattered(plan, plan->first);
 }
 

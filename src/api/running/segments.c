@@ -72,6 +72,20 @@ static redtune_status take_list(rdt_segments_run *self, const redtune_plan *plan
     return rdt_list_take(given->list, plan->rt, plan->problem.dtype, &self->operands.segments, err);
 }
 
+/* A mask lies beside one buffer. */
+static redtune_status check_mask(const rdt_signature *signature, const redtune_segments *given,
+                                 redtune_error *err) {
+    const char *wrong = !signature->masked               ? NULL
+                        : given->d_arrays || given->list ? "arrays of their own have none"
+                        : given->count && !given->d_mask ? "d_mask is NULL"
+                                                         : NULL;
+    if (!wrong) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0,
+                    "cannot reduce segments with a mask: %s; give d_in, and d_mask a byte for each "
+                    "of its elements",
+                    wrong);
+}
+
 static redtune_status check_input(const rdt_signature *signature, CUdeviceptr input,
                                   redtune_error *err) {
     if (input % signature->input_bytes == 0) return REDTUNE_OK;
@@ -112,6 +126,7 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
         .parameters = given->parameters,
         .d_parameters = given->d_parameters,
         .accumulate = given->accumulate,
+        .d_mask = given->d_mask,
     };
     rdt_operands_set(&self->operands, given->d_in, given->d_out[0], 0);
     self->traffic.read[0] = (rdt_span){0, 0};
@@ -120,6 +135,7 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_segments", err);
     if (!status)
         status = given->list ? take_list(self, plan, given, err) : take_tables(self, given, err);
+    if (!status) status = check_mask(signature, given, err);
     if (!status) status = check_input(signature, self->operands.input, err);
     if (!status) status = take_first_output(self, signature, err);
     if (!status)

@@ -120,7 +120,7 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
             const u64 tiles = part[j].load / UNROLL, i = part[j].load % UNROLL;
             const u64 place = place_of(0, 0) + tiles * TILE_BYTES + i * wide * LOAD_BYTES;
             const u64 index = origin + head + place / sizeof(element) + j;
-            edge = combine(edge, candidate(part[j].x, index)@{given.argument});
+            edge = combine(edge, @{given.found("part[j]", "index")}@{given.argument});
         }
     }
     return edge;
