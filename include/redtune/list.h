@@ -64,10 +64,11 @@ typedef struct redtune_segments {
     /* NULL, or a list, of which all arrays are reduced, in one launch. Then everything above d_out
      * is 0, and d_arrays NULL. */
     const redtune_list *list;
-    /* For plans of problems with a mask, else NULL: a byte for each element of d_in, the first one
-     * beside element 0, as in redtune_operands. d_arrays and list are NULL then. */
+    /* For plans of problems with a mask, else NULL: a byte or a bit for each element of d_in, the
+     * first one beside element 0, as in redtune_operands. d_arrays and list are NULL then. */
     const void *d_mask;
-    uint64_t reserved[3];
+    uint64_t mask_first;
+    uint64_t reserved[2];
 } redtune_segments;
 
 /* Runs a plan whose problem is segmented, on any number of segments of any lengths; it is fastest

@@ -172,7 +172,8 @@ typedef enum redtune_array {
 enum { REDTUNE_ARRAYS = 4, REDTUNE_AXES_MAX = 8 };
 
 /* Which elements count: the others are absent (docs/masks.md). A run gives operands.d_mask. This
- * version has kernels for the first two, of ops of one input, and for segments of one buffer. */
+ * version has kernels for ops of one input, and of segments for those of one buffer; elements that
+ * are not on the GPU have masks of bytes. */
 typedef enum redtune_mask {
     REDTUNE_MASK_NONE = 0, /* all */
     REDTUNE_MASK_BYTES,    /* those whose byte is not 0 */

@@ -196,14 +196,17 @@ typedef struct redtune_operands {
     /* Nonzero: results are combined with what d_out holds, as if that came before the elements. For
      * plans with REDTUNE_USE_ACCUMULATE. */
     uint64_t accumulate;
-    /* For plans of problems with a mask, else NULL: a byte for each element of d_in[0], with its
-     * extents. Elements whose byte is 0 are absent; any other byte counts one. */
+    /* For plans of problems with a mask, else NULL: a byte or a bit for each element of d_in[0],
+     * with its extents. Elements whose byte or bit is 0 are absent; any other byte counts one. */
     const void *d_mask;
     /* Not NULL: results are combined with this value, of the result's dtype, as if it came before
      * the elements. For plans with REDTUNE_USE_INITIAL; not with accumulate. Read during the call
      * only. */
     const redtune_value *initial;
-    uint64_t reserved[2];
+    /* Of a mask of bits: which bit is that of the element at d_in[0], counted from the lowest of
+     * d_mask's byte on, as the offset of an array of Arrow's; else 0. */
+    uint64_t mask_first;
+    uint64_t reserved[1];
 } redtune_operands;
 
 /* The operands of a run over the problem's elements: its count, outer, inner, outer_step and step.

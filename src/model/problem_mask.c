@@ -1,15 +1,14 @@
-/* Problem mask: which elements count, as bytes. */
+/* Problem mask: which elements count, as bytes or bits. */
 #include "model/problem.h"
 
 redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const char *name = rdt_problem_mask_name((int)problem->mask);
     if (problem->mask == REDTUNE_MASK_NONE) return REDTUNE_OK;
-    if (problem->mask != REDTUNE_MASK_BYTES)
+    if (!name)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot reduce: problem.mask is %d (%s), and there are kernels for bytes; "
-                        "give a byte for each element, and REDTUNE_MASK_BYTES",
-                        (int)problem->mask, name ? name : "unknown");
+                        "cannot reduce: problem.mask is %d, which this redtune does not know",
+                        (int)problem->mask);
     const char *what = op->inputs > 1 ? "it has two inputs"
                        : problem->segmented == REDTUNE_SEGMENTED_ALL
                            ? "one result of all segments has none"

@@ -25,14 +25,16 @@ function limits.overlap(p, d)
     return p.layout == "whole" and (bytes <= LOSES_ABOVE or bytes > LOSES_UP_TO)
 end
 
--- The ops as made, by order, accuracy, op, dtype and result: rules ask for thousands of configs.
-local known = { [false] = { free = {}, fixed = {} }, bytes = { free = {}, fixed = {} } }
+-- The ops as made, by order, mask, accuracy, op, dtype and result: rules ask for thousands of configs.
+local known = { free = {}, fixed = {} }
 
 local function find_made(p, d)
-    local of_order = known[p.mask or false][p.order]
+    local of_mask = known[p.order]
+    local of_order = of_mask[p.mask or false] or {}
     local of_accuracy = of_order[p.accuracy] or {}
     local of_op = of_accuracy[p.op] or {}
     local of_dtype = of_op[p.dtype] or {}
+    of_mask[p.mask or false] = of_order
     of_order[p.accuracy], of_accuracy[p.op], of_op[p.dtype] = of_accuracy, of_op, of_dtype
     if not of_dtype[p.result] then
         of_dtype[p.result] = operands.make(p, 10 * d.major + d.minor)

@@ -17,7 +17,7 @@ __device__ __forceinline__ @{single.word.c} load_single_if(bool there, const ele
 __device__ __forceinline__ u32 load_other_if(bool there, const unsigned char *from)
 {
     @{byte.word.c} word[1] = {0};
-    @{loads.guarded(byte, load, "word", "from", "there")}
+    @{given.load_other_if(1, load, "word", "from", "there")}
     return word[0];
 }
 

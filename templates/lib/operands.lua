@@ -8,7 +8,8 @@
 -- its bounds by these, brings what lies at the same place of either (lib/vector.cu).
 --
 -- A mask is such an input, too, of an op of one: of bytes, each as far from the first one as its
--- element is from the first element.
+-- element is from the first element; or of bits, whose numbers stand where bytes have addresses, and
+-- which loads make bytes of (lib/mask_bits.cu).
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
 local loads = require "lib/load"
@@ -73,7 +74,7 @@ end
 -- Gives
 --   made            the op
 --   inputs          1 or 2, with the mask
---   masked          whether there is a mask
+--   masked, bits    whether there is a mask, and whether that is of bits
 --   other           the dtype of the second input, or of the mask
 --   other_value     the type of its values
 --   other_layout(vec)   how VEC of them lie in registers
@@ -121,6 +122,7 @@ function operands.of(problem, exact)
         argument = has_values and ", given" or "",
         kernel = (has_values or problem.counts) and ", arguments rest" or "",
     }
+    given.bits = problem.mask == "bits"
     local function writes(name)
         return problem.result.name == name or second and second.name == name
     end
@@ -155,6 +157,15 @@ function operands.of(problem, exact)
     function given.found(best, index)
         local text = ("candidate(%s.x, %s)"):format(best, index)
         return masked and ("(%s.load == ~0u ? %s : %s)"):format(best, made.identity, text) or text
+    end
+    -- The statement that loads vec elements of the second input, or bytes of the mask; and the same where `there` is not 0.
+    function given.load_other(vec, load, into, from)
+        if given.bits then return ("load_bits<%d>(%s, (u64)(%s));"):format(vec, into, from) end
+        return loads.statement(given.other_layout(vec), load, into, from)
+    end
+    function given.load_other_if(vec, load, into, from, there)
+        if given.bits then return ("load_bits<%d>(%s, (u64)(%s), %s);"):format(vec, into, from, there) end
+        return loads.guarded(given.other_layout(vec), load, into, from, there)
     end
     function given.other_layout(vec) return loads.layout(given.other, vec) end
     function given.other_at(from)

@@ -19,7 +19,7 @@ __device__ __forceinline__ @{single.word.c} load_element_word(u64 from)
 __device__ __forceinline__ @{byte.word.c} load_other_word(u64 from)
 {
     @{byte.word.c} word[1];
-    @{loads.statement(byte, "plain", "word", "from")}
+    @{given.load_other(1, "plain", "word", "from")}
     return word[0];
 }
 

@@ -3,7 +3,7 @@
 //@ takes given, each?, first, place
         @{each or ""}asm volatile("prefetch.global.L2 [%0];" : : "l"(@{place}));
 //@ if given.masked then
-        @{each or ""}asm volatile("prefetch.global.L2 [%0];" : : "l"(second + (@{place} - @{first}) / sizeof(element)));
+        @{each or ""}asm volatile("prefetch.global.L2 [%0];" : : "l"(@{given.bits and "(" or ""}second + (@{place} - @{first}) / sizeof(element)@{given.bits and ") / 8" or ""}));
 //@ elseif given.inputs > 1 then
         @{each or ""}asm volatile("prefetch.global.L2 [%0];" : : "l"(@{place} + second - @{first}));
 //@ end

@@ -25,7 +25,7 @@ __device__ __forceinline__ void prefetch_strip(const element *input, const exten
             if (row >= e.count || !(begins || (u64)at % 128 < LOAD_BYTES)) continue;
             asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
 //@     if given.masked then
-            asm volatile("prefetch.global.L2 [%0];" : : "l"(second + (u64)(at - input)));
+            asm volatile("prefetch.global.L2 [%0];" : : "l"(@{given.bits and "(" or ""}second + (u64)(at - input)@{given.bits and ") / 8" or ""}));
 //@     elseif given.inputs > 1 then
             asm volatile("prefetch.global.L2 [%0];" : : "l"((u64)at + second - (u64)input));
 //@     end

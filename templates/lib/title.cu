@@ -33,7 +33,7 @@
 // for the elements of all segments, one segment after the other, wherever they are.
 //@ end
 //@ if given.masked then
-// Elements whose byte in the mask is 0 are absent.
+// Elements whose @{given.bits and "bit" or "byte"} in the mask is 0 are absent.
 //@ end
 //@ if order == "fixed" then
 // They are combined in the order of docs/order.md.

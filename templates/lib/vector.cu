@@ -11,7 +11,9 @@ struct vector {
 };
 
 //@ include "lib/conversions.cu"
-//@ if given.paired and vec > 1 then
+//@ if given.bits then
+//@     include "lib/mask_bits.cu"
+//@ elseif given.paired and vec > 1 then
 //@     local single = given.other_layout(1)
 __device__ __forceinline__ @{single.word.c} load_piece(u64 from)
 {
@@ -27,7 +29,7 @@ __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
     @{loads.statement(layout, load, "v.word", "from")}
 //@ if given.paired then
     const u64 second = @{given.other_at("from")};
-//@     if vec > 1 then
+//@     if vec > 1 and not given.bits then
     if (@{given.masked and "second % VEC" or "given.to_second % LOAD_BYTES"} > 0) {
         // Nothing but its elements may be read, and one may lie anywhere.
 //@         for i = 0, other.words - 1 do
@@ -42,7 +44,7 @@ __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
         return v;
     }
 //@     end
-    @{loads.statement(other, load, "v.other", "second")}
+    @{given.load_other(vec, load, "v.other", "second")}
 //@ end
     return v;
 }
@@ -52,7 +54,7 @@ __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
 __device__ __forceinline__ u32 load_other(const unsigned char *from)
 {
     @{single.word.c} word[1];
-    @{loads.statement(single, load, "word", "from")}
+    @{given.load_other(1, load, "word", "from")}
     return @{given.other.unpack("word[0]", 0)};
 }
 

@@ -70,7 +70,7 @@ __device__ __forceinline__ vector bring_vector(u64 at, const strides &s, const o
     vector v;
     @{loads.statement(layout, load, "v.word", "first.x")}
 //@ if two then
-    @{loads.statement(given.other_layout(vec), load, "v.other", "first.y")}
+    @{given.load_other(vec, load, "v.other", "first.y")}
 //@ end
     return v;
 }

@@ -41,7 +41,7 @@ __device__ __forceinline__ vector load_at(bool there, const origin &from)
     vector v = {};
     @{loads.guarded(layout, load, "v.word", "from.x", "there")}
 //@ if two then
-    @{loads.guarded(given.other_layout(vec), load, "v.other", "from.y", "there")}
+    @{given.load_other_if(vec, load, "v.other", "from.y", "there")}
 //@ end
     return v;
 }
@@ -93,7 +93,7 @@ __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origi
                 const bool there = e + i * DEPTH < s.count;
                 @{loads.guarded(single, load, "x[i]", "w.at.x", "there")}
 //@     if two then
-                @{loads.guarded(byte, load, "y[i]", "w.at.y", "there")}
+                @{given.load_other_if(1, load, "y[i]", "w.at.y", "there")}
 //@     end
             }
 #pragma unroll

@@ -1,6 +1,7 @@
-/* Facts about masks: an element whose byte is 0 is absent, in every family, op and dtype, at any
- * alignment of the elements and of the mask. Results are held against those of the elements that
- * are there, which tests/results.h makes; absent ones are NaN, infinite or large, or would decide.
+/* Facts about masks: an element whose byte or bit is 0 is absent, in every family, op and dtype, at
+ * any alignment of the elements and of the mask. Results are held against those of the elements
+ * that are there, which tests/results.h makes; absent ones are NaN, infinite or large, or would
+ * decide.
  */
 #include <math.h>
 #include "api/running/operands.h"
@@ -17,7 +18,7 @@ enum {
     RESULTS_MAX = 128,
     OFFSET_MAX = 17,
     SHAPES_PER_KERNEL = 4,
-    KERNELS_ON_SIM = 16 /* of each family */
+    KERNELS_ON_SIM = 8 /* of each family and kind of mask */
 };
 
 static redtune_error err;
@@ -66,15 +67,36 @@ static void draw_elements(const rdt_test_data *data) {
     }
 }
 
+/* The mask's bits, or bytes, from that number on. Others are there. */
+static size_t pack_mask(unsigned char *to) {
+    if (all.self.problem.mask == REDTUNE_MASK_BYTES) {
+        memcpy(to, all.there, span());
+        return span();
+    }
+    const uint64_t first = all.offset[1] % 8, bytes = (first + span() + 7) / 8;
+    memset(to, 0xff, bytes);
+    for (uint64_t i = 0; i < span(); i++)
+        if (!all.there[i]) to[(first + i) / 8] &= (unsigned char)~(1u << (first + i) % 8);
+    return bytes;
+}
+
+/* Where the mask's first byte or bit is: its address, or its number. */
+static CUdeviceptr mask_at(void) {
+    const bool bits = all.self.problem.mask == REDTUNE_MASK_BITS;
+    return all.mask.address * (bits ? 8 : 1) + all.offset[1];
+}
+
 /* The last element ends where its buffer does. */
 static redtune_status write_elements(void) {
-    const size_t bytes = all.self.element_bytes;
+    static unsigned char mask[ROOM + 1];
+    const size_t bytes = all.self.element_bytes, mask_bytes = pack_mask(mask);
+    const bool bits = all.self.problem.mask == REDTUNE_MASK_BITS;
     const struct {
         rdt_buffer *buffer;
         const void *from;
         size_t before, bytes;
     } arrays[] = {{&all.input, all.elements, all.offset[0] * bytes, span() * bytes},
-                  {&all.mask, all.there, all.offset[1], span()}};
+                  {&all.mask, mask, bits ? all.offset[1] / 8 : all.offset[1], mask_bytes}};
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < 2; i++) {
         rdt_buffer_destroy(arrays[i].buffer);
@@ -173,7 +195,7 @@ static void check_kernel(workshop *shop, const cover_point *at) {
             .extents = all.extents,
             .output = all.output[0].address,
             .scratch = all.self.scratch.address,
-            .given = {.input = all.mask.address + all.offset[1], .output = all.output[1].address},
+            .given = {.input = mask_at(), .output = all.output[1].address},
         };
         rdt_operands_set_scalars(rdt_op_find(plain.op), NULL, &operands.given);
         CHECK_OK(rdt_kernel_start(all.self.kernel, &all.self.launch, &operands, gpu.stream, &err),
@@ -185,12 +207,12 @@ static void check_kernel(workshop *shop, const cover_point *at) {
     subject_close(&all.self);
 }
 
-static void check_family(const char *family, redtune_problem like) {
+static void check_masks(const char *family, redtune_problem like, redtune_mask mask) {
     workshop shop;
     cover_point *points = NULL;
     size_t count = 0, done = 0;
     if (!gpu.context) SKIP("there is no GPU");
-    like.mask = REDTUNE_MASK_BYTES;
+    like.mask = mask;
     cover_set set = {.like = like, .scope = COVER_KERNELS};
     const bool simulated = device_is_simulated(&gpu);
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
@@ -214,6 +236,11 @@ static void check_family(const char *family, redtune_problem like) {
     for (int k = 0; k < 2; k++) rdt_buffer_destroy(&all.output[k]);
     free(points);
     workshop_close(&shop);
+}
+
+static void check_family(const char *family, redtune_problem like) {
+    check_masks(family, like, REDTUNE_MASK_BYTES);
+    if (!check_state.failed) check_masks(family, like, REDTUNE_MASK_BITS);
 }
 
 #define OF(...) shaped_problem((shaped){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, __VA_ARGS__})

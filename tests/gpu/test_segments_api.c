@@ -260,6 +260,54 @@ static void a_workspace_serves_segments(void) {
     end();
 }
 
+/* How many of the mask's bits are 1, of numbers from `begin` up to `end`. */
+static float ones_of(const unsigned char *mask, uint64_t begin, uint64_t end) {
+    float ones = 0;
+    for (uint64_t i = begin; i < end; i++) ones += (float)(mask[i / 8] >> i % 8 & 1);
+    return ones;
+}
+
+/* Of whole arrays and of segments, in both orders. */
+static void bits_of_a_mask_begin_at_any_one(void) {
+    NEED_GPU();
+    enum { BYTES = 64, LAST = 480 };
+    const uint64_t offsets[] = {0, 5, 5, 130, LAST};
+    unsigned char bits[BYTES];
+    rdt_buffer mask = {.address = 0};
+    float got[4];
+    begin();
+    for (int i = 0; i < BYTES; i++) bits[i] = (unsigned char)(i * 37 + 11);
+    CHECK_OK(rdt_buffer_create(gpu.driver, BYTES, &mask, &err), err);
+    CHECK_OK(rdt_buffer_write(gpu.driver, mask.address, bits, BYTES, gpu.stream, &err), err);
+    CHECK_OK(
+        rdt_buffer_write(gpu.driver, tables.address, offsets, sizeof offsets, gpu.stream, &err),
+        err);
+    for (int turn = 0; turn < 2 * 17 && !check_state.failed; turn++) {
+        const uint64_t first = (uint64_t)turn / 2;
+        redtune_problem whole = sum_of(LAST), parts = segments_of(REDTUNE_SUM);
+        whole.mask = parts.mask = REDTUNE_MASK_BITS;
+        whole.order = parts.order = turn % 2 ? REDTUNE_ORDER_FIXED : REDTUNE_ORDER_FREE;
+        redtune_operands operands = redtune_problem_operands(&whole);
+        operands.d_in[0] = input();
+        operands.d_out[0] = output(0);
+        operands.d_mask = (const void *)(uintptr_t)mask.address;
+        operands.mask_first = first;
+        CHECK_OK(redtune_run(rt, &whole, &operands, gpu.stream, &err), err);
+        CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address, 4, gpu.stream, &err), err);
+        CHECK(got[0] == ones_of(bits, first, first + LAST));
+        redtune_segments segments = usual(false);
+        segments.count = 4;
+        segments.d_mask = operands.d_mask;
+        segments.mask_first = first;
+        CHECK_OK(redtune_run_segments(rt, &parts, &segments, gpu.stream, &err), err);
+        CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address, 16, gpu.stream, &err), err);
+        for (int i = 0; i < 4; i++)
+            CHECK(got[i] == ones_of(bits, first + offsets[i], first + offsets[i + 1]));
+    }
+    rdt_buffer_destroy(&mask);
+    end();
+}
+
 #define REFUSES(change, why)                                                                       \
     do {                                                                                           \
         redtune_segments segments = usual(true);                                                   \
@@ -286,6 +334,7 @@ static void what_makes_no_sense_is_refused(void) {
     REFUSES(segments.d_mask = NULL, "cannot reduce segments with a mask: d_mask is NULL");
     REFUSES((segments.d_in = NULL, segments.d_arrays = table(0), segments.d_mask = input()),
             "arrays of their own have none");
+    REFUSES((segments.d_mask = input(), segments.mask_first = 1), "leave mask_first 0");
     problem.mask = REDTUNE_MASK_NONE;
     REFUSES({ RESHAPE(&problem, outer, 5); }, "cannot reduce 1000 segments for a problem of 5");
     redtune_segments segments = usual(true);
@@ -364,6 +413,7 @@ int main(int argc, char **argv) {
         FACT(ends_that_are_the_next_begins_are_one_table),
         FACT(other_forms_have_a_kernel_that_is_not_slow),
         FACT(a_workspace_serves_segments),
+        FACT(bits_of_a_mask_begin_at_any_one),
         FACT(what_makes_no_sense_is_refused),
         FACT(each_kind_of_plan_has_its_own_runs),
         FACT(what_no_segments_have_is_refused),

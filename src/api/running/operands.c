@@ -26,6 +26,7 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
         .input_bytes = rdt_problem_array_bytes(problem, 0),
         .second_bytes = rdt_problem_array_bytes(problem, 1),
         .masked = problem->mask != REDTUNE_MASK_NONE,
+        .bits = problem->mask == REDTUNE_MASK_BITS,
         .result_bytes = {redtune_dtype_bytes(problem->result),
                          redtune_dtype_bytes(rdt_problem_second(problem))},
         .count_max = rdt_problem_count_max(problem->dtype),
@@ -159,10 +160,15 @@ static redtune_status check_kinds(const rdt_signature *signature, const redtune_
                            "give redtune_run or redtune_plan_run both", err);
     if (given->d_mask && !signature->masked)
         return refuse_more(signature, "d_mask is not NULL, and the plan has no kernel for it",
-                           "create it for a problem whose mask is REDTUNE_MASK_BYTES", err);
+                           "create it for a problem whose mask is REDTUNE_MASK_BYTES or _BITS",
+                           err);
     if (!given->d_mask && signature->masked && elements)
         return refuse_more(signature, "d_mask is NULL, and its problem has a mask",
-                           "give redtune_run or redtune_plan_run a byte for each element", err);
+                           "give redtune_run or redtune_plan_run a byte or a bit for each element",
+                           err);
+    if (given->mask_first && !signature->bits)
+        return refuse_more(signature, "mask_first is not 0, and there is no mask of bits",
+                           "leave mask_first 0, or create the plan for REDTUNE_MASK_BITS", err);
     if (given->d_out[1] && !signature->result_bytes[1])
         return refuse_more(signature, "d_out[1] is not NULL, and it has one result",
                            "leave d_out[1] NULL", err);
@@ -188,6 +194,11 @@ static redtune_status check_kinds(const rdt_signature *signature, const redtune_
         return refuse_more(signature, "both initial and accumulate are given",
                            "leave one of them 0", err);
     return REDTUNE_OK;
+}
+
+/* The bytes of that many bits from that number on (templates/lib/mask_bits.cu). */
+static rdt_span bits_of(uint64_t number, uint64_t bits) {
+    return (rdt_span){number / 8, (number + bits + 7) / 8};
 }
 
 static rdt_span span_of(CUdeviceptr begin, uint64_t bytes) {
@@ -232,7 +243,10 @@ redtune_status rdt_operands_take_more(const rdt_signature *signature, const redt
     if (to && misaligned(to, result_bytes)) return refuse_d_out(1, to, result_bytes, err);
     *out = (rdt_given){.input = in, .output = to, .resumes = given->accumulate != 0};
     for (int i = 1; i < RDT_READS_MAX; i++) traffic->read[i] = (rdt_span){0, 0};
-    if (in) traffic->read[1] = span_of(in, elements * input_bytes);
+    if (in && signature->bits) out->input = in * 8 + given->mask_first;
+    if (in)
+        traffic->read[1] =
+            signature->bits ? bits_of(out->input, elements) : span_of(in, elements * input_bytes);
     if (to) traffic->written[traffic->written_count++] = span_of(to, results * result_bytes);
     rdt_operands_set_scalars(op, given->parameters, out);
     rdt_operands_set_initial(given->initial, out);
@@ -323,8 +337,15 @@ redtune_status rdt_operands_take_strided(const rdt_signature *signature,
                                     traffic, err);
     if (status) return status;
     move_span(&traffic->read[0], problem, REDTUNE_ARRAY_X, input_bytes);
-    move_span(&traffic->read[1], problem, signature->masked ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y,
-              signature->second_bytes);
+    if (signature->bits) {
+        const rdt_reach reach = rdt_strides_reach(problem, REDTUNE_ARRAY_MASK);
+        const uint64_t first = operands->given.input + (uint64_t)reach.first;
+        traffic->read[1] = bits_of(first, reach.elements);
+    } else {
+        move_span(&traffic->read[1], problem,
+                  signature->masked ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y,
+                  signature->second_bytes);
+    }
     for (int i = 0; i < traffic->written_count; i++)
         move_span(&traffic->written[i], problem, REDTUNE_ARRAY_RESULTS, signature->result_bytes[i]);
     for (int i = 0; operands->given.resumes && i < traffic->written_count; i++)

@@ -81,8 +81,8 @@ static redtune_status check_mask(const rdt_signature *signature, const redtune_s
                                                          : NULL;
     if (!wrong) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce segments with a mask: %s; give d_in, and d_mask a byte for each "
-                    "of its elements",
+                    "cannot reduce segments with a mask: %s; give d_in, and d_mask for its "
+                    "elements",
                     wrong);
 }
 
@@ -127,6 +127,7 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
         .d_parameters = given->d_parameters,
         .accumulate = given->accumulate,
         .d_mask = given->d_mask,
+        .mask_first = given->mask_first,
     };
     rdt_operands_set(&self->operands, given->d_in, given->d_out[0], 0);
     self->traffic.read[0] = (rdt_span){0, 0};
