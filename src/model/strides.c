@@ -139,16 +139,16 @@ void rdt_strides_set(rdt_strides *out, const redtune_problem *problem) {
     out->reach = reach.elements;
 }
 
-static rdt_lanes lanes_of(const rdt_strided_axis *axis, uint32_t vec) {
-    const int64_t step = axis->step[X];
-    return (rdt_lanes){vec, axis->size, step < 0 ? -(uint64_t)step : (uint64_t)step};
+static rdt_lanes lanes_of(const rdt_strided_axis *axes, uint32_t count, uint32_t vec) {
+    const int64_t step = axes->step[X];
+    return (rdt_lanes){vec, axes->size, step < 0 ? -(uint64_t)step : (uint64_t)step, count};
 }
 
 rdt_strides_lanes rdt_strides_lanes_of(const redtune_problem *problem) {
     rdt_strides all;
     rdt_strides_set(&all, problem);
-    return (rdt_strides_lanes){lanes_of(all.reduced, all.reduced_vec),
-                               lanes_of(all.kept, all.kept_vec)};
+    return (rdt_strides_lanes){lanes_of(all.reduced, all.reduced_axes, all.reduced_vec),
+                               lanes_of(all.kept, all.kept_axes, all.kept_vec)};
 }
 
 static void add_way(const redtune_axis *axes, uint32_t count, redtune_array array, int64_t *first,

@@ -13,6 +13,7 @@ typedef struct rdt_lanes {
     uint32_t vec;  /* elements that one load may take along it */
     uint64_t run;  /* its size */
     uint64_t step; /* of x, whichever way it goes */
+    uint32_t axes; /* how many such axes there are */
 } rdt_lanes;
 typedef struct rdt_strides_lanes {
     rdt_lanes reduced, kept;

@@ -7,6 +7,7 @@
 --   vec    elements that one load may take along it
 --   run    its size
 --   step   of x
+--   axes   how many such axes there are, this one included
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
@@ -80,11 +81,12 @@ function family.distinct(c, p, d)
 end
 
 -- Elements that a load of 16 bytes has, of steps and sizes that leave gaps in it; 1 where it has none beside the first,
--- or where loads of 8 bytes fit.
+-- or where loads of 8 bytes fit, unless
+-- more axes make it likely that the array is a part of another, and begins anywhere.
 local function span_vec(p)
     local vec, step = 16 // p.dtype.bytes, p.reduced.step
     local near = step > 0 and step & step - 1 == 0 and 2 * step <= vec
-    return near and p.reduced.run * step >= 2 * vec and 2 * p.reduced.vec < vec and vec or 1
+    return near and p.reduced.run * step >= 2 * vec and (2 * p.reduced.vec < vec or p.reduced.axes > 2) and vec or 1
 end
 
 function family.useful(c, p, d)

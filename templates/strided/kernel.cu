@@ -64,14 +64,37 @@ __device__ __forceinline__ @{given.part} take_element(@{given.part} a, value x@{
 //@     end
 }
 
-constexpr u32 SINGLES = UNROLL < 4 ? UNROLL : 4;  // loads in flight of one element each
+// Combines a part with loads of one element each, those of a tile from where the thread is on.
+template <u32 LOADS>
+__device__ __forceinline__ @{given.part} take_singles(@{given.part} b, walk &w, u64 e, const origin &from, const strides &s, const step &by@{given.parameter})
+{
+    @{single.word.c} x[LOADS][1] = {};
+//@     if two then
+    @{byte.word.c} y[LOADS][1] = {};
+//@     end
+#pragma unroll
+    for (u32 i = 0; i < LOADS; i++) {
+        const bool there = e + i * DEPTH < s.count;
+        @{loads.guarded(single, load, "x[i]", "w.at.x", "there")}
+//@     if two then
+        @{loads.guarded(byte, load, "y[i]", "w.at.y", "there")}
+//@     end
+        go_on<LOADS == 1>(w, by, from, s, e + DEPTH);
+    }
+#pragma unroll
+    for (u32 i = 0; i < LOADS; i++)
+        if (e + i * DEPTH < s.count)
+            b = take_element(b, @{dtype.unpack("x[i][0]", 0)}@{two and ", " .. given.other.unpack("y[i][0]", 0) or ""}, e + i * DEPTH@{given.argument});
+    return b;
+}
 
 // This thread's share of its results, by loads of one element each: the steps, or the addresses, are not multiples
 // of a wide load.
 __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origin &inputs, const strides &s,
                                               u64 first, const share &mine@{given.parameter})
 {
-    constexpr u64 TILE = (u64)SINGLES * DEPTH;
+    constexpr u32 LOADS = 8;
+    constexpr u64 TILE = (u64)LOADS * DEPTH;
     const step by = step_of(s, DEPTH);
 #pragma unroll
     for (u32 j = 0; j < OWN; j++) a[j] = @{op.identity};
@@ -81,25 +104,14 @@ __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origi
         const origin from = moved(inputs, place_of_result(s, first + j));
         @{given.part} b = @{op.part and op.part.zero or op.identity};
 #pragma unroll 1
-        for (u64 e = mine.split * TILE + along(); e < s.count; e += mine.splits * TILE) {
-            walk w = walk_from(from, s, e);
-            @{single.word.c} x[SINGLES][1] = {};
-//@     if two then
-            @{byte.word.c} y[SINGLES][1] = {};
-//@     end
-#pragma unroll
-            for (u32 i = 0; i < SINGLES; i++) {
-                if (i > 0) go_on<true>(w, by, from, s, e + i * DEPTH);
-                const bool there = e + i * DEPTH < s.count;
-                @{loads.guarded(single, load, "x[i]", "w.at.x", "there")}
-//@     if two then
-                @{given.load_other_if(1, load, "y[i]", "w.at.y", "there")}
-//@     end
+        for (u64 tile = mine.split * TILE + along(); tile < s.count; tile += mine.splits * TILE) {
+            walk w = walk_from(from, s, tile);
+            if (by.ends_after == NEVER) {
+                b = take_singles<LOADS>(b, w, tile, from, s, by@{given.argument});
+            } else {
+#pragma unroll 1
+                for (u32 i = 0; i < LOADS; i++) b = take_singles<1>(b, w, tile + i * DEPTH, from, s, by@{given.argument});
             }
-#pragma unroll
-            for (u32 i = 0; i < SINGLES; i++)
-                if (e + i * DEPTH < s.count)
-                    b = take_element(b, @{dtype.unpack("x[i][0]", 0)}@{two and ", " .. given.other.unpack("y[i][0]", 0) or ""}, e + i * DEPTH@{given.argument});
         }
 #pragma unroll
         for (u32 k = 0; k < OWN; k++)
@@ -169,7 +181,7 @@ __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const orig
         for (u64 u = begin; u < end; u += next) {
             const u32 many = end - u < TILE ? ((u32)(end - u) + DEPTH - 1) / DEPTH : UNROLL;
             if (mine.splits > 1) w = walk_from(from, s, u * STEP);
-            if (by.ends_after != 0xffffffff)
+            if (by.ends_after != NEVER)
                 take_tile<false, true>(part, w, many, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
             else if (many == UNROLL)
                 take_tile<true, false>(part, w, UNROLL, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});

@@ -16,7 +16,7 @@ typedef struct key {
 #undef FIELD
     int count, outer, inner, median, greatest, alignment;
     bool columns;
-    int lanes[6]; /* of any axes, the innermost ones; else 0 */
+    int lanes[8]; /* of any axes, the innermost ones; else 0 */
     redtune_dtype key_dtype;
     redtune_spread spread;
     uint64_t keys; /* rounded */
@@ -49,18 +49,18 @@ static int alignment_of(const rdt_extents *extents, bool columns, redtune_dtype 
 }
 
 static void put_lanes(const rdt_lanes *lanes, int *out) {
-    enum { STEP_MAX = 6 };
-    const int step = power_of(lanes->step);
+    enum { STEP_MAX = 32 };
     out[0] = (int)lanes->vec;
     out[1] = power_of(lanes->run);
-    out[2] = step < STEP_MAX ? step : STEP_MAX;
+    out[2] = (int)(lanes->step < STEP_MAX ? lanes->step : STEP_MAX);
+    out[3] = lanes->axes > 2;
 }
 
 static key strided_key_of(const redtune_problem *problem, key key) {
     const rdt_strides_lanes lanes = rdt_strides_lanes_of(problem);
     key.alignment = RDT_ALIGNMENT_MAX;
     put_lanes(&lanes.reduced, key.lanes);
-    put_lanes(&lanes.kept, key.lanes + 3);
+    put_lanes(&lanes.kept, key.lanes + 4);
     return key;
 }
 
