@@ -69,8 +69,12 @@ __device__ __forceinline__ walk walk_from(const origin &first, const strides &s,
     return w;
 }
 
-// Steps to the element of number n. FURTHER: places may be found anew.
-template <bool FURTHER>
+// What a step minds: the end of the innermost axis, that of the one around it, too, or that of the third as well, where
+// places are found anew.
+constexpr int ONE_END = 1, TWO_ENDS = 2, ALL_ENDS = 3;
+
+// Steps to the element of number n.
+template <int ENDS>
 __device__ __forceinline__ void go_on(walk &w, const step &by, const origin &first, const strides &s, u64 n)
 {
     w.at.x += by.x;
@@ -78,24 +82,24 @@ __device__ __forceinline__ void go_on(walk &w, const step &by, const origin &fir
     w.at.y += by.y;
 //@ end
     w.within += by.within;
-    w.around += by.around;
-    if (FURTHER) w.beyond += by.beyond;
+    if (ENDS > ONE_END) w.around += by.around;
+    if (ENDS > TWO_ENDS) w.beyond += by.beyond;
     if (w.within >= by.size) {
         w.within -= by.size;
-        w.around++;
+        if (ENDS > ONE_END) w.around++;
         w.at.x += by.x_at_end;
 //@ if two then
         w.at.y += by.y_at_end;
 //@ end
     }
-    if (w.around >= by.around_size) {
+    if (ENDS > ONE_END && w.around >= by.around_size) {
         w.around -= by.around_size;
-        if (FURTHER) w.beyond++;
+        if (ENDS > TWO_ENDS) w.beyond++;
         w.at.x += by.x_at_second_end;
 //@ if two then
         w.at.y += by.y_at_second_end;
 //@ end
     }
-    if (FURTHER && w.beyond >= by.ends_after) w = walk_from(first, s, n);
+    if (ENDS > TWO_ENDS && w.beyond >= by.ends_after) w = walk_from(first, s, n);
 }
 

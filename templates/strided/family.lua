@@ -99,6 +99,11 @@ local function is_paired(p)
     return p.op.inputs == 2 or p.mask
 end
 
+-- Whether the array is likely a part of another, whose loads along the kept axis are not aligned.
+local function may_begin_anywhere(c, p)
+    return p.kept.axes > 1 and c.vec * p.dtype.bytes < 16
+end
+
 -- Along the kept axis: loads side by side of 256 bytes, and no thread without an element.
 local function widen_kept(c, p)
     while c.width < 32 and results(c) * p.dtype.bytes < 256 and results(c) < p.kept.run do c.width = 2 * c.width end
@@ -133,7 +138,7 @@ function family.default(p, d)
     c.vec = math.min(lane(c, p).vec, 16 // p.dtype.bytes)
     local spans = { lanes = "spans", vec = span_vec(p) }
     if c.lanes == "reduced" and has_spans(spans, p) then c.lanes, c.vec = "spans", spans.vec end
-    if c.lanes == "kept" and p.accuracy == "exact" then c.vec = 1 end
+    if c.lanes == "kept" and (p.accuracy == "exact" or may_begin_anywhere(c, p)) then c.vec = 1 end
     if c.vec * p.dtype.bytes < 8 then c.load = "plain" end
     local widen = { kept = widen_kept, reduced = widen_reduced, spans = widen_spans }
     widen[c.lanes](c, p, d)

@@ -79,7 +79,7 @@ __device__ __forceinline__ @{given.part} take_singles(@{given.part} b, walk &w, 
 //@     if two then
         @{loads.guarded(byte, load, "y[i]", "w.at.y", "there")}
 //@     end
-        go_on<LOADS == 1>(w, by, from, s, e + DEPTH);
+        go_on<LOADS == 1 ? ALL_ENDS : TWO_ENDS>(w, by, from, s, e + DEPTH);
     }
 #pragma unroll
     for (u32 i = 0; i < LOADS; i++)
@@ -138,7 +138,7 @@ __device__ __forceinline__ void take_tile(@{indexed and "best" or given.part} (&
 #pragma unroll 1
         for (u32 i = 0; i < UNROLL; i++) {
             at[i] = w.at;
-            go_on<true>(w, by, from, s, n + (i + 1) * APART);
+            go_on<ALL_ENDS>(w, by, from, s, n + (i + 1) * APART);
         }
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) v[i] = load_at(i < many, at[i]);
@@ -146,7 +146,7 @@ __device__ __forceinline__ void take_tile(@{indexed and "best" or given.part} (&
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
             v[i] = load_at(WHOLE || i < many, w.at);
-            go_on<false>(w, by, from, s, 0);
+            go_on<ONE_END>(w, by, from, s, 0);
         }
     }
 #pragma unroll
@@ -181,7 +181,7 @@ __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const orig
         for (u64 u = begin; u < end; u += next) {
             const u32 many = end - u < TILE ? ((u32)(end - u) + DEPTH - 1) / DEPTH : UNROLL;
             if (mine.splits > 1) w = walk_from(from, s, u * STEP);
-            if (by.ends_after != NEVER)
+            if (s.reduced_axes > 2 || by.ends_after == 0)
                 take_tile<false, true>(part, w, many, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});
             else if (many == UNROLL)
                 take_tile<true, false>(part, w, UNROLL, u * STEP, from, s, by@{indexed and ", load" or ""}@{given.argument});

@@ -333,7 +333,7 @@ static void kernels_are_right_whatever_the_problem(void) {
 
 /* Loads that elements do not fill: spans of each size that a step of a power of two leaves, from
  * each place within a load on, by the built-in default. */
-static void spans_are_taken_from_each_place_on(void) {
+static void spans_and_many_axes_are_taken_from_any_place_on(void) {
     NEED_GPU();
     begin();
     draw_from(3);
@@ -350,6 +350,17 @@ static void spans_are_taken_from_each_place_on(void) {
             fill(&at);
             run_plan(&at);
         }
+    /* Five axes, of which places are found anew, from an odd place on. */
+    trial at = planes(REDTUNE_MAX_AT);
+    const redtune_axis five[] = {{2, {1100}}, {2, {500}}, {12, {40}}, {3, {12}}, {8, {1}}};
+    at.problem.kept[0] = (redtune_axis){3, {2400}};
+    at.problem.reduced_axes = 5;
+    memcpy(at.problem.reduced, five, sizeof five);
+    at.problem.steps = 1u << X;
+    for (at.first[0] = 0; at.first[0] < 4; at.first[0] += 3) {
+        fill(&at);
+        run_plan(&at);
+    }
     end();
 }
 
@@ -576,7 +587,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(random_problems_are_right),
         FACT(kernels_are_right_whatever_the_problem),
-        FACT(spans_are_taken_from_each_place_on),
+        FACT(spans_and_many_axes_are_taken_from_any_place_on),
         FACT(the_deciding_element_is_found_at_each_place),
         FACT(results_go_on),
         FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy),
