@@ -5,6 +5,8 @@
 //@ -- fewer than 1024 threads are resident: blocks that share columns would wait for others to end.
 //@ local in_flight = math.max(unroll > 16 and 4 or 1, vec * dtype.bytes) * unroll * given.inputs
 //@ local few = acc.bytes == 4 and vec <= 8 and in_flight <= 128 and (shared or in_flight > 64)
+//@ -- Of an index a guard for each load costs more than the copy.
+//@ local one_tail = vec > 1 and not indexed
 //@ include("lib/title.cu", { by = "columns", of = "columns", many = true, shares = shared and "strips of " .. width * vec .. " columns" })
 
 //@ include "lib/head.cu"
@@ -36,7 +38,7 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
     if (column_of<WHOLE>(0) >= columns) count = 0;
     u64 e = first;
     // Whole tiles: all of the block's threads agree on which these are.
-    for (; e - along() + TILE <= count; e += next) {
+    for (; @{one_tail and "WHOLE && " or ""}e - along() + TILE <= count; e += next) {
         // All loads before the first use.
         vector v[LOADS];
 #pragma unroll
@@ -45,9 +47,15 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});@{indexed and "\n        load += LOADS;" or ""}
     }
+//@ if one_tail then
+    // What is left of a tile, and all tiles of single loads: NVRTC takes long for a copy of its own.
+    for (; e < count; e += next) {
+        const u32 left = count - e < TILE ? (u32)(count - e) : (u32)TILE;
+//@ else
     if (e < count) {
         // What is left of a tile.
         const u32 left = count - e;
+//@ end
         vector v[LOADS];
 //@ if unroll > 16 then
         // By fours, so that few loads have to be left out.
@@ -65,9 +73,23 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride)
             v[i] = load_columns_if<WHOLE>(i * DEPTH < left, at, columns@{given.argument});
+//@     if indexed and vec > 1 and unroll <= 8 then
+        // Once for a thread: one copy of what takes a vector, which the others come to.
+#pragma unroll 1
+        for (u32 i = 0; i * DEPTH < left; i++) {
+            take(part, v[0], load + i@{given.argument});
+#pragma unroll
+            for (u32 k = 1; k < LOADS; k++) v[k - 1] = v[k];
+        }
+//@     else
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++)
             if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
+//@     end
+//@ end
+//@ if one_tail then
+        if (WHOLE) break;
+        at += skip;
 //@ end
     }
 //@ include("lib/end_share.cu", { many = "LOADS" })
@@ -82,10 +104,14 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 static_assert(SHARED * sizeof(accumulator) <= 49152, "");
 
 // Leaves in shared memory what this thread has of its columns.
-template <bool WHOLE>
-__device__ __forceinline__ void store_columns(accumulator *shared, accumulator (&a)[VEC]@{given.parameter})
+__device__ __forceinline__ void store_columns(accumulator *shared, accumulator (&a)[VEC]@{vec > 1 and ", bool whole" or ""}@{given.parameter})
 {
-//@ include("lib/share_columns.cu", { leaves = true })
+//@     local place = "across()"
+//@     if vec > 1 then
+//@         place = "first + j * apart"
+    const u32 first = whole ? across() * VEC : across(), apart = whole ? 1 : WIDTH;
+//@     end
+//@ include("lib/share_columns.cu", { leaves = true, place = place })
 }
 
 //@ include "lib/load_column.cu"
@@ -118,26 +144,34 @@ __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const elem
 //@ end
     for (; mine.set < mine.sets; mine.set += gridDim.x, at = strip_of(mine.set, strips, e)) {
 //@ include "lib/strip_place.cu"
-//@ local kinds = vec > 1 and { "true", "false" } or { "true" }
-//@ for _, whole in ipairs(kinds) do
-//@     if vec > 1 then
-        @{whole == "true" and "if (aligned && columns % VEC == 0)" or "else"} {
-//@     else
-        {
-//@     end
-            accumulator a[VEC];
-            reduce_columns<@{whole}>(a, from, e, columns, mine@{given.argument});
-//@     if depth == 1 then
-            write_columns<@{whole}>(to, a, e.count, columns@{given.argument});
-//@     else
-            store_columns<@{whole}>(shared, a@{given.argument});
-//@     end
-        }
-//@ end
 //@ if depth > 1 then
+        accumulator a[VEC];
+//@     if vec > 1 then
+        const bool whole = aligned && columns % VEC == 0;
+        if (whole)
+            reduce_columns<true>(a, from, e, columns, mine@{given.argument});
+        else
+            reduce_columns<false>(a, from, e, columns, mine@{given.argument});
+        store_columns(shared, a, whole@{given.argument});
+//@     else
+        reduce_columns<true>(a, from, e, columns, mine@{given.argument});
+        store_columns(shared, a@{given.argument});
+//@     end
         __syncthreads();
         finish_strip(shared, mine, scratch, to, e.count, columns@{given.argument});
         __syncthreads();
+//@ else
+//@     for _, whole in ipairs(vec > 1 and { "true", "false" } or { "true" }) do
+//@         if vec > 1 then
+        @{whole == "true" and "if (aligned && columns % VEC == 0)" or "else"} {
+//@         else
+        {
+//@         end
+            accumulator a[VEC];
+            reduce_columns<@{whole}>(a, from, e, columns, mine@{given.argument});
+            write_columns<@{whole}>(to, a, e.count, columns@{given.argument});
+        }
+//@     end
 //@ end
     }
 }

@@ -31,33 +31,36 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
                                              @{result.c} *output, u64 count,
                                              u32 columns@{skew_type or ""}@{given.parameter})
 {
+//@ local many = shared and block > width * vec
 //@ if shared then
-    if (mine.splits > 1) {
-        const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
-        const u32 end = first + mine.split * step;
-        if (mine.split < mine.splits - 1) {
-            for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
-                leave(scratch, end + c, load_column(shared, c@{skew or ""}@{given.argument}));
-            return;
+    const bool leaves = mine.split < mine.splits - 1;
+    const u32 apart = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP, end = first + mine.split * apart;
+//@ end
+//@ if many then
+    const u32 group = mine.splits > 1 && !leaves ? threadIdx.x / STRIP % GROUPS : 0;
+//@ end
+    for (u32 c = threadIdx.x@{many and " - group * STRIP" or ""}; c < @{shared and "STRIP" or "STRIP && c < columns"}; c += BLOCK) {
+//@ if many then
+        accumulator a = @{op.identity};
+        if (group == 0) a = load_column(shared, c@{skew or ""}@{given.argument});
+//@ else
+        @{shared and "" or "const "}accumulator a = load_column(shared, c@{skew or ""}@{given.argument});
+//@ end
+//@ if shared then
+        if (leaves) {
+            leave(scratch, end + c, a);
+            continue;
         }
-        const u32 group = threadIdx.x / STRIP % GROUPS;
-        for (u32 c = threadIdx.x - group * STRIP; c < STRIP; c += BLOCK) {
-            accumulator a = @{op.identity};
-            if (group == 0) a = load_column(shared, c@{skew or ""}@{given.argument});
-            collect(a, scratch, first + group * step + c, GROUPS * step, end + c@{given.argument});
-//@     if block > width * vec then
+        if (mine.splits > 1) {
+            collect(a, scratch, first + @{many and "group * apart + " or ""}c, @{many and "GROUPS * apart" or "apart"}, end + c@{given.argument});
+//@     if many then
             __syncthreads();
             a = reduce_groups(shared, a@{given.argument});
             if (group > 0) return;
 //@     end
-            if (c < columns) @{given.write(place or "output[c]", "a", "count")}
         }
-        return;
-    }
 //@ end
-    for (u32 c = threadIdx.x; c < STRIP && c < columns; c += BLOCK) {
-        const accumulator a = load_column(shared, c@{skew or ""}@{given.argument});
-        @{given.write(place or "output[c]", "a", "count")}
+        @{shared and "if (c < columns) " or ""}@{given.write(place or "output[c]", "a", "count")}
     }
 }
 

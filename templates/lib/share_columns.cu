@@ -1,6 +1,7 @@
 //@ -- Leaves in shared memory what a thread has of its columns, once the lanes of its warp that
 //@ -- have the same are combined. Other threads return at once where the function `leaves`.
-//@ takes acc, given, leaves?, width
+//@ -- `place`: of column j, where it is not the usual one.
+//@ takes acc, given, leaves?, place?, width
 //@ include("lib/fold_lanes.cu", { lanes = 32, least = width, value = "a[j]", over = "u32 j = 0; j < VEC; j++" })
 //@ if width >= 32 then
     const u32 row = along();
@@ -12,4 +13,4 @@
     if (threadIdx.x % 32 < WIDTH)
 //@ end
 #pragma unroll
-    for (u32 j = 0; j < VEC; j++) shared[row * STRIP + column_of<WHOLE>(j)] = a[j];
+    for (u32 j = 0; j < VEC; j++) shared[row * STRIP + @{place or "column_of<WHOLE>(j)"}] = a[j];

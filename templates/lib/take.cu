@@ -26,27 +26,24 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@         local word = "v.word[" .. j // layout.per_word .. "]"
     const value x@{j} = @{dtype.unpack(word, j % layout.per_word)};
 //@     end
-//@     if dtype.kind == "float" and not op.skips_nan then
-//@         local nan = {}
-//@         for j = 0, vec - 1 do nan[#nan + 1] = ("x%d != x%d"):format(j, j) end
-    // A NaN goes before all but another NaN. There is hardly ever one.
-    if (@{table.concat(nan, " || ")}) {
-//@         for j = 0, vec - 1 do
-//@             if given.masked then
-        if (@{other_of(j)} && x@{j} != x@{j} && (part[@{j}].load == ~0u || part[@{j}].x == part[@{j}].x)) part[@{j}] = best{x@{j}, load};
-//@             else
-        if (x@{j} != x@{j} && part[@{j}].x == part[@{j}].x) part[@{j}] = best{x@{j}, load};
-//@             end
-//@         end
-    }
-//@     end
+//@     -- Where a thread has one lane, each comparison waits for the one before: then two are longer than one.
+//@     local nan = dtype.kind == "float" and not op.skips_nan
+//@     local ahead = nan and vec > 1
 //@     for j = 0, vec - 1 do
-//@         local before = op.before("x" .. j, "part[" .. j .. "].x")
+//@         local x, first = "x" .. j, "part[" .. j .. "].x"
+//@         local last = ("%s == %s"):format(first, first)
+//@         local goes = ahead and op.ahead(x, first) .. " && " .. last or op.before(x, first)
 //@         if given.masked then
-    if (@{other_of(j)} && (part[@{j}].load == ~0u || @{before})) part[@{j}] = best{x@{j}, load};
-//@         else
-    if (@{before}) part[@{j}] = best{x@{j}, load};
+//@             local none, there = ("part[%d].load == ~0u || "):format(j), other_of(j)
+//@             goes, last = ("%s && (%s%s)"):format(there, none, goes), ("%s && (%s%s)"):format(there, none, last)
 //@         end
+//@         if nan and j == 0 then
+    // A NaN goes before all but another NaN.@{ahead and "" or " There is hardly ever one."}
+//@         end
+//@         if nan and not ahead then
+    if (@{x} != @{x} && @{last}) part[@{j}] = best{@{x}, load};
+//@         end
+    if (@{goes}) part[@{j}] = best{@{x}, load};
 //@     end
 }
 //@ else

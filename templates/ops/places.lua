@@ -103,6 +103,7 @@ local function place(t, greatest)
     return {
         acc = acc, identity = "arg{~(" .. acc.key .. ")0, ~0ull}",
         before = before,
+        ahead = function(a, b) return ("!(%s %s %s)"):format(a, greatest and "<=" or ">=", b) end,
         last = extremes.kind(t.dtype)[greatest and "least" or "greatest"],
         measured = {
             c = t.dtype.value, of = function(x) return x end, before = before,
@@ -143,6 +144,7 @@ end
 local function place_of_size(t)
     local op = place(t, true)
     op.before = function(a, b) return ("%s > %s"):format(size_of(t, a), size_of(t, b)) end
+    op.ahead = function(a, b) return ("!(%s <= %s)"):format(size_of(t, a), size_of(t, b)) end
     op.last = extremes.kind(t.dtype).zero
     op.functions = size_key_function(t) .. (op.lanes and first_of_lanes or first_least)
     if t.dtype.kind == "signed" then op.measured.c = t.dtype.bytes == 8 and "u64" or "u32" end

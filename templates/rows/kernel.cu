@@ -133,16 +133,15 @@ __device__ __forceinline__ void load_rest(vector (&rest)[OVER], u64 tile, u64 st
 
 //@ end
 // Starts with the `count` elements from input on. Loads are aligned: from body up to stop, which
-// are the row's ends if it is ALIGNED. The first ones are on their way before anything is computed
+// are the row's ends if these are aligned. The first ones are on their way before anything is computed
 // that they do not need.
-template <bool ALIGNED>
 __device__ __forceinline__ void begin_row(progress &p, const element *input, u64 count,
                                           const share &mine@{given.parameter})
 {
     p.begin = (u64)input;
     const u64 end = p.begin + count * sizeof(element);
-    p.body = ALIGNED ? p.begin : (p.begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
-    p.stop = ALIGNED ? end : end / LOAD_BYTES * LOAD_BYTES;
+    p.body = (p.begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    p.stop = end / LOAD_BYTES * LOAD_BYTES;
     p.tile = p.body + mine.split * TILE_BYTES;
     load_tile(p.v, p.tile, p.stop@{given.argument});
 //@ if over > 0 then
@@ -152,7 +151,6 @@ __device__ __forceinline__ void begin_row(progress &p, const element *input, u64
 
 // Each thread returns its share of what was started with: tiles are dealt round-robin to the
 // splits.@{indexed and " The first element has the index `origin`." or ""}
-template <bool ALIGNED>
 __device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
                                                const share &mine@{origin}@{given.parameter})
 {
@@ -161,10 +159,11 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
     vector(&v)[UNROLL] = p.v;
 //@ include("lib/begin_parts.cu", { edge = "accumulator edge" })
 //@ if vec > 1 then
-    // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
+    // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these, and
+    // none of an aligned row, which has no copy of this function.
     const u64 head = (u32)(p.body - p.begin) / sizeof(element);
     const u64 between = stop > p.body ? (stop - p.body) / sizeof(element) : 0;
-    for (u64 i = member(); !ALIGNED && i < count - between; i += GROUP) {
+    for (u64 i = member(); i < count - between; i += GROUP) {
 //@     if shared then
         if (mine.split > 0) break;
 //@     end
@@ -217,7 +216,6 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 
 // Each thread gets its shares of the rows from that one on, GROUPS apart. The loads of all are on
 // their way before one is used.
-template <bool ALIGNED>
 __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const element *input, u64 row,
                                             const extents &e, const share &mine@{given.parameter})
 {
@@ -235,19 +233,19 @@ __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const elemen
     for (u32 r = 0; r < ROWS; r++, row += GROUPS) {
         from[r] = input + (row < e.outer ? row * e.outer_step : 0);
         count[r] = row < e.outer ? most : 0;
-        begin_row<ALIGNED>(p[r], from[r], count[r], mine@{given.argument});
+        begin_row(p[r], from[r], count[r], mine@{given.argument});
     }
 #pragma unroll
     for (u32 r = 0; r < ROWS; r++)
-        a[r] = end_row<ALIGNED>(p[r], from[r], count[r], mine@{indexed and ", 0" or ""}@{given.argument});
+        a[r] = end_row(p[r], from[r], count[r], mine@{indexed and ", 0" or ""}@{given.argument});
 //@ if indexed then
     for (u64 at = STRETCH; at < e.count; at += STRETCH) {
         const u64 left = e.count - at < STRETCH ? e.count - at : STRETCH;
 #pragma unroll
         for (u32 r = 0; r < ROWS; r++) {
             if (count[r] == 0) continue;
-            begin_row<ALIGNED>(p[r], from[r] + at, left, mine@{given.argument});
-            a[r] = combine(a[r], end_row<ALIGNED>(p[r], from[r] + at, left, mine, at@{given.argument})@{given.argument});
+            begin_row(p[r], from[r] + at, left, mine@{given.argument});
+            a[r] = combine(a[r], end_row(p[r], from[r] + at, left, mine, at@{given.argument})@{given.argument});
         }
     }
 //@ end
@@ -286,22 +284,11 @@ __device__ __forceinline__ void prefetch_rows(const element *input, const extent
 {
 //@ include("lib/begin.cu", { prefetch = given.ahead and { "e.count * e.outer", "prefetch_rows(input, e" }, count = "e.count" })
     // A block's threads go on together, those too that have no row left.
-//@ if vec > 1 then
-    const u64 steps = (e.outer > 1 ? e.outer_step : 0) | e.count;
-    const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
-//@ end
     u32 turn = 0;
     for (share mine = share_of(sets_of(e)); mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 row = mine.set * SET + threadIdx.x / GROUP;
         accumulator a[ROWS];
-//@ if vec > 1 then
-        if (aligned)
-            reduce_rows<true>(a, input, row, e, mine@{given.argument});
-        else
-            reduce_rows<false>(a, input, row, e, mine@{given.argument});
-//@ else
-        reduce_rows<true>(a, input, row, e, mine@{given.argument});
-//@ end
+        reduce_rows(a, input, row, e, mine@{given.argument});
 //@ if shared then
         // The last split's threads take up what the others leave with their own.
         const bool last = mine.split == mine.splits - 1;

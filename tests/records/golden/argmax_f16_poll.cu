@@ -139,25 +139,15 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
     const value x5 = half_to_float(v.word[2] >> 16);
     const value x6 = half_to_float(v.word[3]);
     const value x7 = half_to_float(v.word[3] >> 16);
-    // A NaN goes before all but another NaN. There is hardly ever one.
-    if (x0 != x0 || x1 != x1 || x2 != x2 || x3 != x3 || x4 != x4 || x5 != x5 || x6 != x6 || x7 != x7) {
-        if (x0 != x0 && part[0].x == part[0].x) part[0] = best{x0, load};
-        if (x1 != x1 && part[1].x == part[1].x) part[1] = best{x1, load};
-        if (x2 != x2 && part[2].x == part[2].x) part[2] = best{x2, load};
-        if (x3 != x3 && part[3].x == part[3].x) part[3] = best{x3, load};
-        if (x4 != x4 && part[4].x == part[4].x) part[4] = best{x4, load};
-        if (x5 != x5 && part[5].x == part[5].x) part[5] = best{x5, load};
-        if (x6 != x6 && part[6].x == part[6].x) part[6] = best{x6, load};
-        if (x7 != x7 && part[7].x == part[7].x) part[7] = best{x7, load};
-    }
-    if (x0 > part[0].x) part[0] = best{x0, load};
-    if (x1 > part[1].x) part[1] = best{x1, load};
-    if (x2 > part[2].x) part[2] = best{x2, load};
-    if (x3 > part[3].x) part[3] = best{x3, load};
-    if (x4 > part[4].x) part[4] = best{x4, load};
-    if (x5 > part[5].x) part[5] = best{x5, load};
-    if (x6 > part[6].x) part[6] = best{x6, load};
-    if (x7 > part[7].x) part[7] = best{x7, load};
+    // A NaN goes before all but another NaN.
+    if (!(x0 <= part[0].x) && part[0].x == part[0].x) part[0] = best{x0, load};
+    if (!(x1 <= part[1].x) && part[1].x == part[1].x) part[1] = best{x1, load};
+    if (!(x2 <= part[2].x) && part[2].x == part[2].x) part[2] = best{x2, load};
+    if (!(x3 <= part[3].x) && part[3].x == part[3].x) part[3] = best{x3, load};
+    if (!(x4 <= part[4].x) && part[4].x == part[4].x) part[4] = best{x4, load};
+    if (!(x5 <= part[5].x) && part[5].x == part[5].x) part[5] = best{x5, load};
+    if (!(x6 <= part[6].x) && part[6].x == part[6].x) part[6] = best{x6, load};
+    if (!(x7 <= part[7].x) && part[7].x == part[7].x) part[7] = best{x7, load};
 }
 
 // Lane 0 returns the combination of the warp's values.

@@ -255,7 +255,7 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
     if (column_of<WHOLE>(0) >= columns) count = 0;
     u64 e = first;
     // Whole tiles: all of the block's threads agree on which these are.
-    for (; e - along() + TILE <= count; e += next) {
+    for (; WHOLE && e - along() + TILE <= count; e += next) {
         // All loads before the first use.
         vector v[LOADS];
 #pragma unroll
@@ -264,9 +264,9 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++) take(part, v[i]);
     }
-    if (e < count) {
-        // What is left of a tile.
-        const u32 left = count - e;
+    // What is left of a tile, and all tiles of single loads: NVRTC takes long for a copy of its own.
+    for (; e < count; e += next) {
+        const u32 left = count - e < TILE ? (u32)(count - e) : (u32)TILE;
         vector v[LOADS];
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride)
@@ -274,6 +274,8 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++)
             if (i * DEPTH < left) take(part, v[i]);
+        if (WHOLE) break;
+        at += skip;
     }
 #pragma unroll
     for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], part[j]);
@@ -287,9 +289,9 @@ constexpr u32 SHARED = ROWS * STRIP > BLOCK ? ROWS * STRIP : BLOCK;  // values o
 static_assert(SHARED * sizeof(accumulator) <= 49152, "");
 
 // Leaves in shared memory what this thread has of its columns.
-template <bool WHOLE>
-__device__ __forceinline__ void store_columns(accumulator *shared, accumulator (&a)[VEC])
+__device__ __forceinline__ void store_columns(accumulator *shared, accumulator (&a)[VEC], bool whole)
 {
+    const u32 first = whole ? across() * VEC : across(), apart = whole ? 1 : WIDTH;
 #pragma unroll
     for (u32 j = 0; j < VEC; j++) a[j] = combine(a[j], __shfl_down_sync(0xffffffff, a[j], 16));
 #pragma unroll
@@ -299,7 +301,7 @@ __device__ __forceinline__ void store_columns(accumulator *shared, accumulator (
     if (threadIdx.x % 32 >= WIDTH) return;
     const u32 row = threadIdx.x / 32;
 #pragma unroll
-    for (u32 j = 0; j < VEC; j++) shared[row * STRIP + column_of<WHOLE>(j)] = a[j];
+    for (u32 j = 0; j < VEC; j++) shared[row * STRIP + first + j * apart] = a[j];
 }
 
 // The combination of all rows' values of that column, in the order of the rows.
@@ -344,29 +346,23 @@ __device__ __forceinline__ void finish_strip(accumulator *shared, const share &m
                                              float *output, u64 count,
                                              u32 columns)
 {
-    if (mine.splits > 1) {
-        const u32 step = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP;
-        const u32 end = first + mine.split * step;
-        if (mine.split < mine.splits - 1) {
-            for (u32 c = threadIdx.x; c < STRIP; c += BLOCK)
-                leave(scratch, end + c, load_column(shared, c));
-            return;
+    const bool leaves = mine.split < mine.splits - 1;
+    const u32 apart = (u32)mine.sets * STRIP, first = (u32)mine.set * STRIP, end = first + mine.split * apart;
+    const u32 group = mine.splits > 1 && !leaves ? threadIdx.x / STRIP % GROUPS : 0;
+    for (u32 c = threadIdx.x - group * STRIP; c < STRIP; c += BLOCK) {
+        accumulator a = 0.0f;
+        if (group == 0) a = load_column(shared, c);
+        if (leaves) {
+            leave(scratch, end + c, a);
+            continue;
         }
-        const u32 group = threadIdx.x / STRIP % GROUPS;
-        for (u32 c = threadIdx.x - group * STRIP; c < STRIP; c += BLOCK) {
-            accumulator a = 0.0f;
-            if (group == 0) a = load_column(shared, c);
-            collect(a, scratch, first + group * step + c, GROUPS * step, end + c);
+        if (mine.splits > 1) {
+            collect(a, scratch, first + group * apart + c, GROUPS * apart, end + c);
             __syncthreads();
             a = reduce_groups(shared, a);
             if (group > 0) return;
-            if (c < columns) output[c] = a;
         }
-        return;
-    }
-    for (u32 c = threadIdx.x; c < STRIP && c < columns; c += BLOCK) {
-        const accumulator a = load_column(shared, c);
-        output[c] = a;
+        if (c < columns) output[c] = a;
     }
 }
 
@@ -407,16 +403,13 @@ redtune_reduce(const element *input, extents e, float *output, void *scratch, u3
         const u32 columns = at.columns;
         const element *from = input + at.outer * e.outer_step + at.first;
         float *to = output + at.outer * e.inner + at.first;
-        if (aligned && columns % VEC == 0) {
-            accumulator a[VEC];
+        accumulator a[VEC];
+        const bool whole = aligned && columns % VEC == 0;
+        if (whole)
             reduce_columns<true>(a, from, e, columns, mine);
-            store_columns<true>(shared, a);
-        }
-        else {
-            accumulator a[VEC];
+        else
             reduce_columns<false>(a, from, e, columns, mine);
-            store_columns<false>(shared, a);
-        }
+        store_columns(shared, a, whole);
         __syncthreads();
         finish_strip(shared, mine, scratch, to, e.count, columns);
         __syncthreads();

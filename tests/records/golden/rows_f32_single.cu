@@ -153,23 +153,21 @@ struct progress {
 };
 
 // Starts with the `count` elements from input on. Loads are aligned: from body up to stop, which
-// are the row's ends if it is ALIGNED. The first ones are on their way before anything is computed
+// are the row's ends if these are aligned. The first ones are on their way before anything is computed
 // that they do not need.
-template <bool ALIGNED>
 __device__ __forceinline__ void begin_row(progress &p, const element *input, u64 count,
                                           const share &mine)
 {
     p.begin = (u64)input;
     const u64 end = p.begin + count * sizeof(element);
-    p.body = ALIGNED ? p.begin : (p.begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
-    p.stop = ALIGNED ? end : end / LOAD_BYTES * LOAD_BYTES;
+    p.body = (p.begin + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES;
+    p.stop = end / LOAD_BYTES * LOAD_BYTES;
     p.tile = p.body + mine.split * TILE_BYTES;
     load_tile(p.v, p.tile, p.stop);
 }
 
 // Each thread returns its share of what was started with: tiles are dealt round-robin to the
 // splits.
-template <bool ALIGNED>
 __device__ __forceinline__ accumulator end_row(progress &p, const element *input, u64 count,
                                                const share &mine)
 {
@@ -180,10 +178,11 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 #pragma unroll
     for (u32 j = 0; j < LANES; j++) part[j] = 0.0f;
     accumulator edge = 0.0f;
-    // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these.
+    // Fewer than VEC elements stand before body and behind stop: all, if nothing is between these, and
+    // none of an aligned row, which has no copy of this function.
     const u64 head = (u32)(p.body - p.begin) / sizeof(element);
     const u64 between = stop > p.body ? (stop - p.body) / sizeof(element) : 0;
-    for (u64 i = member(); !ALIGNED && i < count - between; i += GROUP) {
+    for (u64 i = member(); i < count - between; i += GROUP) {
         const u64 at = i < head ? i : i + between;
         edge = combine(edge, map(load_element(input + at)));
     }
@@ -209,7 +208,6 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 
 // Each thread gets its shares of the rows from that one on, GROUPS apart. The loads of all are on
 // their way before one is used.
-template <bool ALIGNED>
 __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const element *input, u64 row,
                                             const extents &e, const share &mine)
 {
@@ -221,11 +219,11 @@ __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const elemen
     for (u32 r = 0; r < ROWS; r++, row += GROUPS) {
         from[r] = input + (row < e.outer ? row * e.outer_step : 0);
         count[r] = row < e.outer ? most : 0;
-        begin_row<ALIGNED>(p[r], from[r], count[r], mine);
+        begin_row(p[r], from[r], count[r], mine);
     }
 #pragma unroll
     for (u32 r = 0; r < ROWS; r++)
-        a[r] = end_row<ALIGNED>(p[r], from[r], count[r], mine);
+        a[r] = end_row(p[r], from[r], count[r], mine);
 }
 
 constexpr u32 SET = GROUPS * ROWS;  // rows that a block takes at a time
@@ -239,16 +237,11 @@ extern "C" __global__ void __launch_bounds__(128)
 redtune_reduce(const element *input, extents e, float *output, void *scratch, u32 overlaps)
 {
     // A block's threads go on together, those too that have no row left.
-    const u64 steps = (e.outer > 1 ? e.outer_step : 0) | e.count;
-    const bool aligned = ((u64)input | steps * sizeof(element)) % LOAD_BYTES == 0;
     u32 turn = 0;
     for (share mine = share_of(sets_of(e)); mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 row = mine.set * SET + threadIdx.x / GROUP;
         accumulator a[ROWS];
-        if (aligned)
-            reduce_rows<true>(a, input, row, e, mine);
-        else
-            reduce_rows<false>(a, input, row, e, mine);
+        reduce_rows(a, input, row, e, mine);
         reduce_group(a, turn);
         turn ^= 1;
 #pragma unroll
