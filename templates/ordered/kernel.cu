@@ -27,6 +27,7 @@ constexpr u64 NODES_MAX = 16 * BLOCK;  // of a result: a thread combines 16 at m
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/order_vectors.cu"
+//@ local apart = dtype.bytes < 4
 //@ include "lib/order_chunks.cu"
 //@ include("lib/splits.cu", { node_levels = node_levels })
 // Nodes of 2^span chunks, at least one.
@@ -151,15 +152,14 @@ __device__ __forceinline__ void end_node(accumulator a, u64 row, u32 node, u32 &
 //@ else
 // Goes through the block's nodes. The loads of a warp's next step are on their way before the step
 // before it is done with.
-template <bool ALIGNED>
-__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run own, u32 &turn,
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, bool aligned, run own, u32 &turn,
                                            @{result.c} *output, void *scratch@{given.parameter})
 {
     u64 row = first_row(p);
     u32 node = first_node(p);
     bool is_there = has_node(p);
     vector v[UNROLL];
-    load_first<ALIGNED>(v, own@{given.argument});
+    load_first(v, aligned, own@{given.argument});
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;
@@ -167,7 +167,7 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, run o
         is_there = next_row < all.number && next_node < p.nodes;
         run next = {};
         if (is_there) next = run_of(all, next_row, next_node, p.span);
-        const accumulator a = take_run<ALIGNED>(v, own, next@{given.argument});
+        const accumulator a = take_run(v, aligned, own, next@{given.argument});
         end_node(a, row, node, turn, p, all.count, output, scratch@{given.argument});
         row = next_row;
         node = next_node;
@@ -203,10 +203,10 @@ __device__ __forceinline__ void prefetch_node(const rows &all, const plan &p@{gi
 //@ end
 //@ include("lib/begin.cu", { prefetch = given.ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(all, p" }, count = count })
     u32 turn = 0;
-    if (((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0)
-        take_nodes<true>(all, p, @{lanes == 32 and "own, " or ""}turn, output, scratch@{given.argument});
-    else
-        take_nodes<false>(all, p, @{lanes == 32 and "own, " or ""}turn, output, scratch@{given.argument});
+    const bool aligned = ((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0;
+//@ for _, constant in ipairs(apart and { "true", "false" } or { "aligned" }) do
+    @{constant == "true" and "if (aligned) " or constant == "false" and "else " or ""}take_nodes(all, p, @{constant}, @{lanes == 32 and "own, " or ""}turn, output, scratch@{given.argument});
+//@ end
 //@ if shared then
 //@     if by_rows then
     // Blocks beyond a multiple of the sets have none.

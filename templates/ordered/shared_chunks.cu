@@ -5,17 +5,21 @@
 constexpr u32 OWN = 256 / LANES;  // loads of a thread in a chunk
 
 // A thread's share of the chunk at that address, of which there is what lies before `end`.
-template <bool ALIGNED>
-__device__ __forceinline__ accumulator take_share(u64 chunk, u64 end@{given.parameter})
+__device__ __forceinline__ accumulator take_share(u64 chunk, u64 end, bool aligned@{given.parameter})
 {
     const u64 first = chunk + threadIdx.x % LANES * LOAD_BYTES;
     vector v[OWN];
     u64 at[OWN];
     // With the bits of their numbers reversed, so that neighbours are those that halving combines.
 #pragma unroll
-    for (u32 i = 0; i < OWN; i++) {
+    for (u32 i = 0; i < OWN; i++)
         at[i] = first + @{own > 1 and ("(__brev(i) >> %d)"):format(32 - log2(own)) or "i"} * LANES * LOAD_BYTES;
-        if (at[i] + LOAD_BYTES <= end) v[i] = bring_vector<ALIGNED>(at[i]@{given.argument});
+//@ for _, kind in ipairs { "load", "gather" } do
+    @{kind == "load" and "if (are_aligned(aligned)) {" or "} else {"}
+#pragma unroll
+        for (u32 i = 0; i < OWN; i++)
+            if (at[i] + LOAD_BYTES <= end) v[i] = @{kind}_vector(at[i]@{given.argument});
+//@ end
     }
     accumulator a[OWN], edge = @{op.identity};
     // The vector that the end cuts is asked for by the thread that it belongs to.
@@ -51,9 +55,8 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a, u32 turn@{giv
 }
 
 // Goes through the block's nodes. All groups take as many chunks of each, those too that are missing.
-template <bool ALIGNED>
-__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, u32 &turn, @{result.c} *output,
-                                           void *scratch@{given.parameter})
+__device__ __forceinline__ void take_nodes(const rows &all, const plan &p, bool aligned, u32 &turn,
+                                           @{result.c} *output, void *scratch@{given.parameter})
 {
     const u32 each = (1u << p.span) / GROUPS;
     u64 row = first_row(p);
@@ -66,7 +69,7 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, u32 &
         accumulator waiting = @{op.identity};
         u32 taken = 0;
         do {
-            const accumulator a = take_share<ALIGNED>(own + taken * CHUNK_BYTES, end@{given.argument});
+            const accumulator a = take_share(own + taken * CHUNK_BYTES, end, aligned@{given.argument});
             const accumulator value = reduce_group(a, set@{given.argument});
             waiting = each > 1 ? carry(waiting, value, taken@{given.argument}) : value;
             set ^= 1;

@@ -33,25 +33,48 @@ static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/order_vectors.cu"
+//@ local apart = dtype.bytes < 4
 //@ include "lib/order_chunks.cu"
 //@ include "lib/segments/finish.cu"
 // The first lane returns the value of `bytes` bytes of elements side by side, by a warp. A call of it costs sums a
-// fifth of their time; what takes long to combine would take NVRTC a minute in five places.
+// fifth of their time, and a copy of it takes NVRTC half a second: it has one place.
 __device__ @{op.costly and "__noinline__" or "__forceinline__"} accumulator reduce_run(u64 begin, u64 bytes@{given.parameter})
 {
     const run own = {begin, (u32)(bytes / CHUNK_BYTES), (u32)(bytes % CHUNK_BYTES)}, none = {0, 0, 0};
     vector v[UNROLL];
-    if (begin % LOAD_BYTES == 0) {
-        load_first<true>(v, own@{given.argument});
-        return take_run<true>(v, own, none@{given.argument});
+    const bool aligned = begin % LOAD_BYTES == 0;
+//@ if apart then
+    if (aligned) {
+        load_first(v, true, own@{given.argument});
+        return take_run(v, true, own, none@{given.argument});
     }
-    load_first<false>(v, own@{given.argument});
-    return take_run<false>(v, own, none@{given.argument});
+//@ end
+    load_first(v, @{apart and "false" or "aligned"}, own@{given.argument});
+    return take_run(v, @{apart and "false" or "aligned"}, own, none@{given.argument});
 }
 
 //@ include "lib/segments/listed.cu"
 //@ include "ordered_segments/short.cu"
 //@ include "ordered_segments/nodes.cu"
+// The same by one copy of what takes a chunk, element by element.
+__device__ __noinline__ accumulator reduce_slow_run(u64 begin, u64 bytes@{given.parameter})
+{
+    const u64 end = begin + bytes;
+    const u32 behind = bytes % LOAD_BYTES;
+    accumulator waiting = @{op.identity}, edge = @{op.identity};
+    if (behind > 0) edge = take_edge(end - behind, end@{given.argument});
+    u32 taken = 0;
+    const run none = {0, 0, 0};
+#pragma unroll 1
+    for (u64 at = begin; at < end; at += CHUNK_BYTES) {
+        const run own = {at, 0, (u32)(end - at < CHUNK_BYTES ? end - at : CHUNK_BYTES)};
+        vector v[UNROLL];
+        load_step<true>(v, false, at, at + own.part_bytes, 0@{given.argument});
+        waiting = carry(waiting, take_chunk<true>(v, false, own, edge, none@{given.argument}), taken++@{given.argument});
+    }
+    return settle(waiting, taken@{given.argument});
+}
+
 // Makes results of every step-th of the segments from i on, by a warp: offsets decrease, and what was
 // dealt does not hold.
 __device__ __forceinline__ void reduce_slowly(const element *input, const segments &s, u64 i, u64 step,
@@ -61,14 +84,14 @@ __device__ __forceinline__ void reduce_slowly(const element *input, const segmen
     for (; i < s.count; i += step) {
         const segment one = segment_of(s, i);
         const u64 begin = (u64)(input + one.offset);
-        const accumulator a = reduce_run(begin, one.count * sizeof(element)@{given.argument});
+        const accumulator a = reduce_slow_run(begin, one.count * sizeof(element)@{given.argument});
         if (threadIdx.x % 32 == 0) finish(output, i, a, one.count@{given.argument});
     }
 }
 
 // Makes what begins in a warp's stretch. Whether the offsets are seen to decrease.
 __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segments &s, const deal &d,
-                                               u64 span, unsigned char *order, const element *input,
+                                               size span, unsigned char *order, const element *input,
                                                @{result.c} *output, void *scratch@{given.parameter})
 {
 //@ include("lib/segments/walk.cu", {
@@ -78,26 +101,31 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
 //@ })
         const u64 begin = (u64)(is_there ? elements_of(s, input, i, one) : input);
         const u64 bytes = one.count * sizeof(element);
-        const bool is_own = is_there && at >= mine.from && at < mine.to && one.count <= span;
+        const bool is_own = is_there && at >= mine.from && at < mine.to && one.count <= span.elements();
         const u32 own = __ballot_sync(ALL, is_own);
         const u32 tiny = __ballot_sync(ALL, bytes <= SHORT_BYTES);
         const u32 small = __ballot_sync(ALL, bytes <= 8 * SHORT_BYTES);
         reduce_short<1>(own & tiny, begin, bytes, order, base, output@{given.argument});
         reduce_short<8>(own & small & ~tiny, begin, bytes, order, base, output@{given.argument});
         // Segments of one node, and those that have a node that begins here.
-        const bool is_long = is_there && one.count > span && at < mine.to && at + one.count > mine.from;
+        const bool is_long = is_there && one.count > span.elements() && at < mine.to && at + one.count > mine.from;
         u32 rest = __ballot_sync(ALL, is_long) | (own & ~small);
         while (rest) {
             const u32 whose = __ffs(rest) - 1;
             rest &= rest - 1;
             const u64 from = __shfl_sync(ALL, begin, whose), n = __shfl_sync(ALL, one.count, whose);
             const u64 place = __shfl_sync(ALL, at, whose);
-            if (n > span) {
-                reduce_long(mine, base + whose, place, from, n, span, output, scratch@{given.argument});
-            } else {
-                const accumulator a = reduce_run(from, n * sizeof(element)@{given.argument});
-                if (lane == 0) finish(output, base + whose, a, n@{given.argument});
+            const bool is_shared = n > span.elements();
+            const node_range nodes = is_shared ? nodes_in(mine, place, n, span) : node_range{0, 1};
+#pragma unroll 1
+            for (u64 node = nodes.first; node < nodes.stop; node++) {
+                const u64 low = node << span.log, left = n - low;
+                const u64 its = left < span.elements() ? left : span.elements();
+                const accumulator a = reduce_run(from + low * sizeof(element), its * sizeof(element)@{given.argument});
+                if (lane == 0 && is_shared) leave(scratch, place_of(place >> span.log, node), a);
+                if (lane == 0 && !is_shared) finish(output, base + whose, a, n@{given.argument});
             }
+            if (is_shared) finish_nodes(nodes, base + whose, place, n, span, output, scratch@{given.argument});
         }
     }
     return false;

@@ -8,12 +8,21 @@ __device__ __forceinline__ accumulator *partials(void *scratch)
 
 constexpr u32 AT_ONCE = @{at_once};  // values that a thread asks for at a time
 
-// The elements of a node: a power of two of chunks, so that there is work for fewer than NODES.
-__device__ __forceinline__ u64 span_of(u64 total)
+static_assert((@{chunks} * CHUNK & (@{chunks} * CHUNK - 1)) == 0, "");
+
+// The elements of a node, a power of two: so many that there is work for fewer than NODES.
+struct size {
+    u32 log;
+
+    __device__ __forceinline__ u64 elements() const { return 1ull << log; }
+    __device__ __forceinline__ u64 nodes_of(u64 count) const { return (count + elements() - 1) >> log; }
+};
+
+__device__ __forceinline__ size span_of(u64 total)
 {
-    u64 span = @{chunks} * CHUNK;
-    while (total / span >= NODES) span *= 2;
-    return span;
+    u32 log = 63 - __clzll(@{chunks} * CHUNK);
+    while (total >> log >= NODES) log++;
+    return size{log};
 }
 
 // A node's place, by the multiples of `span` that lie before it: those before its segment, and the node's
@@ -77,28 +86,29 @@ __device__ __forceinline__ accumulator reduce_nodes(void *scratch, u32 before, u
     return a;
 }
 
-// Takes the nodes of a segment that begin in a warp's stretch. `at` is the work before the segment, and
-// its count elements, more than one node's, are from `from` on.
-__device__ __forceinline__ void reduce_long(const stretch &mine, u64 segment, u64 at, u64 from, u64 count,
-                                            u64 span, @{result.c} *output, void *scratch@{given.parameter})
+// The nodes of a segment of `count` elements that begin in a warp's stretch. `at` is the work before it.
+struct node_range {
+    u64 first, stop;
+};
+
+__device__ __forceinline__ node_range nodes_in(const stretch &mine, u64 at, u64 count, size span)
 {
-    const u32 lane = threadIdx.x % 32;
-    const u64 nodes = (count + span - 1) / span;
-    const u64 first = at >= mine.from ? 0 : (mine.from - at + span - 1) / span;
-    const u64 end = (mine.to - at + span - 1) / span, stop = end < nodes ? end : nodes;
-    if (first >= stop) return;
-    const u32 before = at / span;
-    for (u64 node = first; node < stop; node++) {
-        const u64 left = count - node * span, n = left < span ? left : span;
-        const accumulator a = reduce_run(from + node * span * sizeof(element), n * sizeof(element)@{given.argument});
-        if (lane == 0) leave(scratch, place_of(before, node), a);
-    }
-    // The warp that leaves the last node has seen all.
+    const u64 nodes = span.nodes_of(count), end = span.nodes_of(mine.to - at);
+    return node_range{at >= mine.from ? 0 : span.nodes_of(mine.from - at), end < nodes ? end : nodes};
+}
+
+// Makes the result of a segment whose nodes `own` were left by this warp, if it is the last one: it has
+// seen all.
+__device__ __forceinline__ void finish_nodes(const node_range &own, u64 segment, u64 at, u64 count, size span,
+                                             @{result.c} *output, void *scratch@{given.parameter})
+{
+    if (own.first >= own.stop) return;
+    const u32 before = at >> span.log, nodes = span.nodes_of(count), lane = threadIdx.x % 32;
     bool is_last = false;
     if (lane == 0) {
-        const u32 own = stop - first;
+        const u32 left = own.stop - own.first;
         __threadfence();
-        is_last = atomicAdd(counter_of(scratch, before), own) + own == nodes;
+        is_last = atomicAdd(counter_of(scratch, before), left) + left == nodes;
         if (is_last) *counter_of(scratch, before) = 0;
         __threadfence();
     }
@@ -106,4 +116,3 @@ __device__ __forceinline__ void reduce_long(const stretch &mine, u64 segment, u6
     const accumulator a = reduce_nodes(scratch, before, nodes@{given.argument});
     if (lane == 0) finish(output, segment, a, count@{given.argument});
 }
-

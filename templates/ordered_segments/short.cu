@@ -1,12 +1,12 @@
 //@ -- Short segments in the fixed order, several at once by the lanes of a warp.
-//@ takes op, acc, given
+//@ takes op, acc, given, apart
 constexpr u32 PARTS = 4;  // vectors of a lane
 constexpr u64 SHORT_BYTES = PARTS * LOAD_BYTES;  // that a lane takes at once
 
 // The value of `bytes` bytes of elements, of which this lane has every WIDE-th vector from number
 // `rank` on.
-template <u32 WIDE, bool ALIGNED>
-__device__ __forceinline__ accumulator take_vectors(u64 begin, u32 bytes, u32 rank@{given.parameter})
+template <u32 WIDE>
+__device__ __forceinline__ accumulator take_vectors(u64 begin, u32 bytes, u32 rank, bool aligned@{given.parameter})
 {
     const u32 behind = bytes % LOAD_BYTES;
     // All loads before the first use, with the bits of their numbers reversed: neighbours are those that
@@ -14,9 +14,13 @@ __device__ __forceinline__ accumulator take_vectors(u64 begin, u32 bytes, u32 ra
     vector v[PARTS];
     u32 at[PARTS];
 #pragma unroll
-    for (u32 i = 0; i < PARTS; i++) {
-        at[i] = (rank + (i % 2 * 2 + i / 2) * WIDE) * LOAD_BYTES;
-        if (at[i] + LOAD_BYTES <= bytes) v[i] = bring_vector<ALIGNED>(begin + at[i]@{given.argument});
+    for (u32 i = 0; i < PARTS; i++) at[i] = (rank + (i % 2 * 2 + i / 2) * WIDE) * LOAD_BYTES;
+//@ for _, kind in ipairs { "load", "gather" } do
+    @{kind == "load" and "if (are_aligned(aligned)) {" or "} else {"}
+#pragma unroll
+        for (u32 i = 0; i < PARTS; i++)
+            if (at[i] + LOAD_BYTES <= bytes) v[i] = @{kind}_vector(begin + at[i]@{given.argument});
+//@ end
     }
     accumulator a[PARTS], edge = @{op.identity};
     if (behind > 0) edge = take_edge(begin + bytes - behind, begin + bytes@{given.argument});
@@ -40,11 +44,16 @@ __device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, uns
         const u32 whose = order[is_there ? next : 0];
         const u64 from = __shfl_sync(ALL, begin, whose);
         const u32 its = __shfl_sync(ALL, (u32)bytes, whose), rank = lane % WIDE;
+        const bool aligned = __all_sync(ALL, from % LOAD_BYTES == 0);
+//@ if apart then
         accumulator a;
-        if (__all_sync(ALL, from % LOAD_BYTES == 0))
-            a = take_vectors<WIDE, true>(from, is_there ? its : 0, rank@{given.argument});
+        if (aligned)
+            a = take_vectors<WIDE>(from, is_there ? its : 0, rank, true@{given.argument});
         else
-            a = take_vectors<WIDE, false>(from, is_there ? its : 0, rank@{given.argument});
+            a = take_vectors<WIDE>(from, is_there ? its : 0, rank, false@{given.argument});
+//@ else
+        accumulator a = take_vectors<WIDE>(from, is_there ? its : 0, rank, aligned@{given.argument});
+//@ end
 //@ include("lib/fold_lanes.cu", { lanes = 8, when = "WIDE > %d" })
         if (is_there && rank == 0) finish(output, base + whose, a, its / sizeof(element)@{given.argument});
     }
