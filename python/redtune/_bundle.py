@@ -1,6 +1,7 @@
 """Bundle: the files of the package beside its Python, and NVRTC as NVIDIA's wheels have it."""
 
 import os
+import sys
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundle")
 
@@ -16,7 +17,10 @@ def simulator():
 
 
 def _from_pathfinder():
-    """What cuda.pathfinder finds, where that package is installed; else None."""
+    """What cuda.pathfinder finds, where that package is installed; else None.
+
+    It loads NVRTC, too: 50 ms and more of a process whose kernels are in the cache.
+    """
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib
     except ImportError:
@@ -27,13 +31,35 @@ def _from_pathfinder():
         return None
 
 
-def _from_wheels():
-    """NVRTC in the site-packages that this package lies in, the newest; else None."""
-    import glob  # which takes longer to import than all of redtune
+def _files(folder):
+    try:
+        return [entry.path for entry in os.scandir(folder)]
+    except OSError:
+        return []
 
-    packages = os.path.dirname(os.path.dirname(_FOLDER))
-    found = glob.glob(os.path.join(glob.escape(packages), "nvidia", "*", "lib", "libnvrtc.so.*"))
+
+def _nvrtc_in(folders):
+    """The newest of NVRTC's files in the folders; else None. (glob takes long to import.)"""
+    found = [path for folder in folders for path in _files(folder)]
+    found = [path for path in found if os.path.basename(path).startswith("libnvrtc.so.")]
     return max(found, key=lambda path: path.rsplit(".so.", 1)[1], default=None)
+
+
+def _from_wheels():
+    """NVRTC beside this package, or else in the first other folder of packages that has it."""
+    for packages in (os.path.dirname(os.path.dirname(_FOLDER)), *filter(os.path.isabs, sys.path)):
+        its = _files(os.path.join(packages, "nvidia"))
+        path = _nvrtc_in(os.path.join(folder, "lib") for folder in its)
+        if path:
+            return path
+    return None
+
+
+def _is_in_toolkit():
+    """Whether libredtune finds NVRTC in a CUDA Toolkit."""
+    roots = os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME"), "/usr/local/cuda"
+    folders = [os.path.join(root, name) for root in roots if root for name in ("lib64", "lib")]
+    return _nvrtc_in(folders) is not None
 
 
 def find_nvrtc():
@@ -41,7 +67,11 @@ def find_nvrtc():
 
     Processes that redtune starts inherit it.
     """
-    path = None if os.environ.get("REDTUNE_NVRTC") else _from_wheels() or _from_pathfinder()
+    if os.environ.get("REDTUNE_NVRTC"):
+        return
+    path = _from_wheels()
+    if not path and not _is_in_toolkit():
+        path = _from_pathfinder()
     if path:
         os.environ["REDTUNE_NVRTC"] = path
 

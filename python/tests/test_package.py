@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy
@@ -45,6 +46,23 @@ class Package(unittest.TestCase):
     def test_importing_needs_no_driver_and_no_numpy(self):
         text = "import redtune, sys; print('numpy' in sys.modules, len(redtune.__all__) > 40)"
         self.assertEqual(run("-c", text, REDTUNE_CUDA_DRIVER="/nowhere.so"), "False True\n")
+
+    def test_nvrtc_of_a_wheel_is_found_without_loading_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            lib = pathlib.Path(folder, "nvidia", "cu99", "lib")
+            lib.mkdir(parents=True)
+            for name in ("libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc-builtins.so.13.0"):
+                (lib / name).touch()
+            pathlib.Path(folder, "cuda").mkdir()
+            text = "raise SystemExit('cuda.pathfinder loads what it finds')"
+            pathlib.Path(folder, "cuda", "pathfinder.py").write_text(text)
+            text = "import os, sys; sys.path.append(%r); from redtune import _bundle; " % folder
+            text += "_bundle.find_nvrtc(); print(os.environ.get('REDTUNE_NVRTC'))"
+            found = run("-c", text, REDTUNE_NVRTC="").strip()
+            self.assertEqual(found, str(lib / "libnvrtc.so.13"))
+            lib.rename(pathlib.Path(folder, "lib64"))  # a toolkit's, where libredtune looks itself
+            for name in ("CUDA_HOME", "CUDA_PATH"):
+                self.assertEqual(run("-c", text, **{"REDTUNE_NVRTC": "", name: folder}), "\n")
 
     def test_a_subinterpreter_is_refused(self):
         if sys.version_info >= (3, 13):
