@@ -6,6 +6,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 #include "base/fail.h"
 
 /* The first two arguments of what follows. */
@@ -13,8 +15,12 @@
 
 static inline bool rdt_reserved_is_clear(const void *reserved, size_t bytes) {
     const unsigned char *each = reserved;
-    unsigned all = 0;
-    for (size_t i = 0; i < bytes; i++) all |= each[i];
+    uint64_t all = 0, word;
+    for (; bytes >= sizeof word; bytes -= sizeof word, each += sizeof word) {
+        memcpy(&word, each, sizeof word);
+        all |= word;
+    }
+    while (bytes) all |= each[--bytes];
     return !all;
 }
 
