@@ -5,7 +5,9 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 import numpy
 
@@ -17,6 +19,11 @@ X = numpy.arange(1000, dtype="f4")
 
 class Notebook(unittest.TestCase):
     def setUp(self):
+        folder = tempfile.TemporaryDirectory()  # what is tuned here serves no other test
+        self.addCleanup(folder.cleanup)
+        home = unittest.mock.patch.dict(os.environ, XDG_DATA_HOME=folder.name)
+        home.start()
+        self.addCleanup(home.stop)
         redtune.configure(device="sim")
         self.addCleanup(redtune.configure)
 

@@ -42,7 +42,8 @@ if grep -q 'REDTUNE_STATIC_DEPS:BOOL=ON' "$build/CMakeCache.txt" && python3 -c '
         exit 1
     }
 fi
-export PYTHONPATH=$work/site:$PYTHONPATH
+rm -rf "$work/data"
+export PYTHONPATH=$work/site:$PYTHONPATH XDG_DATA_HOME=$work/data
 "$work/site/bin/redtune" --version
 cd "$work"
 exec python3 -m unittest discover --start-directory "$source/python/tests"
