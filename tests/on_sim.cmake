@@ -5,7 +5,6 @@ function(redtune_sim_test_of name)
     add_test(NAME sim.${name} COMMAND ${ARGN})
     redtune_test_properties(sim.${name})
     redtune_on_sim(sim.${name})
-    set_tests_properties(sim.${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
 # The simulated GPU has none of the graphs that graph_uses is about.
