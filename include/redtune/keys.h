@@ -16,17 +16,25 @@ REDTUNE_API redtune_problem redtune_problem_by_key(redtune_op op, redtune_dtype 
                                                    redtune_dtype key_dtype, uint64_t keys,
                                                    uint64_t count);
 
+/* The same of rows, of width elements side by side and a key each: the results are keys rows as
+ * wide, one behind the other, of each column by itself. An index that an op finds is a row's. */
+REDTUNE_API redtune_problem redtune_problem_rows_by_key(redtune_op op, redtune_dtype dtype,
+                                                        redtune_dtype key_dtype, uint64_t keys,
+                                                        uint64_t rows, uint64_t width);
+
 /* What a run by key is given. Zero fields mean the default. */
 typedef struct redtune_keyed {
     const void *d_in; /* the elements, aligned to one; may be NULL where count is 0 */
     const void
         *d_keys;    /* as many keys, aligned to one; element i has key i. Those that are
                        negative, or not below `keys`, are skipped, and their elements with them */
-    uint64_t count; /* of elements; redtune_run_keyed goes by the problem's where it is 0 */
+    uint64_t count; /* of keys: elements, or rows as wide as the problem's; redtune_run_keyed goes
+                       by the problem's where it is 0 */
     uint64_t keys;  /* 0: as many as the problem has. A plan takes at most these */
-    /* Take `keys` results each, side by side, the second those of ops of two, else NULL. A key that
-     * no element has gets the result of a whole array of count 0, such as 0 for a sum, -1 for
-     * argmin and NaN for a mean. Outputs overlap nothing that the run reads or writes. */
+    /* Take `keys` results, or rows of them, each, side by side, the second those of ops of two,
+     * else NULL. A key that no element has gets the result of a whole array of count 0, such as 0
+     * for a sum, -1 for argmin and NaN for a mean. Outputs overlap nothing that the run reads or
+     * writes. */
     void *d_out[2];
     /* NULL, or a uint64 on the GPU, to which the run adds how many keys it skipped. */
     void *d_skipped;

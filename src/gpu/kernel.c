@@ -142,7 +142,7 @@ static redtune_status start_keyed(const rdt_kernel *kernel, const rdt_launch *ho
                                   const rdt_operands *operands, CUstream stream,
                                   redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
-    const uint32_t blocks = rdt_launch_blocks(how, operands->keyed.count);
+    const uint32_t blocks = rdt_launch_blocks(how, operands->keyed.count * operands->keyed.width);
     const uint32_t over_keys = key_blocks(how, operands->keyed.keys);
     rdt_keyed keyed = operands->keyed;
     uint32_t overlaps = 0;

@@ -119,10 +119,13 @@ typedef struct rdt_segments {
  * reach beyond its end. */
 enum { RDT_KEYED_THREADS = 256 };
 typedef struct rdt_keyed {
-    uint64_t count, keys; /* keys that are not below this number are skipped */
-    uint64_t key;         /* of the keys, on the GPU */
-    uint64_t skipped;     /* of a uint64 on the GPU, where they are counted; or 0 */
-    uint64_t slices;      /* tables: blocks of the launch, or 1 */
+    /* Elements, and keys: those that are not below this number are skipped. Where elements come in
+     * rows of a key each, count is of rows, and keys has one for each column of each key. */
+    uint64_t count, keys;
+    uint64_t width;   /* of rows; else 1 */
+    uint64_t key;     /* of the keys, on the GPU */
+    uint64_t skipped; /* of a uint64 on the GPU, where they are counted; or 0 */
+    uint64_t slices;  /* tables: blocks of the launch, or 1 */
 } rdt_keyed;
 
 /* Whether each segment ends where the next one begins, by the addresses of the tables. */

@@ -263,7 +263,7 @@ uint64_t rdt_problem_count(const redtune_problem *problem) {
 uint64_t rdt_problem_results(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     if (problem->segmented == REDTUNE_SEGMENTED_ALL) return 1;
-    if (rdt_problem_is_keyed(problem)) return problem->keys;
+    if (rdt_problem_is_keyed(problem)) return problem->keys * extents.inner;
     return extents.outer * extents.inner;
 }
 

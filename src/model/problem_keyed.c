@@ -1,7 +1,7 @@
 /* Problem keyed: reductions by key, out[k] = op of all x[i] whose key is k.
  *
- * Resolved, such a problem has one reduced axis of step 1 and no kept one: the keys say which
- * results there are. */
+ * Resolved, such a problem has one reduced axis, and of rows a kept one, their columns: the keys
+ * say which results there are. */
 #include <inttypes.h>
 #include "redtune/keys.h"
 #include "model/problem.h"
@@ -15,6 +15,19 @@ redtune_problem redtune_problem_by_key(redtune_op op, redtune_dtype dtype, redtu
     problem.key_dtype = key_dtype;
     problem.keys = keys;
     return problem;
+}
+
+redtune_problem redtune_problem_rows_by_key(redtune_op op, redtune_dtype dtype,
+                                            redtune_dtype key_dtype, uint64_t keys, uint64_t rows,
+                                            uint64_t width) {
+    redtune_problem problem = redtune_problem_columns(op, dtype, rows, width);
+    problem.key_dtype = key_dtype;
+    problem.keys = keys;
+    return problem;
+}
+
+uint64_t rdt_problem_width(const redtune_problem *problem) {
+    return rdt_problem_extents(problem).inner;
 }
 
 redtune_status rdt_problem_keyed_refuse(const redtune_problem *problem, const char *verb,
@@ -38,9 +51,11 @@ uint64_t rdt_problem_keyed_round(uint64_t keys) {
 /* Why there are no kernels of it; NULL: there are. */
 static const char *lacking(const redtune_problem *problem) {
     if (problem->segmented) return "segments have keys of their own: their offsets";
-    if (problem->kept_axes || problem->reduced_axes > 1 || problem->steps)
-        return "values lie side by side in one axis in this version; reduce row by row, or copy "
-               "them to such an array";
+    const rdt_extents extents = rdt_problem_extents(problem);
+    if (!extents.inner) return "its rows have no elements";
+    if (extents.outer > 1 || extents.step > extents.inner || rdt_problem_is_strided(problem))
+        return "values lie side by side, alone or in rows, whose columns are reduced; copy them to "
+               "such an array";
     if (problem->mask)
         return "there are no kernels with a mask; give elements that do not count a key that is "
                "out of range";
@@ -64,10 +79,11 @@ redtune_status rdt_problem_keyed_check(const redtune_problem *problem, redtune_e
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce by keys of dtype %d (%s): keys are integers of 8 to 64 bits",
                         (int)problem->key_dtype, key ? key->name : "unknown");
-    if (!problem->keys || problem->keys > keys_max)
+    const uint64_t width = rdt_problem_width(problem), most = keys_max / (width ? width : 1);
+    if (!problem->keys || problem->keys > most)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce by %" PRIu64 " keys: problem.keys is 1 to %" PRIu64,
-                        problem->keys, keys_max);
+                        problem->keys, most);
     if (!rdt_problem_spread_name((int)problem->spread))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce: problem.spread is %d, which this redtune does not know",

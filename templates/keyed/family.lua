@@ -11,7 +11,8 @@
 -- whose keys of a load are all equal, and a thread whose keys are, combines them first and adds once (`agree`): else
 -- a hot key would have all threads wait for one cell.
 --
--- p has, beside what all problems have, keys, how many there are, key, their dtype, and spread.
+-- p has, beside what all problems have, keys, how many there are, key, their dtype, spread, and of_rows: each key has a
+-- cell for each column of its rows, p.inner of them.
 local keyed = require "lib/keyed"
 local limits = require "lib/limits"
 local params = require "lib/params"
@@ -22,7 +23,11 @@ family.params = {
     params.block,
     { name = "tables", labels = { "private", "warps", "shared", "global" },
       doc = "the table that threads add to: a column for each thread, one for each warp, for the block, for all" },
-    { name = "copies", values = { 1, 2, 4, 8, 16 }, doc = "tables of a block, shared among its lanes" },
+    { name = "cells", labels = { "wide", "narrow", "split" },
+      doc = "of a block's table: accumulators; of 32 bits, emptied into f64 beside them; or into those in global memory" },
+    { name = "copies", values = { 1, 2, 4, 8, 16, 32 }, doc = "of a cell in a block's table, shared among its lanes" },
+    { name = "hot", values = { 0, 2, 4 }, doc = "keys that a thread adds up by itself, most of a sample" },
+    { name = "room", values = { 32, 128, 512 }, doc = "by how much a narrow cell may exceed what is added" },
     params.vec,
     params.with(params.unroll, { values = { 1, 2, 4 } }),
     { name = "agree", labels = { "yes", "no" },
@@ -30,23 +35,28 @@ family.params = {
     params.with(params.per_sm, { doc = "blocks per multiprocessor at most" }),
 }
 
+local function cells(p)
+    return p.keys * (p.of_rows and p.inner or 1)
+end
+
 function family.serves(p)
     return p.layout == "keyed"
 end
 
 -- Bytes of shared memory that a block may have, and a multiprocessor has, if a kernel asks for them.
 local function block_bytes_max(d)
-    local arch = 10 * d.major + d.minor
-    local of_100 = d.major >= 12 or arch == 86 or arch == 89
-    local kib = arch < 80 and 64 or of_100 and 99 or arch < 90 and 163 or 227
-    return kib * 1024
+    return keyed.block_bytes_max(10 * d.major + d.minor)
 end
 
 local function table_bytes(c, p, d)
-    local _, bytes = keyed.cell_of(p, d)
-    if c.tables == "private" then return c.block * p.keys * bytes end
-    if c.tables == "warps" then return c.block // 32 * p.keys * bytes end
-    return c.tables == "shared" and c.copies * p.keys * bytes or 0
+    local cell, bytes = keyed.cell_of(p, d)
+    local narrow = c.cells ~= "wide" and keyed.narrow(p, cell)
+    if narrow then
+        return cells(p) * (4 * c.copies * narrow.words + (c.cells == "narrow" and 8 * narrow.backs or 0))
+    end
+    if c.tables == "private" then return c.block * cells(p) * bytes end
+    if c.tables == "warps" then return c.block // 32 * cells(p) * bytes end
+    return c.tables == "shared" and c.copies * cells(p) * bytes or 0
 end
 
 -- A wide load brings at most 16 bytes of elements; its keys may take several.
@@ -63,15 +73,25 @@ function family.allowed(c, p, d)
     local most = block_bytes_max(d)
     if c.tables == "warps" and table_bytes(c, p, d) > most and not (cell.parts or cell.word) then
         return false, "no atomic operation combines accumulators of %s, so that a warp needs a table of its own, "
-            .. "and shared memory has room for one of %d keys", p.op.name, most // bytes
+            .. "and shared memory has room for one of %d keys", p.op.name, most // bytes // (cells(p) // p.keys)
     end
     if table_bytes(c, p, d) > most then
-        return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, p.keys,
+        return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, cells(p),
             table_bytes(c, p, d), most
     end
     if (c.tables == "shared" or c.tables == "global") and not (cell.parts or cell.word) then
         return false, "tables=%s, and no atomic operation combines accumulators of %s: tables=warps", c.tables,
             p.op.name
+    end
+    if c.cells ~= "wide" and (c.tables ~= "shared" or not keyed.narrow(p, cell)) then
+        return false, "cells=%s, which only tables=shared of sums have: cells=wide", c.cells
+    end
+    if c.hot > 0 and (c.tables == "private" or c.tables == "warps") then
+        return false, "hot=%d, and tables=%s: hot=0", c.hot, c.tables
+    end
+    if p.of_rows and (c.hot > 0 or c.agree == "yes") then
+        return false, "hot=%d, agree=%s, and keys of rows, whose elements side by side have cells of their own: hot=0, "
+            .. "agree=no", c.hot, c.agree
     end
     if c.tables ~= "shared" and c.copies > 1 then
         return false, "copies=%d, and tables=%s: add copies=1", c.copies, c.tables
@@ -99,29 +119,43 @@ local function with_per_sm(c, p, d, threads)
     return c
 end
 
+-- More copies of narrow cells where there are few of wide ones: atomics of 64 bits wait longer for each other.
+local function choose_cells(c, p, d)
+    local function add_copies(bytes)
+        while c.copies < 16 and 2 * table_bytes(c, p, d) <= bytes do c.copies = 2 * c.copies end
+    end
+    add_copies(32 * 1024)
+    if c.copies >= 8 or not keyed.narrow(p, (keyed.cell_of(p, d))) then return end
+    c.cells, c.copies = "narrow", 1
+    if table_bytes(c, p, d) > block_bytes_max(d) then c.cells = "split" end
+    add_copies(block_bytes_max(d) // 2 - 1024)
+end
+
 -- Columns where a multiprocessor has room for those of 512 threads: hot keys cost nothing there, and any op goes. Else
 -- the block's table with agreement, whose worst case is the best, as long as it fits; with copies for few keys; of ops
 -- that no atomic combines, the warps' tables. Few elements of many keys are added where all tables meet in the end.
 function family.default(p, d)
     local cell, bytes = keyed.cell_of(p, d)
     local atomic, most = cell.parts or cell.word, block_bytes_max(d)
-    local c = { block = 256, tables = "private", copies = 1, vec = 1, unroll = 2, agree = "no", per_sm = 1 }
-    while 2 * c.vec <= widest(p) and c.vec * p.key.bytes < 16 do c.vec = 2 * c.vec end
-    if 512 * p.keys * bytes <= most then return with_per_sm(c, p, d) end
+    local c = { block = 256, tables = "private", cells = "wide", copies = 1, hot = 0, room = 128, vec = 1, unroll = 2, agree = "no", per_sm = 1 }
+    while 2 * c.vec <= widest(p) and (p.of_rows and p.inner % (2 * c.vec) == 0 or not p.of_rows and c.vec * p.key.bytes < 16) do
+        c.vec = 2 * c.vec
+    end
+    if 512 * cells(p) * bytes <= most then return with_per_sm(c, p, d) end
     -- Where keys are said to agree by chance alone, asking costs 2 to 5 %.
-    c.agree = p.spread == "uniform" and "no" or "yes"
+    c.agree = (p.spread == "uniform" or p.of_rows) and "no" or "yes"
     if not atomic then
         c.tables = "warps"
         while c.block > 32 and table_bytes(c, p, d) > most do c.block = c.block // 2 end
         return with_per_sm(c, p, d)
     end
-    c.tables = "shared"
-    if p.keys * bytes > most or p.count < 2 * p.keys then
-        c.tables = "global"
-        return with_per_sm(c, p, d)
+    c.tables = p.count < 2 * p.keys and "global" or "shared"
+    if c.tables == "shared" then
+        choose_cells(c, p, d)
+        if table_bytes(c, p, d) > most then c.tables, c.cells, c.hot = "global", "wide", 0 end
     end
-    while c.copies < 16 and 2 * c.copies * p.keys * bytes <= 32 * 1024 do c.copies = 2 * c.copies end
-    c.block = p.keys * bytes <= 48 * 1024 and 512 or 1024
+    if c.tables == "global" then return with_per_sm(c, p, d) end
+    c.block = 2 * table_bytes(c, p, d) <= most and 512 or 1024
     return with_per_sm(c, p, d, 1024) -- more of them wait for each other's cells
 end
 
@@ -129,7 +163,7 @@ end
 function family.launch(c, p, d)
     local _, bytes = keyed.cell_of(p, d)
     local tile = c.block * c.vec * c.unroll
-    if c.tables ~= "global" then tile = math.max(tile, math.min(2 * c.copies * p.keys, 1 << 24)) end
+    if c.tables ~= "global" then tile = math.max(tile, math.min(2 * c.copies * cells(p), 1 << 24)) end
     local shared = table_bytes(c, p, d)
     return {
         threads = c.block, tile = tile, blocks_max = math.min(c.per_sm * d.sm_count, d.blocks_max), keyed = true,

@@ -1,8 +1,11 @@
 //@ local keyed, loads = require "lib/keyed", require "lib/load"
 //@ local op, given, acc, indexed, layout, parts = keyed.of(_ENV, vec)
 //@ local cell, load = keyed.cell(op), "no_allocate"
-//@ local private, warps, shared, agrees = tables == "private", tables == "warps", tables == "shared", agree == "yes"
-//@ local sliced = private or warps
+//@ local private, warps, agrees = tables == "private", tables == "warps", agree == "yes"
+//@ local sliced, shared = private or warps, tables == "shared"
+//@ local narrow = cells ~= "wide" and keyed.narrow(_ENV, cell)
+//@ if narrow then narrow.room = room end
+//@ local hots = hot
 //@ local single, single_key = loads.layout(dtype, 1), loads.layout(key, 1)
 //@ -- The keys of a load of elements may take several loads.
 //@ local key_vec = math.min(vec, 16 // key.bytes)
@@ -15,20 +18,24 @@
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "WARPS, VEC, UNROLL, LANES = VEC, LOAD_BYTES", unroll = unroll })
 constexpr u64 KEY_LOAD_BYTES = @{key_vec * key.bytes}, TILE = (u64)BLOCK * UNROLL;
-constexpr u32 COPIES = @{copies};  // tables of a block
+constexpr u32 COPIES = @{copies};  // of a block's cells
+//@ if hots > 0 then
+constexpr u32 HOTS = @{hots};  // keys that a thread adds up by itself
+//@ end
 typedef @{key.c} key_element;
 
 //@ include("lib/asserts.cu", { accumulator = "== " .. acc.bytes, that = { "LOAD_BYTES <= 16 && KEY_LOAD_BYTES <= 16 && BLOCK % 32 == 0", "sizeof(key_element) == " .. key.bytes } })
 
 // As model/launch.h has it.
 struct elements {
-    u64 count, keys;
+    u64 count, keys;  // of all columns, where elements come in rows
+    u64 width;
     const key_element *key;
     u64 *skipped;  // where keys that are out of range are counted, or 0
     u64 slices;  // tables in global memory
 };
 
-static_assert(sizeof(elements) == 40, "");
+static_assert(sizeof(elements) == 48, "");
 
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
@@ -38,82 +45,7 @@ __device__ __forceinline__ accumulator *table_in(void *scratch)
     return (accumulator *)((char *)scratch + @{scratch.slots_offset});
 }
 
-//@ if not sliced then
-// Whether it changes nothing.
-__device__ __forceinline__ bool is_neutral(const accumulator &a)
-{
-//@     if cell.parts then
-//@         local all = {}
-//@         for i, part in ipairs(cell.parts) do all[i] = ("a%s == 0"):format(part[1]) end
-    return @{table.concat(all, " && ")};
-//@     else
-    const accumulator none = @{op.identity};
-    return @{cell.word[2]:format("a")} == @{cell.word[2]:format("none")};
-//@     end
-}
-
-// Brings a into a cell that others may be adding to.
-__device__ __forceinline__ void add_to(accumulator *cell, accumulator a@{given.parameter})
-{
-//@     if cell.parts then
-//@         for _, part in ipairs(cell.parts) do
-    atomicAdd((@{part[2]} *)&(*cell)@{part[1]}, (@{part[2]})a@{part[1]});
-//@         end
-//@     else
-//@         local word, bits, back = table.unpack(cell.word)
-    @{word} held;
-    asm volatile("ld.relaxed.gpu.@{word} %0, [%1];" : "=@{word == "u32" and "r" or "l"}"(held) : "l"(cell) : "memory");
-    for (;;) {
-        const accumulator both = combine(@{back:format("held")}, a@{given.argument});
-        const @{word} wanted = @{bits:format("both")};
-        if (wanted == held) return;
-        const @{word} found = atomicCAS((@{word} *)cell, held, wanted);
-        if (found == held) return;
-        held = found;
-    }
-//@     end
-}
-
-//@ end
-// What a thread brings its elements into, and how many keys it skipped.
-struct target {
-    accumulator *cells;
-    u64 keys, skipped;
-};
-
-__device__ __forceinline__ void add(target &to, u64 key, const accumulator &a, u32 elements@{given.parameter})
-{
-    if (key >= to.keys) {
-        to.skipped += elements;
-        return;
-    }
-//@ if sliced then
-    accumulator *cell = to.cells + @{private and "(u32)key * BLOCK + threadIdx.x" or "(u32)key"};
-    *cell = combine(@{acc.copy("(*cell)")}, a@{given.argument});
-//@ else
-    add_to(to.cells + @{shared and "(u32)key" or "key"}, a@{given.argument});
-//@ end
-}
-
-//@ if warps then
-// The same of all lanes of a warp, whose cells are in one table: of those with one key the lower lanes come first.
-__device__ __forceinline__ void add_in_turn(target &to, u64 key, const accumulator &a, bool there@{given.parameter})
-{
-    const u32 lane = threadIdx.x % 32;
-    // Lanes without an element have keys that no other has.
-    const u32 same = __match_any_sync(0xffffffff, there ? key : ~0ull - lane);
-    const u32 turn = __popc(same & ((1u << lane) - 1));
-    bool waits = there;
-    for (u32 now = 0; __any_sync(0xffffffff, waits); now++) {
-        if (waits && turn == now) {
-            add(to, key, a, 1@{given.argument});
-            waits = false;
-        }
-        __syncwarp();
-    }
-}
-
-//@ end
+//@ include "lib/keyed/cells.cu"
 __device__ __forceinline__ accumulator of_element(value x, u64 index@{given.parameter})
 {
 //@ if indexed then
@@ -139,7 +71,7 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N], c
         accumulator a = @{op.identity};
         if (there) {
 #pragma unroll
-            for (u32 j = 0; j < N; j++) a = combine(a, of_element(x[j], index + j@{given.argument})@{given.argument});
+            for (u32 j = 0; j < N; j++) a = combine(a, of_element(x[j], index@{of_rows and "" or " + j"}@{given.argument})@{given.argument});
         }
         u32 elements = N;
         bool adds = true;
@@ -158,11 +90,11 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N], c
 //@ if warps then
 #pragma unroll
     for (u32 j = 0; j < N; j++)
-        add_in_turn(to, key[j], of_element(x[j], index + j@{given.argument}), there@{given.argument});
+        add_in_turn(to, key[j], of_element(x[j], index@{of_rows and "" or " + j"}@{given.argument}), there@{given.argument});
 //@ else
     if (!there) return;
 #pragma unroll
-    for (u32 j = 0; j < N; j++) add(to, key[j], of_element(x[j], index + j@{given.argument}), 1@{given.argument});
+    for (u32 j = 0; j < N; j++) add(to, key[j], of_element(x[j], index@{of_rows and "" or " + j"}@{given.argument}), 1@{given.argument});
 //@ end
 }
 
@@ -176,53 +108,31 @@ __device__ __forceinline__ void load_one(const element *x_at, const key_element 
     key[0] = @{key_number("key_word[0]", 0)};
 }
 
+//@ include "lib/keyed/loads.cu"
 //@ if vec > 1 then
-// A load of elements, and their keys.
-struct loaded {
-    vector elements;
-//@     for i = 0, vec // key_vec - 1 do
-    @{key_layout.word.c} key@{i}[@{key_layout.words}];
-//@     end
-};
-
-__device__ __forceinline__ loaded load_keyed(const element *x_at, const key_element *key_at@{given.parameter})
-{
-    loaded v;
-    v.elements = load_vector((u64)x_at@{given.argument});
-//@     for i = 0, vec // key_vec - 1 do
-    @{loads.statement(key_layout, load, "v.key" .. i, ("key_at + %d"):format(i * key_vec))}
-//@     end
-    return v;
-}
-
-__device__ __forceinline__ void take_loaded(target &to, const loaded &v, u64 index, bool there@{given.parameter})
-{
-    value x[VEC];
-    u64 key[VEC];
-//@     for j = 0, vec - 1 do
-    x[@{j}] = @{dtype.unpack("v.elements.word[" .. j // layout.per_word .. "]", j % layout.per_word)};
-//@         local word = ("v.key%d[%d]"):format(j // key_vec, j % key_vec // key_layout.per_word)
-    key[@{j}] = @{key_number(word, j % key_vec % key_layout.per_word)};
-//@     end
-    take_elements(to, x, key, index, there@{given.argument});
-}
-
 // Those from the first aligned load on: blocks advance by the grid's width.
 __device__ __forceinline__ void take_vectors(target &to, const element *input, const elements &s, u64 head,
                                              u64 vectors@{given.parameter})
 {
+//@     if of_rows then
+    const u64 keys = s.keys / s.width;
+//@     end
     for (u64 tile = blockIdx.x * TILE; tile < vectors; tile += gridDim.x * TILE) {
         // All loads before the first use.
         loaded v[UNROLL] = {};
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 n = tile + i * BLOCK + threadIdx.x;
+//@     if of_rows then
+            if (n < vectors) v[i] = load_keyed(input, n * VEC, s@{given.argument});
+//@     else
             if (n < vectors) v[i] = load_keyed(input + head + n * VEC, s.key + head + n * VEC@{given.argument});
+//@     end
         }
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 n = tile + i * BLOCK + threadIdx.x;
-            take_loaded(to, v[i], head + n * VEC, n < vectors@{given.argument});
+            take_loaded(to, v[i], @{of_rows and "keys, s" or "head + n * VEC"}, n < vectors@{given.argument});
         }
     }
 }
@@ -232,13 +142,26 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
 __device__ __forceinline__ void take_singles(target &to, const element *input, const elements &s, u64 head,
                                              u64 tail@{given.parameter})
 {
+//@ if of_rows then
+    const u64 keys = s.keys / s.width, singles = s.count * s.width - tail;
+//@ else
     const u64 singles = head + s.count - tail;
+//@ end
     for (u64 first = blockIdx.x * (u64)BLOCK; first < singles; first += gridDim.x * (u64)BLOCK) {
         const u64 n = first + threadIdx.x, index = n < head ? n : n - head + tail;
         value x[1] = {};
         u64 key[1] = {};
+//@ if of_rows then
+        const place at = place_of(index, s);
+        if (n < singles) {
+            load_one(input + index, s.key + at.row, x, key);
+            key[0] = cell_of(to, key[0], keys, at, s);
+        }
+        take_elements(to, x, key, at.row, n < singles@{given.argument});
+//@ else
         if (n < singles) load_one(input + index, s.key + index, x, key);
         take_elements(to, x, key, index, n < singles@{given.argument});
+//@ end
     }
 }
 
@@ -250,47 +173,9 @@ __device__ __forceinline__ void count_skipped(const elements &s, u64 skipped)
     if (threadIdx.x % 32 == 0 && skipped > 0) atomicAdd(s.skipped, skipped);
 }
 
-//@ if private then
-// Leaves the block's table: a warp combines the columns of a key.
-__device__ __forceinline__ void leave_table(accumulator *table, const accumulator *cells, u64 keys@{given.parameter})
-{
-    __syncthreads();
-    for (u64 k = threadIdx.x / 32; k < keys; k += WARPS) {
-        const accumulator *cell = cells + (u32)k * BLOCK + threadIdx.x % 32;
-        accumulator a = @{acc.copy("(*cell)")};
-#pragma unroll 1
-        for (u32 i = 1; i < WARPS; i++) a = combine(a, @{acc.copy("cell[i * 32]")}@{given.argument});
-//@ include("lib/fold_lanes.cu", { lanes = 32 })
-        if (threadIdx.x % 32 == 0) table[blockIdx.x * keys + k] = a;
-    }
-}
-
-//@ elseif warps then
-// Leaves the block's table: a thread combines the warps' cells of a key.
-__device__ __forceinline__ void leave_table(accumulator *table, const accumulator *cells, u64 keys@{given.parameter})
-{
-    __syncthreads();
-    for (u64 k = threadIdx.x; k < keys; k += BLOCK) {
-        accumulator a = @{acc.copy("cells[k]")};
-#pragma unroll 1
-        for (u32 i = 1; i < WARPS; i++) a = combine(a, @{acc.copy("cells[i * keys + k]")}@{given.argument});
-        table[blockIdx.x * keys + k] = a;
-    }
-}
-
-//@ elseif shared then
-// Adds the block's tables to the one of all.
-__device__ __forceinline__ void add_tables(accumulator *table, const accumulator *cells, u64 keys@{given.parameter})
-{
-    __syncthreads();
-    for (u64 k = threadIdx.x; k < keys; k += BLOCK) {
-        accumulator a = @{acc.copy("cells[k]")};
-#pragma unroll
-        for (u32 i = 1; i < COPIES; i++) a = combine(a, @{acc.copy("cells[i * keys + k]")}@{given.argument});
-        if (!is_neutral(a)) add_to(table + k, a@{given.argument});
-    }
-}
-
+//@ include "lib/keyed/tables.cu"
+//@ if hots > 0 then
+//@ include "lib/keyed/hot.cu"
 //@ end
 //@ if not sliced then
 extern "C" __global__ void __launch_bounds__(256)
@@ -308,9 +193,14 @@ redtune_preset_keys(elements s, void *scratch)
 //@ end
     accumulator *table = table_in(scratch);
     target to = {table, s.keys, 0};
+//@ if hots > 0 then
+    const u64 sample = sample_key(s);
+//@ end
 //@ if sliced or shared then
     extern __shared__ uint4 memory[];
+//@     if not narrow then
     accumulator *cells = (accumulator *)memory;
+//@     end
 //@     if private then
     for (u32 k = 0; k < (u32)s.keys; k++) cells[k * BLOCK + threadIdx.x] = @{op.identity};
     to.cells = cells;
@@ -318,13 +208,30 @@ redtune_preset_keys(elements s, void *scratch)
     to.cells = cells + threadIdx.x / 32 * (u32)s.keys;
     for (u32 k = threadIdx.x % 32; k < (u32)s.keys; k += 32) to.cells[k] = @{op.identity};
     __syncwarp();
+//@     elseif narrow then
+//@         local fronts = cells == "split" and "(u32 *)memory" or ("(u32 *)(to.back + %d * (u32)s.keys)"):format(narrow.backs)
+    to.back = @{cells == "split" and "table" or "(double *)memory"};
+    to.front = @{fronts};
+//@         local words = ("(%s%d * COPIES) * (u32)s.keys"):format(cells == "split" and "" or 2 * narrow.backs .. " + ", narrow.words)
+    for (u32 i = threadIdx.x; i < @{words}; i += BLOCK) ((u32 *)memory)[i] = 0;
 //@     else
     for (u32 i = threadIdx.x; i < COPIES * (u32)s.keys; i += BLOCK) cells[i] = @{op.identity};
-    to.cells = cells + threadIdx.x % COPIES * (u32)s.keys;
-    __syncthreads();
+    to.cells = cells;
 //@     end
 //@ end
-//@ if vec > 1 then
+//@ if shared then
+    __syncthreads();
+//@ end
+//@ if hots > 0 then
+    find_hot_keys(to, sample);
+//@ end
+//@ if of_rows and vec > 1 then
+    // Loads that lie within rows; else all are taken one by one.
+    const bool within = s.width % VEC == 0 && (u64)input % LOAD_BYTES == 0;
+    const u64 vectors = within ? s.count * s.width / VEC : 0;
+    take_vectors(to, input, s, 0, vectors@{given.argument});
+    take_singles(to, input, s, 0, vectors * VEC@{given.argument});
+//@ elseif vec > 1 then
     // Without a place from which loads of both are aligned all are taken one by one.
     u64 head = (LOAD_BYTES - (u64)input % LOAD_BYTES) % LOAD_BYTES / sizeof(element);
     if (head > s.count || (u64)(s.key + head) % KEY_LOAD_BYTES > 0) head = s.count;
@@ -335,10 +242,13 @@ redtune_preset_keys(elements s, void *scratch)
     take_singles(to, input, s, 0, 0@{given.argument});
 //@ end
     count_skipped(s, to.skipped);
+//@ if hots > 0 then
+    add_hot_keys(to@{given.argument});
+//@ end
 //@ if sliced then
     leave_table(table, cells, s.keys@{given.argument});
 //@ elseif shared then
-    add_tables(table, cells, s.keys@{given.argument});
+    add_tables(table, to@{given.argument});
 //@ end
 }
 

@@ -108,6 +108,38 @@ function keyed.cell(made)
     return { word = words[made.acc.name] }
 end
 
+local function is_f64(dtype)
+    return dtype and dtype.kind == "float" and dtype.bytes == 8
+end
+
+-- The cells of a block in shared memory by atomics of 32 bits, or nil: their parts, { path, kind, word, back } each,
+-- of which word is the first of its words of a cell, and back its f64 of a key; and how many of both there are:
+--   float   an f64 of elements that an f32 holds: it is an f32 that is emptied into an f64 now and then
+--   count   a u64 of at most 1 of an element: a block has fewer than 2^32
+--   halves  another 64-bit integer: its two words
+function keyed.narrow(p, cell)
+    if not cell.parts then return nil end
+    local of_floats = p.dtype.kind == "float"
+    local narrow = { parts = {}, words = 0, backs = 0 }
+    for i, part in ipairs(cell.parts) do
+        local kind = part[2] == "double" and "float" or of_floats and "count" or "halves"
+        if part[2] ~= "double" and part[2] ~= "u64" then return nil end
+        if kind == "float" and (p.dtype.bytes > 4 or is_f64(p.result) or is_f64(p.second)) then return nil end
+        narrow.parts[i] = { path = part[1], kind = kind, word = narrow.words, back = kind == "float" and narrow.backs or nil }
+        narrow.words = narrow.words + (kind == "halves" and 2 or 1)
+        narrow.backs = narrow.backs + (kind == "float" and 1 or 0)
+        narrow.halves = narrow.halves or kind == "halves"
+    end
+    return narrow
+end
+
+-- Bytes of shared memory that a block may have if its kernel asks for them; arch as 10 * major + minor.
+function keyed.block_bytes_max(arch)
+    local of_100 = arch >= 120 or arch == 86 or arch == 89
+    local kib = arch < 80 and 64 or of_100 and 99 or arch < 90 and 163 or 227
+    return kib * 1024
+end
+
 -- The same of a rule's problem and device: the cell, and the accumulator's bytes.
 local last_p, last_cell, last_bytes
 

@@ -27,7 +27,8 @@ static rdt_buffer memory[2], out[2], skipped; /* elements and keys; the results 
 /* A problem, and by how many elements x and the keys lie off. */
 typedef struct trial {
     redtune_problem p;
-    uint64_t count;
+    uint64_t count; /* of keys */
+    uint64_t width; /* of the rows that have one each; 1: elements have */
     size_t x_off, key_off;
     pattern pattern;
 } trial;
@@ -62,7 +63,15 @@ static inline void end(void) {
 
 static inline trial trial_of(redtune_op op, redtune_dtype dtype, redtune_dtype key, uint64_t k,
                              uint64_t count) {
-    return (trial){.p = redtune_problem_by_key(op, dtype, key, k, count), .count = count};
+    return (trial){
+        .p = redtune_problem_by_key(op, dtype, key, k, count), .count = count, .width = 1};
+}
+
+static inline trial trial_of_rows(redtune_op op, redtune_dtype dtype, redtune_dtype key, uint64_t k,
+                                  uint64_t rows, uint64_t width) {
+    return (trial){.p = redtune_problem_rows_by_key(op, dtype, key, k, rows, width),
+                   .count = rows,
+                   .width = width};
 }
 
 /* A key that the dtype has and that is not below K, or -1 where there is none: its least, its
@@ -108,6 +117,8 @@ static inline void fill(const trial *at) {
         const redtune_value stored = rdt_scalar_from_bits(key, (uint64_t)k);
         const size_t bytes = redtune_dtype_bytes(key);
         memcpy(keys + (at->key_off + i) * bytes, &stored, bytes);
+    }
+    for (uint64_t i = 0; i < at->count * at->width; i++) {
         const int64_t x = at->p.op == REDTUNE_PROD || at->p.op == REDTUNE_NANPROD
                               ? (int64_t)draw(40) / 39 + 1
                               : (int64_t)draw(9) - (has_sign ? 4 : 0);
@@ -144,9 +155,10 @@ static inline redtune_keyed keyed_of(const trial *at) {
 /* ---- what is right --------------------------------------------------------------------------- */
 
 static inline void describe(const trial *at, char *text, size_t bytes) {
-    snprintf(text, bytes, "%s of %" PRIu64 " %s by %" PRIu64 " %s, pattern %d, off %zu %zu, %s",
-             redtune_op_name(at->p.op), at->count, redtune_dtype_name(at->p.dtype), at->p.keys,
-             redtune_dtype_name(at->p.key_dtype), at->pattern, at->x_off, at->key_off,
+    snprintf(text, bytes,
+             "%s of %" PRIu64 " x %" PRIu64 " %s by %" PRIu64 " %s, pattern %d, off %zu %zu, %s",
+             redtune_op_name(at->p.op), at->count, at->width, redtune_dtype_name(at->p.dtype),
+             at->p.keys, redtune_dtype_name(at->p.key_dtype), at->pattern, at->x_off, at->key_off,
              at->p.config ? at->p.config : "by default");
 }
 
@@ -175,20 +187,21 @@ static inline bool is_right(const redtune_problem *plain, int i, redtune_value g
            results_agree(plain, i, &got, &right, count, (double)count + 8);
 }
 
-static inline void check_result(const trial *at, const redtune_problem *plain, int i, uint64_t k,
+static inline void check_result(const trial *at, const redtune_problem *plain, int i, uint64_t cell,
                                 const unsigned char *got, size_t bytes) {
     static unsigned char own[ROOM * 8];
     static int64_t places[ROOM];
     const size_t each = redtune_dtype_bytes(at->p.dtype);
     char text[400];
+    const uint64_t k = cell / at->width, column = cell % at->width;
     uint64_t count = 0;
     for (uint64_t e = 0; e < at->count; e++) {
         if (key_of[e] != (int64_t)k) continue;
-        memcpy(own + count * each, values + (at->x_off + e) * each, each);
+        memcpy(own + count * each, values + (at->x_off + e * at->width + column) * each, each);
         places[count++] = (int64_t)e;
     }
     redtune_value value = {.u64 = 0};
-    memcpy(&value, got + MARGIN + k * bytes, bytes);
+    memcpy(&value, got + MARGIN + cell * bytes, bytes);
     describe(at, text, sizeof text);
     check_that(is_right(plain, i, value, own, places, count), __FILE__, __LINE__,
                "result %d of key %" PRIu64 ", of %" PRIu64 " elements, is %g: %s", i, k, count,
@@ -196,7 +209,7 @@ static inline void check_result(const trial *at, const redtune_problem *plain, i
 }
 
 static inline void check_poison(const trial *at, int i, const unsigned char *got, size_t bytes) {
-    const size_t begin = MARGIN, end = begin + at->p.keys * bytes;
+    const size_t begin = MARGIN, end = begin + at->p.keys * at->width * bytes;
     size_t k = 0;
     char text[400];
     describe(at, text, sizeof text);
@@ -218,10 +231,10 @@ static inline void check_outputs(const trial *at) {
         const size_t bytes = redtune_dtype_bytes(results[i]);
         CHECK_OK(rdt_buffer_read(gpu.driver, got, out[i].address, sizeof got, gpu.stream, &err),
                  err);
-        const uint64_t step = at->p.keys / LOOKED_AT + 1;
-        for (uint64_t k = 0; k < at->p.keys && !check_state.failed; k += step)
+        const uint64_t cells = at->p.keys * at->width, step = cells / LOOKED_AT + 1;
+        for (uint64_t k = 0; k < cells && !check_state.failed; k += step)
             check_result(at, &plain, i, k, got, bytes);
-        check_result(at, &plain, i, at->p.keys - 1, got, bytes);
+        check_result(at, &plain, i, cells - 1, got, bytes);
         check_poison(at, i, got, bytes);
     }
     uint64_t outside = 0, counted = 0;

@@ -33,6 +33,24 @@ static void kernels_are_right_whatever_the_problem(void) {
         {"keyed:block=128,tables=global,copies=1,vec=1,unroll=2,agree=no", REDTUNE_MIN, REDTUNE_I8},
         {"keyed:block=64,tables=global,copies=1,vec=2,unroll=4,agree=yes", REDTUNE_SUM_SUMSQ,
          REDTUNE_F32},
+        {"keyed:block=256,tables=shared,cells=narrow,copies=4,hot=4,room=32,vec=4,unroll="
+         "2,agree="
+         "yes",
+         REDTUNE_SUM, REDTUNE_F32},
+        {"keyed:block=64,tables=shared,cells=narrow,copies=32,hot=0,vec=2,unroll=1,agree=no",
+         REDTUNE_SUM, REDTUNE_F16},
+        {"keyed:block=128,tables=shared,cells=split,copies=1,hot=2,vec=4,unroll=1,agree="
+         "no",
+         REDTUNE_SUM_SUMSQ, REDTUNE_F32},
+        {"keyed:block=128,tables=shared,cells=narrow,copies=2,hot=2,vec=8,unroll=1,agree=yes",
+         REDTUNE_MEAN, REDTUNE_BF16},
+        {"keyed:block=256,tables=shared,cells=narrow,copies=8,hot=4,vec=1,unroll=2,agree="
+         "no",
+         REDTUNE_SUM, REDTUNE_I32},
+        {"keyed:block=64,tables=shared,cells=narrow,copies=1,hot=0,vec=4,unroll=1,agree=yes",
+         REDTUNE_SUM_NONFINITE, REDTUNE_F32},
+        {"keyed:block=64,tables=global,cells=wide,copies=1,hot=4,vec=2,unroll=1,agree=no",
+         REDTUNE_SUM, REDTUNE_F64},
         {"keyed:block=128,tables=private,copies=1,vec=4,unroll=2,agree=no", REDTUNE_SUM,
          REDTUNE_F32},
         {"keyed:block=32,tables=private,copies=1,vec=1,unroll=1,agree=no", REDTUNE_MAX_AT,
@@ -116,13 +134,38 @@ static void random_problems_are_right(void) {
     end();
 }
 
+/* Of widths that loads divide, and of others; tables of threads, warps, blocks and all. */
+static void columns_of_rows_have_results_of_their_own(void) {
+    NEED_GPU();
+    static const uint64_t widths[] = {2, 3, 4, 8, 12, 17, 33, 64, 257};
+    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX,
+                                     REDTUNE_MEAN_VAR};
+    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F16, REDTUNE_I32, REDTUNE_F64};
+    begin();
+    draw_from(2);
+    for (int i = 0; i < 45 && !check_state.failed; i++) {
+        const uint64_t width = widths[i % 9], most = i % 3 ? 20 : OUT_ROOM / width;
+        trial at =
+            trial_of_rows(ops[i % 5], dtypes[i % 4], key_dtypes[i % 8],
+                          1 + draw(i % 5 < 3 ? most : 1500 / width), draw(ROOM / width - 8), width);
+        draw_the_rest(&at);
+        run(&at);
+    }
+    end();
+}
+
 /* Where f32 had stopped counting; 2^24 + 20000 is an f32. */
 static void a_hot_key_counts_beyond_2_to_the_24(void) {
     NEED_GPU();
-    static const char *const tables[] = {"shared", "global", "private"};
+    static const char *const tables[] = {"shared",
+                                         "global",
+                                         "private",
+                                         "shared,cells=narrow",
+                                         "shared,cells=split",
+                                         "shared,cells=narrow,hot=2"};
     begin();
-    for (int i = 0; i < 3; i++) {
-        char config[64];
+    for (int i = 0; i < 6; i++) {
+        char config[80];
         float sum = 0;
         redtune_plan *plan = NULL;
         trial at = trial_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 3, 20001);
@@ -145,12 +188,55 @@ static void a_hot_key_counts_beyond_2_to_the_24(void) {
     end();
 }
 
+/* Cells of f32 round by 2^-24 of 128 times what is added at most, whatever the magnitudes; sums
+ * keep the range of f64 until they are narrowed. */
+static void narrow_cells_are_accurate_over_the_whole_range(void) {
+    NEED_GPU();
+    enum { KEYS = 4, COUNT = 8000 };
+    static const char *const configs[] = {
+        "keyed:tables=shared,cells=narrow,copies=1,hot=0,agree=no,block=64,per_sm=1",
+        "keyed:tables=shared,cells=split,copies=4,hot=2,agree=yes,block=256"};
+    begin();
+    draw_from(3);
+    for (int i = 0; i < 2; i++) {
+        double sums[KEYS] = {0}, sizes[KEYS] = {0};
+        float got[KEYS];
+        redtune_plan *plan = NULL;
+        trial at = trial_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, KEYS, COUNT);
+        at.p.config = configs[i];
+        fill(&at);
+        for (uint64_t e = 0; e < COUNT; e++) {
+            const int power = key_of[e] == 0 ? -20 + (int)draw(40) : -140 + (int)draw(260);
+            float x = ldexpf((float)(1 + draw(1 << 23)), power - 23) * (draw(2) ? 1 : -1);
+            if (key_of[e] == 2) x = e % 3 ? 3e38f : -3e38f; /* two more of one sign at times */
+            if (key_of[e] == 3) x = draw(9) ? x : INFINITY;
+            memcpy(values + e * sizeof x, &x, sizeof x);
+            sums[key_of[e]] += x;
+            sizes[key_of[e]] += fabs(x);
+        }
+        upload();
+        const redtune_keyed keyed = keyed_of(&at);
+        CHECK_OK(redtune_plan_create(rt, &at.p, &plan, &err), err);
+        CHECK_OK(redtune_plan_run_keyed(plan, &keyed, gpu.stream, &err), err);
+        CHECK_OK(
+            rdt_buffer_read(gpu.driver, got, out[0].address + MARGIN, sizeof got, gpu.stream, &err),
+            err);
+        for (int k = 0; k < KEYS - 1; k++)
+            CHECK(got[k] == (float)sums[k] || fabs(got[k] - sums[k]) <= 130 * 0x1p-24 * sizes[k]);
+        CHECK(got[3] == INFINITY);
+        redtune_plan_destroy(plan);
+    }
+    end();
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(kernels_are_right_whatever_the_problem),
         FACT(every_op_is_right),
         FACT(random_problems_are_right),
+        FACT(columns_of_rows_have_results_of_their_own),
         FACT(a_hot_key_counts_beyond_2_to_the_24),
+        FACT(narrow_cells_are_accurate_over_the_whole_range),
     };
     if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
     const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);

@@ -26,13 +26,13 @@ static redtune_status take_keyed_array(const char *name, const void *pointer, ui
 
 static redtune_status check_keyed_sizes(const redtune_plan *plan, const rdt_keyed *sizes,
                                         redtune_error *err) {
-    const uint64_t most = rdt_problem_count_max(plan->problem.dtype);
+    const uint64_t most = rdt_problem_count_max(plan->problem.dtype) / sizes->width;
     const uint64_t keys_most = rdt_problem_count_max(plan->problem.key_dtype);
-    if (sizes->keys > plan->problem.keys)
+    if (sizes->keys > rdt_problem_results(&plan->problem))
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce by %" PRIu64 " keys with a plan of %" PRIu64
                         ": create one for as many",
-                        sizes->keys, plan->problem.keys);
+                        sizes->keys / sizes->width, plan->problem.keys);
     if (sizes->count <= most && sizes->count <= keys_most) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce %" PRIu64 " elements by key: at most %" PRIu64, sizes->count,
@@ -45,8 +45,9 @@ static redtune_status take_keyed_arrays(keyed_run *self, const redtune_plan *pla
     const uint64_t count = self->operands.keyed.count, keys = self->operands.keyed.keys;
     rdt_traffic *traffic = &self->traffic;
     traffic->read_count = traffic->written_count = 1;
-    redtune_status status = take_keyed_array("d_in", given->d_in, count, signature->input_bytes,
-                                             &traffic->read[0], err);
+    redtune_status status =
+        take_keyed_array("d_in", given->d_in, count * self->operands.keyed.width,
+                         signature->input_bytes, &traffic->read[0], err);
     if (!status)
         status = take_keyed_array("d_keys", given->d_keys, count,
                                   redtune_dtype_bytes(plan->problem.key_dtype), &self->keys, err);
@@ -86,8 +87,9 @@ static redtune_status check_tables_apart(const keyed_run *self, redtune_error *e
     return REDTUNE_OK;
 }
 
-static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan,
+static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint64_t width,
                                  const redtune_keyed *given, redtune_error *err) {
+    const uint64_t keys = given->keys ? given->keys : plan->problem.keys;
     static const char *const places[] = {"the keys", "d_skipped", NULL};
     const redtune_operands more = {
         .d_out = {given->d_out[0], given->d_out[1]},
@@ -98,14 +100,13 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan,
     };
     rdt_operands *operands = &self->operands;
     rdt_operands_set(operands, given->d_in, given->d_out[0], 0);
-    operands->keyed =
-        (rdt_keyed){.count = given->count, .keys = given->keys ? given->keys : plan->problem.keys};
+    operands->keyed = (rdt_keyed){.count = given->count, .keys = keys * width, .width = width};
     redtune_status status = rdt_plan_take_workspace(plan->rt, given->workspace, operands, err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_keyed", err);
     if (!status) status = check_keyed_sizes(plan, &operands->keyed, err);
     if (!status) status = take_keyed_arrays(self, plan, given, err);
     if (!status)
-        status = rdt_operands_take_more(&plan->signature, &more, operands->keyed.count,
+        status = rdt_operands_take_more(&plan->signature, &more, operands->keyed.count * width,
                                         operands->keyed.keys, operands, &self->traffic, err);
     const rdt_span others[] = {self->keys, self->skipped};
     if (!status)
@@ -125,10 +126,11 @@ static redtune_status check_key_pointers(const rdt_context *context, const keyed
     return status ? status : rdt_operands_check_pointers(context, &self->traffic, err);
 }
 
-static redtune_status run_keyed(redtune_plan *plan, const redtune_keyed *keyed, CUstream stream,
-                                redtune_error *err) {
+/* problem: of the plan's class, with the width of the rows. */
+static redtune_status run_keyed(redtune_plan *plan, const redtune_problem *problem,
+                                const redtune_keyed *keyed, CUstream stream, redtune_error *err) {
     keyed_run self;
-    redtune_status status = take_keyed(&self, plan, keyed, err);
+    redtune_status status = take_keyed(&self, plan, rdt_problem_width(problem), keyed, err);
     if (status) return status;
     const rdt_context *context = plan->rt->context;
     bool entered = false;
@@ -160,7 +162,7 @@ redtune_status redtune_plan_run_keyed(redtune_plan *plan, const redtune_keyed *k
                         "cannot reduce by key with a plan without keys: create it for a problem of "
                         "redtune_problem_by_key");
     const double begun = plan->calls ? rdt_clock_ns() : 0;
-    redtune_status status = run_keyed(plan, keyed, stream, err);
+    redtune_status status = run_keyed(plan, &plan->problem, keyed, stream, err);
     if (plan->calls && !status)
         log_keyed(plan->calls, __func__, plan, keyed, rdt_clock_ns() - begun);
     return status;
@@ -195,12 +197,12 @@ redtune_status redtune_run_keyed(redtune *rt, const redtune_problem *problem,
     own.keys = problem->keys;
     status = check_same_size("count", keyed->count, own.count, err);
     if (!status) status = check_same_size("keys", keyed->keys, own.keys, err);
-    if (!status) status = run_keyed(plan, &own, stream, err);
+    if (!status) status = run_keyed(plan, problem, &own, stream, err);
     if (rt->calls && !status) log_keyed(rt->calls, __func__, plan, &own, rdt_clock_ns() - begun);
     return status;
 }
 
 size_t redtune_keyed_workspace_bytes(const redtune_plan *plan) {
     if (!plan || !rdt_problem_is_keyed(&plan->problem)) return 0;
-    return rdt_launch_keyed_bytes(&plan->first->launch, plan->problem.keys);
+    return rdt_launch_keyed_bytes(&plan->first->launch, rdt_problem_results(&plan->problem));
 }

@@ -55,7 +55,8 @@ static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at
     status = obtain(rt, need, at_once, &executable, err);
     if (!status) status = rdt_workspace_reserve(rt->workspace, err);
     if (!status && executable->launch.keyed)
-        status = rdt_tables_reserve(rt, &executable->launch, need->problem->keys, err);
+        status =
+            rdt_tables_reserve(rt, &executable->launch, rdt_problem_results(need->problem), err);
     rdt_context_restore(rt->context, mode);
     rdt_context_leave(rt->context, entered);
     if (status) {

@@ -79,7 +79,7 @@ static key plan_key_of(const redtune_problem *problem) {
         .columns = columns,
         .key_dtype = problem->key_dtype,
         .spread = problem->spread,
-        .keys = rdt_problem_keyed_round(problem->keys),
+        .keys = rdt_problem_keyed_round(problem->keys * extents.inner),
     };
 #undef FIELD
     return rdt_problem_is_strided(problem) ? strided_key_of(problem, key) : key;
@@ -185,6 +185,22 @@ static void round_lengths(redtune_problem *typical) {
     }
 }
 
+/* Of as many cells, in rows of a power of two of columns, or of some more that are aligned as they
+ * are. */
+static redtune_problem typical_keyed(const redtune_problem *resolved) {
+    redtune_problem typical = *resolved;
+    rdt_extents extents = rdt_problem_extents(resolved);
+    const uint64_t cells = rdt_problem_keyed_round(resolved->keys * extents.inner);
+    const uint64_t unit = extents.inner & -extents.inner,
+                   width = rdt_plan_table_count(extents.inner);
+    extents.count = rdt_plan_table_count(extents.count);
+    extents.inner = unit < 16 && unit < width ? width + unit : width;
+    typical.keys = (cells + extents.inner - 1) / extents.inner;
+    extents.outer_step = extents.step = 0;
+    rdt_problem_axes_set(&typical, extents);
+    return typical;
+}
+
 redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
     const int alignment = rdt_problem_alignment(resolved);
     const uint64_t unit = (uint64_t)alignment / redtune_dtype_bytes(resolved->dtype);
@@ -192,10 +208,10 @@ redtune_problem rdt_plan_table_typical(const redtune_problem *resolved) {
     const bool any_multiple = alignment == RDT_ALIGNMENT_MAX;
     const bool columns = rdt_problem_layout(resolved) == RDT_LAYOUT_COLUMNS;
     redtune_problem typical = *resolved;
-    typical.keys = rdt_problem_keyed_round(resolved->keys);
     rdt_extents extents = rdt_problem_axes_written(resolved), complete;
     uint64_t elements = 0;
     if (rdt_problem_is_strided(resolved)) return typical;
+    if (rdt_problem_is_keyed(resolved)) return typical_keyed(resolved);
     extents.count = rdt_plan_table_count(extents.count);
     extents.outer = rdt_plan_table_count(extents.outer);
     extents.inner = rdt_plan_table_count(extents.inner);
