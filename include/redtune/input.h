@@ -21,7 +21,8 @@ typedef struct redtune_input {
     redtune_read_fn *read;
     void *user;
     /* The second input of an op of two, which gives as many elements, from a reader of its own, or
-     * the mask of a problem that has one, a byte for each element; its own second, parameters and
+     * the mask of a problem that has one, a byte for each element, or the keys of a problem by key
+     * (redtune/keys.h), which only redtune_reduce_array takes; its own second, parameters and
      * initial are NULL. Else NULL. */
     const struct redtune_input *second;
     /* The op's parameters, in the order of redtune_op_info; NULL: the defaults. */
@@ -60,7 +61,9 @@ REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_probl
  * or a mask likewise from its first element to its last; one with other steps goes in one piece
  * only. REDTUNE_UNSUPPORTED, with the sizes, for columns of other ops,
  * for a single row of columns that does not fit, and for outer indices that overlap. Some results
- * may have been written on failure. */
+ * may have been written on failure.
+ * A problem by key (redtune/keys.h) has its keys in input->second; elements and keys are brought to
+ * the GPU whole, and there are as many as the problem says. */
 REDTUNE_API redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
                                                 const redtune_input *input, void *results,
                                                 size_t bytes, redtune_reading *out,

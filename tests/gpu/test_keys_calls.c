@@ -181,6 +181,65 @@ static void a_workspace_of_a_pending_plan_serves_it_ever_after(void) {
     end();
 }
 
+typedef struct bytes {
+    const unsigned char *next;
+    size_t left;
+} bytes;
+
+static redtune_status read_bytes(void *user, void *buffer, size_t capacity, size_t *given,
+                                 redtune_error *e) {
+    bytes *self = user;
+    (void)e;
+    *given = self->left < capacity ? self->left : capacity;
+    memcpy(buffer, self->next, *given);
+    self->next += *given;
+    self->left -= *given;
+    return REDTUNE_OK;
+}
+
+static redtune_status reduce_on_host(const trial *at, size_t keys_less, void *results, size_t room,
+                                     redtune_reading *reading) {
+    bytes from[] = {{values, at->count * at->width * redtune_dtype_bytes(at->p.dtype)},
+                    {keys, (at->count - keys_less) * redtune_dtype_bytes(at->p.key_dtype)}};
+    const redtune_input second = {.read = read_bytes, .user = &from[1]};
+    const redtune_input input = {.read = read_bytes, .user = &from[0], .second = &second};
+    return redtune_reduce_array(rt, &at->p, &input, results, room, reading, &err);
+}
+
+/* They are what those of the GPU are. */
+static void arrays_of_the_host_are_reduced_too(void) {
+    NEED_GPU();
+    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX_AT, REDTUNE_MEAN};
+    static unsigned char got[OUT_ROOM];
+    begin();
+    for (int i = 0; i < 6 && !check_state.failed; i++) {
+        trial at = i % 2 ? trial_of_rows(ops[i / 2], REDTUNE_F32, REDTUNE_I64, 9, 1000, 7)
+                         : trial_of(ops[i / 2], REDTUNE_F32, REDTUNE_U8, 90, 3000);
+        redtune_reading reading;
+        redtune_dtype dtypes[2];
+        at.pattern = OUTSIDE;
+        run(&at);
+        memset(got, POISON, sizeof got);
+        CHECK_OK(redtune_problem_results(&at.p, dtypes, &err), err);
+        CHECK_OK(reduce_on_host(&at, 0, got, sizeof got, &reading), err);
+        size_t begin_at = 0;
+        for (int k = 0; k < 2 && dtypes[k]; k++) {
+            static unsigned char want[OUT_ROOM];
+            const size_t size = at.p.keys * at.width * redtune_dtype_bytes(dtypes[k]);
+            CHECK_OK(
+                rdt_buffer_read(gpu.driver, want, out[k].address + MARGIN, size, gpu.stream, &err),
+                err);
+            CHECK(!memcmp(got + begin_at, want, size));
+            begin_at = (begin_at + size + 15) / 16 * 16;
+        }
+        CHECK(got[begin_at] == POISON && reading.count == at.count * at.width);
+        CHECK_FAILS(reduce_on_host(&at, 0, got, 8, &reading), REDTUNE_INVALID, err, "into 8 bytes");
+        CHECK_FAILS(reduce_on_host(&at, 1, got, sizeof got, &reading), REDTUNE_INVALID, err,
+                    "fewer keys than the problem");
+    }
+    end();
+}
+
 static void what_makes_no_sense_is_refused(void) {
     NEED_GPU();
     begin();
@@ -199,7 +258,7 @@ static void what_makes_no_sense_is_refused(void) {
     REFUSED(REDTUNE_UNSUPPORTED, "with a mask");
     p.kept_axes = 1;
     p.kept[0].size = 3;
-    REFUSED(REDTUNE_UNSUPPORTED, "in one axis");
+    REFUSED(REDTUNE_UNSUPPORTED, "whose columns");
     p.uses = REDTUNE_USE_DEVICE_COUNT;
     REFUSED(REDTUNE_UNSUPPORTED, "d_count");
     p.keys = 0;
@@ -241,6 +300,7 @@ int main(int argc, char **argv) {
         FACT(streams_run_side_by_side),
         FACT(a_workspace_has_room_for_the_table),
         FACT(a_workspace_of_a_pending_plan_serves_it_ever_after),
+        FACT(arrays_of_the_host_are_reduced_too),
         FACT(what_makes_no_sense_is_refused),
     };
     /* So that blocks' own tables of 50 keys take more than every workspace has room for. */

@@ -257,6 +257,11 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     redtune_problem room;
     problem = rdt_runtime_order(rt, problem, &room);
     redtune_status status = rdt_runtime_resolve(rt, problem, &self.problem, err);
+    if (!status && rdt_problem_is_keyed(&self.problem)) {
+        status = rdt_keyed_input_reduce(rt, &self.problem, input, results, bytes, out, err);
+        if (!status && rt->calls) rdt_input_log(rt, __func__, &self.problem, out, begun);
+        return status;
+    }
     if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
     if (status) return status;
     self.extents = rdt_problem_extents(&self.problem);

@@ -20,6 +20,10 @@ void rdt_input_log(const redtune *rt, const char *call, const redtune_problem *p
 redtune_status rdt_input_reduce_part(redtune *rt, const redtune_problem *problem,
                                      const redtune_input *input, rdt_input_part *out,
                                      redtune_error *err);
+/* redtune_reduce_array of a problem by key, which is resolved. */
+redtune_status rdt_keyed_input_reduce(redtune *rt, const redtune_problem *problem,
+                                      const redtune_input *input, void *results, size_t bytes,
+                                      redtune_reading *out, redtune_error *err);
 /* The result of parts that follow each other; input has the parameters. */
 redtune_status rdt_input_join_parts(redtune *rt, const redtune_problem *problem,
                                     const redtune_input *input, const rdt_input_part *parts,
