@@ -120,7 +120,7 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     if (rdt_problem_is_keyed(problem)) {
         push_entry(state, "dtypes", redtune_dtype_name(problem->key_dtype));
         lua_setfield(state, -2, "key");
-        lua_pushboolean(state, rdt_problem_width(problem) > 1);
+        lua_pushboolean(state, rdt_problem_keyed_width(problem) > 1);
         lua_setfield(state, -2, "of_rows");
     }
     lua_pushstring(state, rdt_problem_order_name((int)problem->order));

@@ -154,7 +154,7 @@ redtune_status rdt_problem_keyed_refuse(const redtune_problem *problem, const ch
 /* How many keys a plan that serves so many is made for: at most an eighth more. */
 uint64_t rdt_problem_keyed_round(uint64_t keys);
 /* Columns of the rows of a problem by key; 1: its elements have keys each. */
-uint64_t rdt_problem_width(const redtune_problem *problem);
+uint64_t rdt_problem_keyed_width(const redtune_problem *problem);
 
 /* Of a problem that is resolved, or whose axes have that form, as launches take them. Inline: every
  * call of redtune_reduce comes by here. */

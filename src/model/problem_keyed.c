@@ -26,7 +26,7 @@ redtune_problem redtune_problem_rows_by_key(redtune_op op, redtune_dtype dtype,
     return problem;
 }
 
-uint64_t rdt_problem_width(const redtune_problem *problem) {
+uint64_t rdt_problem_keyed_width(const redtune_problem *problem) {
     return rdt_problem_extents(problem).inner;
 }
 
@@ -79,7 +79,7 @@ redtune_status rdt_problem_keyed_check(const redtune_problem *problem, redtune_e
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce by keys of dtype %d (%s): keys are integers of 8 to 64 bits",
                         (int)problem->key_dtype, key ? key->name : "unknown");
-    const uint64_t width = rdt_problem_width(problem), most = keys_max / (width ? width : 1);
+    const uint64_t width = rdt_problem_keyed_width(problem), most = keys_max / (width ? width : 1);
     if (!problem->keys || problem->keys > most)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce by %" PRIu64 " keys: problem.keys is 1 to %" PRIu64,

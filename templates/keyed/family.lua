@@ -24,10 +24,9 @@ family.params = {
     { name = "tables", labels = { "private", "warps", "shared", "global" },
       doc = "the table that threads add to: a column for each thread, one for each warp, for the block, for all" },
     { name = "cells", labels = { "wide", "narrow", "split" },
-      doc = "of a block's table: accumulators; of 32 bits, emptied into f64 beside them; or into those in global memory" },
+      doc = "of a block's table: accumulators; two words, floats in a fixed point; one, the other in the table of all" },
     { name = "copies", values = { 1, 2, 4, 8, 16, 32 }, doc = "of a cell in a block's table, shared among its lanes" },
     { name = "hot", values = { 0, 2, 4 }, doc = "keys that a thread adds up by itself, most of a sample" },
-    { name = "room", values = { 32, 128, 512 }, doc = "by how much a narrow cell may exceed what is added" },
     params.vec,
     params.with(params.unroll, { values = { 1, 2, 4 } }),
     { name = "agree", labels = { "yes", "no" },
@@ -50,9 +49,9 @@ end
 
 local function table_bytes(c, p, d)
     local cell, bytes = keyed.cell_of(p, d)
-    local narrow = c.cells ~= "wide" and keyed.narrow(p, cell)
+    local narrow = c.cells ~= "wide" and keyed.narrow(p, cell, c.cells == "split")
     if narrow then
-        return cells(p) * (4 * c.copies * narrow.words + (c.cells == "narrow" and 8 * narrow.backs or 0))
+        return cells(p) * 4 * c.copies * narrow.words + 4 * narrow.backs
     end
     if c.tables == "private" then return c.block * cells(p) * bytes end
     if c.tables == "warps" then return c.block // 32 * cells(p) * bytes end
@@ -83,7 +82,7 @@ function family.allowed(c, p, d)
         return false, "tables=%s, and no atomic operation combines accumulators of %s: tables=warps", c.tables,
             p.op.name
     end
-    if c.cells ~= "wide" and (c.tables ~= "shared" or not keyed.narrow(p, cell)) then
+    if c.cells ~= "wide" and (c.tables ~= "shared" or not keyed.narrow(p, cell, c.cells == "split")) then
         return false, "cells=%s, which only tables=shared of sums have: cells=wide", c.cells
     end
     if c.hot > 0 and (c.tables == "private" or c.tables == "warps") then
@@ -119,15 +118,17 @@ local function with_per_sm(c, p, d, threads)
     return c
 end
 
--- More copies of narrow cells where there are few of wide ones: atomics of 64 bits wait longer for each other.
+-- Narrow cells where there is no room for 8 copies of wide ones: atomics of 64 bits wait longer for each other.
 local function choose_cells(c, p, d)
     local function add_copies(bytes)
-        while c.copies < 16 and 2 * table_bytes(c, p, d) <= bytes do c.copies = 2 * c.copies end
+        while c.copies < 32 and 2 * table_bytes(c, p, d) <= bytes do c.copies = 2 * c.copies end
     end
-    add_copies(32 * 1024)
+    add_copies(64 * 1024)
     if c.copies >= 8 or not keyed.narrow(p, (keyed.cell_of(p, d))) then return end
     c.cells, c.copies = "narrow", 1
-    if table_bytes(c, p, d) > block_bytes_max(d) then c.cells = "split" end
+    if table_bytes(c, p, d) > block_bytes_max(d) and keyed.narrow(p, (keyed.cell_of(p, d)), true) then
+        c.cells = "split"
+    end
     add_copies(block_bytes_max(d) // 2 - 1024)
 end
 
@@ -137,8 +138,16 @@ end
 function family.default(p, d)
     local cell, bytes = keyed.cell_of(p, d)
     local atomic, most = cell.parts or cell.word, block_bytes_max(d)
-    local c = { block = 256, tables = "private", cells = "wide", copies = 1, hot = 0, room = 128, vec = 1, unroll = 2, agree = "no", per_sm = 1 }
-    while 2 * c.vec <= widest(p) and (p.of_rows and p.inner % (2 * c.vec) == 0 or not p.of_rows and c.vec * p.key.bytes < 16) do
+    local c = {
+        block = 256, tables = "private", cells = "wide", copies = 1, hot = 0, vec = 1, unroll = 2, agree = "no",
+        per_sm = 1,
+    }
+    -- A row has one key; else a load of keys has at most 16 bytes.
+    local function is_fine(vec)
+        if p.of_rows then return p.inner % vec == 0 end
+        return vec * p.key.bytes <= 16
+    end
+    while 2 * c.vec <= widest(p) and is_fine(2 * c.vec) do
         c.vec = 2 * c.vec
     end
     if 512 * cells(p) * bytes <= most then return with_per_sm(c, p, d) end
@@ -167,7 +176,8 @@ function family.launch(c, p, d)
     local shared = table_bytes(c, p, d)
     return {
         threads = c.block, tile = tile, blocks_max = math.min(c.per_sm * d.sm_count, d.blocks_max), keyed = true,
-        sliced = c.tables == "private" or c.tables == "warps", cell_bytes = bytes, dynamic_bytes = shared > 0 and shared or nil,
+        sliced = c.tables == "private" or c.tables == "warps", cell_bytes = bytes,
+        dynamic_bytes = shared > 0 and shared or nil,
     }
 end
 

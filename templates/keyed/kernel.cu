@@ -3,8 +3,8 @@
 //@ local cell, load = keyed.cell(op), "no_allocate"
 //@ local private, warps, agrees = tables == "private", tables == "warps", agree == "yes"
 //@ local sliced, shared = private or warps, tables == "shared"
-//@ local narrow = cells ~= "wide" and keyed.narrow(_ENV, cell)
-//@ if narrow then narrow.room = room end
+//@ local split = cells == "split"
+//@ local narrow = cells ~= "wide" and keyed.narrow(_ENV, cell, split)
 //@ local hots = hot
 //@ local single, single_key = loads.layout(dtype, 1), loads.layout(key, 1)
 //@ -- The keys of a load of elements may take several loads.
@@ -174,6 +174,30 @@ __device__ __forceinline__ void count_skipped(const elements &s, u64 skipped)
 }
 
 //@ include "lib/keyed/tables.cu"
+//@ if narrow and narrow.backs > 0 then
+__device__ __forceinline__ void find_scales(target &to, const element *input, u64 count@{given.parameter})
+{
+    const u64 at = count / BLOCK * threadIdx.x;
+    u32 *const greatest = to.front + @{narrow.words} * COPIES * (u32)to.keys;
+    if (at < count) {
+        @{single.word.c} word[1];
+        @{loads.statement(single, "plain", "word", "input + at")}
+        const value x = @{dtype.unpack("word[0]", 0)};
+        const accumulator a = of_element(x, 0@{given.argument});
+//@     for _, part in ipairs(narrow.parts) do
+//@         if part.back then
+        const float size@{part.back} = fabsf((float)a@{part.path});
+        if (size@{part.back} <= 0x1p126f) atomicMax(greatest + @{part.back}, __float_as_uint(size@{part.back}));
+//@         end
+//@     end
+    }
+    __syncthreads();
+//@     for i = 0, narrow.backs - 1 do
+    to.scale@{i} = scale_of(greatest[@{i}]);
+//@     end
+}
+
+//@ end
 //@ if hots > 0 then
 //@ include "lib/keyed/hot.cu"
 //@ end
@@ -209,11 +233,13 @@ redtune_preset_keys(elements s, void *scratch)
     for (u32 k = threadIdx.x % 32; k < (u32)s.keys; k += 32) to.cells[k] = @{op.identity};
     __syncwarp();
 //@     elseif narrow then
-//@         local fronts = cells == "split" and "(u32 *)memory" or ("(u32 *)(to.back + %d * (u32)s.keys)"):format(narrow.backs)
-    to.back = @{cells == "split" and "table" or "(double *)memory"};
-    to.front = @{fronts};
-//@         local words = ("(%s%d * COPIES) * (u32)s.keys"):format(cells == "split" and "" or 2 * narrow.backs .. " + ", narrow.words)
-    for (u32 i = threadIdx.x; i < @{words}; i += BLOCK) ((u32 *)memory)[i] = 0;
+    to.back = table;
+    to.front = (u32 *)memory;
+//@         local words = narrow.words .. " * COPIES * (u32)s.keys"
+//@         local float_words = narrow.backs .. " * COPIES * (u32)s.keys"
+//@         if split and narrow.parts[1].kind ~= "float" then error("cells=split: the floats come first") end
+    for (u32 i = threadIdx.x; i < @{words} + @{narrow.backs}; i += BLOCK)
+        to.front[i] = @{split and "i < " .. float_words .. " ? 0x80000000u : 0" or "0"};
 //@     else
     for (u32 i = threadIdx.x; i < COPIES * (u32)s.keys; i += BLOCK) cells[i] = @{op.identity};
     to.cells = cells;
@@ -221,6 +247,9 @@ redtune_preset_keys(elements s, void *scratch)
 //@ end
 //@ if shared then
     __syncthreads();
+//@ end
+//@ if narrow and narrow.backs > 0 then
+    find_scales(to, input, s.count@{of_rows and " * s.width" or ""}@{given.argument});
 //@ end
 //@ if hots > 0 then
     find_hot_keys(to, sample);

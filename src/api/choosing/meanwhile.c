@@ -21,7 +21,7 @@ static bool name_record(const redtune *rt, const redtune_problem *problem, rdt_y
     rdt_hash_add_string(&hash, templates);
     rdt_hash_add(&hash, values, sizeof values);
     if (rdt_problem_is_keyed(problem)) {
-        const int64_t keyed[] = {problem->key_dtype, rdt_problem_width(problem) > 1};
+        const int64_t keyed[] = {problem->key_dtype, rdt_problem_keyed_width(problem) > 1};
         rdt_hash_add(&hash, keyed, sizeof keyed);
     }
     rdt_hash_text(&hash, out);

@@ -130,7 +130,7 @@ static redtune_status check_key_pointers(const rdt_context *context, const keyed
 static redtune_status run_keyed(redtune_plan *plan, const redtune_problem *problem,
                                 const redtune_keyed *keyed, CUstream stream, redtune_error *err) {
     keyed_run self;
-    redtune_status status = take_keyed(&self, plan, rdt_problem_width(problem), keyed, err);
+    redtune_status status = take_keyed(&self, plan, rdt_problem_keyed_width(problem), keyed, err);
     if (status) return status;
     const rdt_context *context = plan->rt->context;
     bool entered = false;

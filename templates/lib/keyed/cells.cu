@@ -1,5 +1,5 @@
 //@ -- How threads bring accumulators into the cells of keys.
-//@ takes op, given, acc, cell, narrow, cells, hots, of_rows, sliced, shared, private, warps
+//@ takes op, given, acc, cell, narrow, split, hots, of_rows, sliced, shared, private, warps
 //@ if not sliced then
 // Whether it changes nothing.
 __device__ __forceinline__ bool is_neutral(const accumulator &a)
@@ -43,7 +43,7 @@ __device__ __forceinline__ void add_to(accumulator *cell, accumulator a@{given.p
 
 //@ end
 //@ if narrow then
-//@     include("lib/keyed/narrow.cu", { narrow = narrow })
+//@     include "lib/keyed/narrow.cu"
 //@ end
 // What a thread brings its elements into, and how many keys it skipped.
 struct target {
@@ -51,7 +51,10 @@ struct target {
     u64 keys, skipped;
 //@ if narrow then
     u32 *front;
-    @{cells == "split" and "accumulator" or "double"} *back;
+    accumulator *back;  // the table of all
+//@     for i = 0, narrow.backs - 1 do
+    float scale@{i};
+//@     end
 //@ end
 //@ if hots > 0 then
     u64 hot[HOTS];
@@ -80,9 +83,7 @@ __device__ __forceinline__ void add_to_key(const target &to, u64 key, const accu
 //@     for _, part in ipairs(narrow.parts) do
 //@         local at = ("cell + %d * APART"):format(part.word)
 //@         if part.kind == "float" then
-//@             local back = cells == "split" and "(double *)&to.back[key]" .. part.path
-//@                 or ("to.back + %d * (u32)to.keys + (u32)key"):format(part.back)
-    add_float((float *)(@{at}), @{back}, a@{part.path});
+    add_float(@{at}, APART, (double *)&to.back[key]@{part.path}, a@{part.path}, to.scale@{part.back});
 //@         elseif part.kind == "count" then
     atomicAdd(@{at}, (u32)a@{part.path});
 //@         else

@@ -1,5 +1,5 @@
-//@ -- Hot keys: each warp looks at a sample of the keys, and its threads add up by themselves the elements of those that
-//@ -- are most of it, as atomics on one cell go one after the other.
+//@ -- Hot keys: each warp looks at a sample of the keys, and its threads add up by themselves the elements of those
+//@ -- that are most of it, as atomics on one cell go one after the other.
 //@ takes op, given, acc
 __device__ __forceinline__ u64 sample_key(const elements &s)
 {

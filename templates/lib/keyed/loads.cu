@@ -39,7 +39,8 @@ __device__ __forceinline__ loaded load_keyed(const element *input, u64 index, co
     return v;
 }
 
-__device__ __forceinline__ void take_loaded(target &to, const loaded &v, u64 keys, const elements &s, bool there@{given.parameter})
+__device__ __forceinline__ void take_loaded(target &to, const loaded &v, u64 keys, const elements &s,
+                                            bool there@{given.parameter})
 {
     value x[VEC];
     u64 key[VEC];

@@ -1,35 +1,42 @@
-//@ -- Cells in shared memory of 32 bits for sums in f64 and of 64-bit integers: atomics of 64 bits are slower there.
-//@ takes narrow
-//@ if narrow.backs > 0 then
-// Adds a to the f32 in a cell, whose f64 is *back. The addition rounds by 2^-24 of the sum at most. Where the sum is more
-// than ROOM times the addend, that rounding, which is known exactly, and the cell go to *back. Addends of sizes that f32
-// has no room for go there themselves.
-__device__ __forceinline__ void add_float(float *cell, double *back, double a)
-{
-    constexpr float ROOM = @{narrow.room};
-    const float x = (float)a, size = fabsf(x);
-    double rest = a;
-    bool is_rest = a != 0 && !(size >= 0x1p-100f && size <= 0x1p100f);
-    if (a != 0 && !is_rest) {
-        const float before = atomicAdd(cell, x), sum = before + x;
-        if (fabsf(sum) > ROOM * size) {
-            const float part = sum - before;
-            is_rest = true;
-            rest = (double)atomicExch(cell, 0.0f) + (double)((before - (sum - part)) + (x - part));
-        }
-    }
-    if (is_rest) atomicAdd(back, rest);
-}
-
-//@ end
-//@ if narrow.halves then
-// Adds a to a cell of two words: atomics of 32 bits are native there.
+//@ -- Cells in shared memory for sums in f64 and of 64-bit integers, of words of 32 bits: the hardware has no atomics
+//@ -- of 64 bits there, nor of floats.
+//@ takes narrow, split
+// Adds a to a cell of two words.
 __device__ __forceinline__ void add_halves(u32 *cell, u32 apart, u64 a)
 {
     const u32 low = (u32)a;
     u32 high = (u32)(a >> 32);
     if (low > 0) high += atomicAdd(cell, low) > ~low;
     if (high > 0) atomicAdd(cell + apart, high);
+}
+
+//@ if narrow.backs > 0 then
+// The block's unit, of a fixed point, is 2^-@{narrow.power} of the greatest element of a sample, as a power of two.
+// Less than 2^17 units would be rounded by more than 2^-18 of it, and of more than @{split and "2^30" or "2^34"} not all would fit.
+// The reciprocal of that unit, of the greatest one's bits.
+__device__ __forceinline__ float scale_of(u32 bits)
+{
+    const int power = @{narrow.power} - ((int)(bits >> 23) - 127);
+    return bits == 0 ? 1.0f : __uint_as_float((u32)(min(max(power, -126), 127) + 127) << 23);
+}
+
+// Adds a to a cell, or to *back what a cell has no room for.
+__device__ __forceinline__ void add_float(u32 *cell, u32 apart, double *back, double a, float scale)
+{
+    const float x = (float)a * scale, size = fabsf(x);
+    double rest = a;
+    if (size >= 131072.0f && size <= @{split and "1073741824.0f" or "17179869184.0f"}) {
+//@     if split then
+        // The cell's upper word is in the table of all. It begins in the middle, so that few sums cross its ends.
+        const int n = __float2int_rn(x);
+        const bool wraps = atomicAdd(cell, (u32)n) > ~(u32)n;
+        rest = wraps == (n < 0) ? 0.0 : (n < 0 ? -4294967296.0 : 4294967296.0) / (double)scale;
+//@     else
+        add_halves(cell, apart, (u64)__float2ll_rn(x));
+        rest = 0;
+//@     end
+    }
+    if (rest != 0) atomicAdd(back, rest);
 }
 
 //@ end

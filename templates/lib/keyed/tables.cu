@@ -1,5 +1,5 @@
 //@ -- What becomes of the tables of a block in the end.
-//@ takes op, given, acc, narrow, cells, private, warps, shared
+//@ takes op, given, acc, narrow, split, private, warps, shared
 //@ if private then
 // Leaves the block's table: a warp combines the columns of a key.
 __device__ __forceinline__ void leave_table(accumulator *table, const accumulator *cells, u64 keys@{given.parameter})
@@ -41,12 +41,14 @@ __device__ __forceinline__ void add_tables(accumulator *table, const target &to@
 //@         for _, part in ipairs(narrow.parts) do
 //@             local at = ("cell[%d * APART + (i + k) %% COPIES]"):format(part.word)
 //@             local high = ("cell[%d * APART + (i + k) %% COPIES]"):format(part.word + 1)
-//@             if part.back and cells == "narrow" then
-        a@{part.path} = to.back[@{part.back} * (u32)to.keys + k];
-//@             end
 #pragma unroll
 //@             if part.kind == "float" then
-        for (u32 i = 0; i < COPIES; i++) a@{part.path} += __uint_as_float(@{at});
+        for (u32 i = 0; i < COPIES; i++)
+//@                 if split then
+            a@{part.path} += (double)(int)(@{at} - 0x80000000u) / (double)to.scale@{part.back};
+//@                 else
+            a@{part.path} += (double)(i64)((u64)@{high} << 32 | @{at}) / (double)to.scale@{part.back};
+//@                 end
 //@             elseif part.kind == "count" then
         for (u32 i = 0; i < COPIES; i++) a@{part.path} += @{at};
 //@             else
