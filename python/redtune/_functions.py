@@ -433,15 +433,18 @@ def by_key(
 ):  # fmt: skip
     """Reduces the elements of each key: result k is of all x[i] with keys[i] == k, in any order.
 
-    x: one-dimensional and contiguous, on a GPU. keys: integers on the same GPU, one of each
-    element; those that are negative, or not below K, are skipped. K: how many keys there are; None:
+    x: contiguous, on a GPU, or an array of the host with any strides. keys: integers at the same
+    place, one of each x[i]; those that are negative, or not below K, are skipped. Where x has more
+    axes than one, each column x[:, ...] is reduced by itself. K: how many keys there are; None:
     as many as the greatest key asks for, which is found by a reduction that the call waits for, so
     not within a capture, nor with a stream. skipped: an array of one int64 there, to which the
-    number of keys that were skipped is added, unless K is 0. spread: "uniform" or "skewed", what is known of how often keys are equal.
+    number of keys that were skipped is added, unless K is 0 (on a GPU only). spread: "uniform" or
+    "skewed", what is known of how often keys are equal.
 
-    Returns an array of K results; a key without elements has the result of no elements, such as 0
-    for a sum. docs/keys.md says which ops take how many keys. The other arguments are those of the
-    ops' functions. Raises ValueError and TypeError as they do, ValueError for too many keys, too.
+    Returns an array of K results, or of K rows of them; a key without elements has the result of
+    no elements, such as 0 for a sum. docs/keys.md says which ops take how many keys. The other
+    arguments are those of the ops' functions. Raises ValueError and TypeError as they do,
+    ValueError for too many keys, too.
 
     >>> redtune.by_key(values, groups, 1000, op="mean")  # doctest: +SKIP
     """

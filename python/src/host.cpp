@@ -132,6 +132,25 @@ void run_list_on_host(const reduction &what, const std::vector<const array *> &a
     write_results(what, out, results);
 }
 
+void run_keyed_on_host(const reduction &what, const array &x, const array &keys, const outputs &out,
+                       nb::handle parameters) {
+    host_results results(what);
+    reader elements_of(std::vector<const array *>{&x}), keys_of(std::vector<const array *>{&keys});
+    redtune_input second = {}, input = {};
+    second.read = input.read = read_more;
+    second.user = &keys_of;
+    input.user = &elements_of;
+    input.second = &second;
+    input.parameters = parameters.is_none() ? nullptr : what.parameters;
+    redtune *rt = runtime_get(HOST_DEVICE);
+    call_without_gil([&](redtune_error *err) {
+        redtune_reading reading;
+        return redtune_reduce_array(rt, &what.problem, &input, results.bytes.data(),
+                                    results.bytes.size(), &reading, err);
+    });
+    write_results(what, out, results);
+}
+
 void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
                  nb::handle parameters) {
     const double *values = parameters.is_none() ? nullptr : what.parameters;

@@ -83,14 +83,41 @@ class Keys(unittest.TestCase):
         self.assertIs(redtune.by_key(x, keys, 2, out=out), out)
         numpy.testing.assert_array_equal(out.numpy(), [9, 0])
 
+    def test_rows_have_results_of_each_column(self):
+        random = numpy.random.default_rng(7)
+        for shape in ((200, 3), (150, 4, 2), (90, 33), (0, 5), (4, 0)):
+            x, keys = random.integers(0, 9, shape).astype("f4"), random.integers(0, 12, shape[0])
+            for place in (sim_memory.asarray, numpy.asarray):
+                for op, at in (("sum", numpy.add), ("max", numpy.maximum)):
+                    got = redtune.by_key(place(x), place(keys), 10, op)
+                    want = numpy.full((10, *shape[1:]), 0 if op == "sum" else -numpy.inf, "f4")
+                    at.at(want, keys[keys < 10], x[keys < 10])
+                    there = numpy.isin(range(10), keys) | (op == "sum")
+                    got = got if place is numpy.asarray else got.numpy()
+                    numpy.testing.assert_array_equal(got[there], want[there], f"{op} {shape}")
+
+    def test_arrays_of_the_host_may_have_any_strides(self):
+        x, keys = numpy.arange(60, dtype="f8"), numpy.arange(60) % 7
+        for a, k in ((x, keys), (x[::2], keys[::-2]), (x.reshape(20, 3)[::-1, 1:], keys[:20])):
+            want = numpy.zeros((7, *a.shape[1:]))
+            numpy.add.at(want, k, a)
+            got = redtune.by_key(a, k)
+            self.assertIsInstance(got, numpy.ndarray)
+            numpy.testing.assert_array_equal(got, want)
+        out = numpy.zeros(14)[::2]
+        self.assertIs(redtune.by_key(x, keys, 7, "mean", out=out), out)
+        numpy.testing.assert_allclose(out, [x[keys == k].mean() for k in range(7)])
+        found = redtune.by_key(x, keys, 8, "max_at")
+        numpy.testing.assert_array_equal(found[1], [56, 57, 58, 59, 53, 54, 55, -1])
+
     def test_refusals_name_the_remedy(self):
         x, keys = sim_memory.asarray(numpy.ones(4, "f4")), sim_memory.asarray(numpy.ones(4, "i4"))
         few = sim_memory.asarray(numpy.ones(3, "i4"))
         host = numpy.ones(4, "f4")
         for call, kind, text in (
-            (lambda: redtune.by_key(host, host.astype("i4"), 2), ValueError, "copy it and its keys"),
+            (lambda: redtune.by_key(host, host.astype("i4"), 2, skipped=few), ValueError, "count them there"),
             (lambda: redtune.by_key(x, x, 2), TypeError, "keys of f32: give integers"),
-            (lambda: redtune.by_key(x, few, 2), ValueError, "as many"),
+            (lambda: redtune.by_key(x, few, 2), ValueError, "as long as"),
             (lambda: redtune.by_key(x, host.astype("i4"), 2), ValueError, "another device"),
             (lambda: redtune.by_key(x, keys, 2, "dot"), TypeError, "two inputs"),
             (lambda: redtune.by_key(x, keys, -1), ValueError, "K=-1"),
