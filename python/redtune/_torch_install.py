@@ -35,9 +35,12 @@ _OPS = {
     "any": ["any", "any.dim", "any.dims"],
     "all": ["all", "all.dim", "all.dims"],
     "count_nonzero": ["count_nonzero.dim_IntList"],
+    "index_add": ["index_add", "index_add_"],
+    "scatter_add": ["scatter_add", "scatter_add_"],
+    "scatter_reduce": ["scatter_reduce.two", "scatter_reduce_.two"],
 }
 # Bytes from which redtune serves a call unless at_least says otherwise: docs/torch.md.
-_AT_LEAST = {}
+_AT_LEAST = {"index_add": 1 << 18, "scatter_add": 1 << 18, "scatter_reduce": 1 << 18}
 _FLAGS = ["-O2", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden"]
 _MESSAGE_BYTES = 1024
 

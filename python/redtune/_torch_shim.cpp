@@ -22,12 +22,15 @@
 #include <ATen/ops/argmax_ops.h>
 #include <ATen/ops/argmin_ops.h>
 #include <ATen/ops/count_nonzero_ops.h>
+#include <ATen/ops/index_add_ops.h>
 #include <ATen/ops/linalg_vector_norm_ops.h>
 #include <ATen/ops/logsumexp_ops.h>
 #include <ATen/ops/max_ops.h>
 #include <ATen/ops/mean_ops.h>
 #include <ATen/ops/min_ops.h>
 #include <ATen/ops/nansum_ops.h>
+#include <ATen/ops/scatter_add_ops.h>
+#include <ATen/ops/scatter_reduce_ops.h>
 #include <ATen/ops/std_ops.h>
 #include <ATen/ops/sum_ops.h>
 #include <ATen/ops/var_mean_ops.h>
@@ -167,13 +170,30 @@ template <class Result> bool serve(call &c, const Tensor &x, Result *out) {
     return done == REDTUNE_TORCH_SERVED;
 }
 
+// The kernel before an op's new one.
+template <class Op> struct slot {
+    static inline std::optional<c10::SafeKernelFunction> before;
+    static inline std::optional<c10::OperatorHandle> handle;
+
+    template <class Result, class... Arguments>
+    static Result call_before(c10::DispatchKeySet keys, Arguments... arguments) {
+        return kernel_in(*before).template call<Result, Arguments...>(
+            *handle, keys, std::forward<Arguments>(arguments)...);
+    }
+
+    template <class Run> static void put(c10::DispatchKey key, Run run) {
+        const std::string overload = Op::overload_name;
+        handle = c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name);
+        before = handle->getComputedKernelForDispatchKey(key);
+        library->impl((Op::name + (overload.empty() ? "" : "." + overload)).c_str(),
+                      torch::CppFunction(run));
+    }
+};
+
 template <int number, class Op, class Schema = typename Op::schema> struct kernel;
 
 template <int number, class Op, class Result, class... More>
 struct kernel<number, Op, Result(const Tensor &, More...)> {
-    static inline std::optional<c10::SafeKernelFunction> before;
-    static inline std::optional<c10::OperatorHandle> handle;
-
     static Result run(c10::DispatchKeySet keys, const Tensor &x, More... more) {
         call c;
         Result out;
@@ -181,17 +201,79 @@ struct kernel<number, Op, Result(const Tensor &, More...)> {
         take_tensor(c, x);
         take(c, more...);
         if (hooks.choose(&c) && serve(c, x, &out)) return out;
-        return kernel_in(*before).template call<Result, const Tensor &, More...>(
-            *handle, keys, x, std::forward<More>(more)...);
+        return slot<Op>::template call_before<Result, const Tensor &, More...>(
+            keys, x, std::forward<More>(more)...);
     }
+};
 
-    static void put(c10::DispatchKey key) {
-        handle = c10::Dispatcher::singleton().findSchemaOrThrow(Op::name, Op::overload_name);
-        before = handle->getComputedKernelForDispatchKey(key);
-        library->impl(handle->operator_name().overload_name.empty()
-                          ? Op::name
-                          : (std::string(Op::name) + "." + Op::overload_name).c_str(),
-                      torch::CppFunction(&run));
+// ---- by key ------------------------------------------------------------------------------------
+
+// Whether the kind of reduction is one by key, from the arguments behind the tensors.
+bool take_kind(redtune_torch_keyed &k) {
+    k.reduce = '+';
+    return true;
+}
+
+bool take_kind(redtune_torch_keyed &k, const Scalar &alpha) {
+    const bool is_number = alpha.isFloatingPoint() || alpha.isIntegral(false);
+    return take_kind(k) && is_number && alpha.toDouble() == 1;
+}
+
+bool take_kind(redtune_torch_keyed &k, c10::string_view reduce, bool include_self) {
+    k.reduce = reduce == "sum" ? '+' : reduce == "amax" ? '>' : reduce == "amin" ? '<' : 0;
+    return k.reduce && include_self;
+}
+
+bool is_row(const Tensor &x, const Tensor &like) {
+    return x.dim() == 1 && x.is_contiguous() && x.device() == like.device();
+}
+
+template <class... More>
+bool take_keyed(redtune_torch_keyed &k, const Tensor &self, const Tensor &index,
+                const Tensor &source, const More &...more) {
+    if (!self.is_cuda() || !is_row(self, self) || !is_row(index, self) || !is_row(source, self))
+        return false;
+    if (index.numel() != source.numel() || self.scalar_type() != source.scalar_type()) return false;
+    k.dtype = static_cast<int32_t>(self.scalar_type());
+    k.key_dtype = static_cast<int32_t>(index.scalar_type());
+    k.device = self.get_device();
+    k.is_deterministic = at::globalContext().deterministicAlgorithms();
+    k.elements = source.numel();
+    k.keys = self.numel();
+    return take_kind(k, more...);
+}
+
+bool serve_keyed(redtune_torch_keyed &k, const Tensor &out, const Tensor &index,
+                 const Tensor &source) {
+    char message[REDTUNE_TORCH_MESSAGE];
+    if (aoti_torch_get_current_cuda_stream(k.device, &k.stream)) return false;
+    k.data = source.const_data_ptr();
+    k.key_data = index.const_data_ptr();
+    k.out = out.mutable_data_ptr();
+    k.message = message;
+    return hooks.run_keyed(&k) == REDTUNE_TORCH_SERVED;
+}
+
+template <int number, class Op, class Schema = typename Op::schema> struct by_key;
+
+template <int number, class Op, class Result, class Self, class... More>
+struct by_key<number, Op, Result(Self, int64_t, const Tensor &, const Tensor &, More...)> {
+    static Result run(c10::DispatchKeySet keys, Self self, int64_t dim, const Tensor &index,
+                      const Tensor &source, More... more) {
+        redtune_torch_keyed k;
+        k.op = number;
+        if ((dim == 0 || dim == -1) && take_keyed(k, self, index, source, more...) &&
+            hooks.choose_keyed(&k)) {
+            if constexpr (std::is_reference_v<Result>) {
+                if (serve_keyed(k, self, index, source)) return self;
+            } else {
+                Result out = self.clone();
+                if (serve_keyed(k, out, index, source)) return out;
+            }
+        }
+        return slot<Op>::template call_before<Result, Self, int64_t, const Tensor &, const Tensor &,
+                                              More...>(keys, self, dim, index, source,
+                                                       std::forward<More>(more)...);
     }
 };
 
@@ -227,13 +309,27 @@ struct silent : c10::WarningHandler {
     X(ALL_DIMS, all_dims)                                                                          \
     X(COUNT_NONZERO, count_nonzero_dim_IntList)
 
+#define KEYED_KERNELS(X)                                                                           \
+    X(INDEX_ADD, index_add)                                                                        \
+    X(INDEX_ADD_IN_PLACE, index_add_)                                                              \
+    X(SCATTER_ADD, scatter_add)                                                                    \
+    X(SCATTER_ADD_IN_PLACE, scatter_add_)                                                          \
+    X(SCATTER_REDUCE, scatter_reduce_two)                                                          \
+    X(SCATTER_REDUCE_IN_PLACE, scatter_reduce__two)
+
 void put_all(c10::DispatchKey key, uint64_t ops) {
     silent handler;
     c10::WarningUtils::WarningHandlerGuard guard(&handler);
     library = std::make_unique<torch::Library>(torch::Library::IMPL, "aten", key, __FILE__, 0);
-#define PUT(name, op)                                                                              \
-    if (ops >> REDTUNE_TORCH_##name & 1) kernel<REDTUNE_TORCH_##name, at::_ops::op>::put(key);
-    KERNELS(PUT)
+#define PUT(name, op, its)                                                                         \
+    if (ops >> REDTUNE_TORCH_##name & 1)                                                           \
+        slot<at::_ops::op>::put(key, &its<REDTUNE_TORCH_##name, at::_ops::op>::run);
+#define PUT_KERNEL(name, op) PUT(name, op, kernel)
+#define PUT_KEYED(name, op)  PUT(name, op, by_key)
+    KERNELS(PUT_KERNEL)
+    KEYED_KERNELS(PUT_KEYED)
+#undef PUT_KEYED
+#undef PUT_KERNEL
 #undef PUT
 }
 

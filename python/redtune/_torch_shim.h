@@ -35,8 +35,21 @@
     X(ALL_DIMS, "all.dims", "all")                                                                 \
     X(COUNT_NONZERO, "count_nonzero.dim_IntList", "nonzeros")
 
+/* Those by key. */
+#define REDTUNE_TORCH_KEYED_LIST(X)                                                                \
+    X(INDEX_ADD, "index_add", "sum")                                                               \
+    X(INDEX_ADD_IN_PLACE, "index_add_", "sum")                                                     \
+    X(SCATTER_ADD, "scatter_add", "sum")                                                           \
+    X(SCATTER_ADD_IN_PLACE, "scatter_add_", "sum")                                                 \
+    X(SCATTER_REDUCE, "scatter_reduce.two", "sum, max or min")                                     \
+    X(SCATTER_REDUCE_IN_PLACE, "scatter_reduce_.two", "sum, max or min")
+
 #define REDTUNE_TORCH_NAME(name, torch, redtune) REDTUNE_TORCH_##name,
-enum { REDTUNE_TORCH_LIST(REDTUNE_TORCH_NAME) REDTUNE_TORCH_OPS };
+enum {
+    REDTUNE_TORCH_LIST(REDTUNE_TORCH_NAME) REDTUNE_TORCH_OPS,
+    REDTUNE_TORCH_BEFORE_KEYED = REDTUNE_TORCH_OPS - 1,
+    REDTUNE_TORCH_KEYED_LIST(REDTUNE_TORCH_NAME) REDTUNE_TORCH_ALL_OPS
+};
 #undef REDTUNE_TORCH_NAME
 
 enum { REDTUNE_TORCH_AXES = 64, REDTUNE_TORCH_MESSAGE = 1024 };
@@ -62,12 +75,26 @@ typedef struct redtune_torch_call {
     char *message;         /* why run failed; REDTUNE_TORCH_MESSAGE bytes, set by the shim */
 } redtune_torch_call;
 
+/* A call that combines elements of x with those of out that keys name. */
+typedef struct redtune_torch_keyed {
+    int32_t op, dtype, key_dtype, device;
+    int32_t is_deterministic;
+    char reduce; /* '+', or '>' and '<' for the greatest and the least */
+    int64_t elements, keys;
+    const void *data, *key_data;
+    void *out, *stream;
+    uint64_t problem[128];
+    char *message;
+} redtune_torch_keyed;
+
 /* What `run` returns. */
 enum { REDTUNE_TORCH_SERVED, REDTUNE_TORCH_LEFT, REDTUNE_TORCH_FAILED };
 
 typedef struct redtune_torch_hooks {
     int (*choose)(redtune_torch_call *call); /* nonzero: redtune serves it */
     int (*run)(redtune_torch_call *call);
+    int (*choose_keyed)(redtune_torch_keyed *call);
+    int (*run_keyed)(redtune_torch_keyed *call);
 } redtune_torch_hooks;
 
 #endif

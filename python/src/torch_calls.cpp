@@ -20,9 +20,9 @@ std::atomic<redtune *> handles[DEVICES]; // by number, from HOST_DEVICE on; NULL
 std::atomic<bool> fixed{false};          // configure or $REDTUNE_ORDER makes the order fixed
 std::atomic<bool> ended{false};          // the program ends: every call is PyTorch's
 std::atomic<int> running{0};
-int64_t least_bytes[REDTUNE_TORCH_OPS]; // settled before the shim has the hooks
-std::atomic<uint64_t> served[REDTUNE_TORCH_OPS];
-std::atomic<uint64_t> left[REDTUNE_TORCH_OPS][TORCH_REASON_COUNT];
+int64_t least_bytes[REDTUNE_TORCH_ALL_OPS]; // settled before the shim has the hooks
+std::atomic<uint64_t> served[REDTUNE_TORCH_ALL_OPS];
+std::atomic<uint64_t> left[REDTUNE_TORCH_ALL_OPS][TORCH_REASON_COUNT];
 
 void count(std::atomic<uint64_t> &counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
@@ -38,19 +38,6 @@ redtune_problem *problem_of(redtune_torch_call *call) {
 
 const torch_choice *choice_of(const redtune_torch_call *call) {
     return static_cast<const torch_choice *>(call->chosen);
-}
-
-// The device's, which the thread opens if it is not there, or this one where none may wait for it.
-redtune *open_for(const redtune_torch_call &call) {
-    redtune *rt = handle_of(call.device);
-    if (rt || ended) return rt;
-    if (!fixed && !call.is_deterministic) {
-        torch_worker_open(call.device);
-        return nullptr;
-    }
-    std::string ignored;
-    torch_calls_try_open(call.device, &ignored);
-    return handle_of(call.device);
 }
 
 // ---- choosing ----------------------------------------------------------------------------------
@@ -117,7 +104,7 @@ torch_reason reason_to_leave(redtune_torch_call *call) {
     const torch_choice *choice = torch_choice_find(*call);
     if (!choice) return call->op == REDTUNE_TORCH_NORM ? TORCH_PARAMETER : TORCH_DTYPE;
     if (is_small(*call, redtune_dtype_bytes(choice->problem.dtype))) return TORCH_SMALL;
-    redtune *rt = open_for(*call);
+    redtune *rt = torch_calls_handle(call->device, call->is_deterministic);
     if (!rt) return TORCH_UNREADY;
     if (!call->is_plain || call->elements < 2 || !call->dimensions || !read_axes(*call, &axes))
         return TORCH_FORM;
@@ -160,11 +147,6 @@ redtune_status run_on(redtune *rt, redtune_torch_call *call, redtune_error *err)
     return redtune_run(rt, problem, &operands, static_cast<CUstream_st *>(call->stream), err);
 }
 
-int leave(redtune_torch_call *call, torch_reason reason) {
-    count(left[call->op][reason]);
-    return REDTUNE_TORCH_LEFT;
-}
-
 int after_failure(redtune_torch_call *call, const redtune_error &err) {
     if (fixed && err.status != REDTUNE_UNSUPPORTED && err.status != REDTUNE_INVALID) {
         snprintf(call->message, REDTUNE_TORCH_MESSAGE,
@@ -173,29 +155,30 @@ int after_failure(redtune_torch_call *call, const redtune_error &err) {
         return REDTUNE_TORCH_FAILED;
     }
     torch_worker_refuse(*problem_of(call), err.message);
-    return leave(call, err.status == REDTUNE_UNPREPARED ? TORCH_UNREADY : TORCH_FAILED);
+    return torch_calls_leave(call->op,
+                             err.status == REDTUNE_UNPREPARED ? TORCH_UNREADY : TORCH_FAILED);
 }
 
 int run(redtune_torch_call *call) {
     redtune_error err;
-    running.fetch_add(1);
+    const torch_running now;
     redtune *rt = handle_of(call->device);
     const redtune_status status = rt ? run_on(rt, call, &err) : REDTUNE_OK;
-    running.fetch_sub(1);
-    if (!rt) return leave(call, TORCH_UNREADY);
+    if (!rt) return torch_calls_leave(call->op, TORCH_UNREADY);
     if (status) return after_failure(call, err);
-    count(served[call->op]);
+    torch_calls_count_served(call->op);
     return REDTUNE_TORCH_SERVED;
 }
 
-const redtune_torch_hooks hooks = {choose, run};
+const redtune_torch_hooks hooks = {choose, run, torch_keyed_choose, torch_keyed_run};
 
 // ---- opening -----------------------------------------------------------------------------------
 
 // The hooks' address for the shim. least: bytes of each op.
 uintptr_t install(int device, const std::vector<int64_t> &least) {
     torch_choices_fill();
-    for (size_t i = 0; i < REDTUNE_TORCH_OPS && i < least.size(); i++) least_bytes[i] = least[i];
+    for (size_t i = 0; i < REDTUNE_TORCH_ALL_OPS && i < least.size(); i++)
+        least_bytes[i] = least[i];
     if (!handle_of(device)) torch_calls_open(device);
     return reinterpret_cast<uintptr_t>(&hooks);
 }
@@ -209,7 +192,7 @@ nb::list counts() {
 #undef TEXT
     };
     nb::list all;
-    for (int op = 0; op < REDTUNE_TORCH_OPS; op++) {
+    for (int op = 0; op < REDTUNE_TORCH_ALL_OPS; op++) {
         nb::dict why;
         for (int i = 0; i < TORCH_REASON_COUNT; i++)
             if (left[op][i]) why[reasons[i]] = left[op][i].load();
@@ -225,6 +208,33 @@ void forget_counts() {
 }
 
 } // namespace
+
+int torch_calls_leave(int op, torch_reason reason) {
+    count(left[op][reason]);
+    return REDTUNE_TORCH_LEFT;
+}
+
+void torch_calls_count_served(int op) { count(served[op]); }
+
+bool torch_calls_are_fixed() { return fixed.load(std::memory_order_relaxed); }
+
+int64_t torch_calls_least_bytes(int op) { return least_bytes[op]; }
+
+torch_running::torch_running() { running.fetch_add(1); }
+torch_running::~torch_running() { running.fetch_sub(1); }
+
+// The thread opens it if it is not there, or this one where it must be served at once.
+redtune *torch_calls_handle(int device, bool at_once) {
+    redtune *rt = handle_of(device);
+    if (rt || ended) return rt;
+    if (!fixed && !at_once) {
+        torch_worker_open(device);
+        return nullptr;
+    }
+    std::string ignored;
+    torch_calls_try_open(device, &ignored);
+    return handle_of(device);
+}
 
 void torch_calls_open(int device) {
     if (device < HOST_DEVICE || device - HOST_DEVICE >= DEVICES || ended) return;
@@ -266,6 +276,7 @@ void torch_calls_add(nb::module_ &module) {
     nb::list names;
 #define NAME(name, torch, redtune) names.append(torch);
     REDTUNE_TORCH_LIST(NAME)
+    REDTUNE_TORCH_KEYED_LIST(NAME)
 #undef NAME
     module.attr("torch_ops") = nb::tuple(names);
     module.def("torch_install", &install);

@@ -49,6 +49,29 @@ bool torch_worker_refuses(const redtune_problem &problem);
 // How many problems are being made, or wait.
 size_t torch_worker_left();
 
+// ---- calls by key: torch_keyed.cpp -------------------------------------------------------------
+
+int torch_keyed_choose(redtune_torch_keyed *call);
+int torch_keyed_run(redtune_torch_keyed *call);
+
+// ---- what both kinds of calls share ------------------------------------------------------------
+
+// Counts a call that is left; returns REDTUNE_TORCH_LEFT.
+int torch_calls_leave(int op, torch_reason reason);
+void torch_calls_count_served(int op);
+// What the device's calls run with, opened or not yet (NULL).
+redtune *torch_calls_handle(int device, bool at_once);
+bool torch_calls_are_fixed();
+int64_t torch_calls_least_bytes(int op);
+// The dtype of a c10::ScalarType; REDTUNE_DTYPE_NONE: redtune has none.
+redtune_dtype torch_dtype_of(int type);
+// While one lives, nothing is closed.
+struct torch_running {
+    torch_running();
+    ~torch_running();
+    torch_running(const torch_running &) = delete;
+};
+
 // ---- tensors of the host: torch_host.cpp -------------------------------------------------------
 
 redtune_status torch_host_reduce(redtune *rt, const redtune_torch_call &call,

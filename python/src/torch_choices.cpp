@@ -28,7 +28,9 @@ enum { NORM_1 = REDTUNE_TORCH_OPS, NORM_MAX, NORM_MIN, VARIANTS };
 
 torch_choice choices[VARIANTS][SCALARS][WANTED];
 
-redtune_dtype dtype_of(int type) {
+} // namespace
+
+redtune_dtype torch_dtype_of(int type) {
     switch (type) {
     case BYTE:
     case BOOLEAN: return REDTUNE_U8;
@@ -43,6 +45,8 @@ redtune_dtype dtype_of(int type) {
     default: return REDTUNE_DTYPE_NONE;
     }
 }
+
+namespace {
 
 bool is_float(int type) {
     return type == HALF || type == FLOAT || type == DOUBLE || type == BFLOAT16;
@@ -95,7 +99,7 @@ const char *op_name(int variant) {
 // Integers of 64 bits are the same to a sum that wraps, and to counts.
 bool is_alike(redtune_dtype found, int type, redtune_dtype elements) {
     if (type == LONG && elements != REDTUNE_I64 && found == REDTUNE_U64) return true;
-    return found == dtype_of(type);
+    return found == torch_dtype_of(type);
 }
 
 // Whether redtune's results are of PyTorch's dtypes.
@@ -112,11 +116,11 @@ void fill(int variant, int type, wanted asked) {
     redtune_op_info info;
     const int first = result_of(variant, type, asked);
     its = {};
-    if (dtype_of(type) == REDTUNE_DTYPE_NONE || first < 0) return;
+    if (torch_dtype_of(type) == REDTUNE_DTYPE_NONE || first < 0) return;
     if (redtune_op_find(op_name(variant), &its.problem.op, nullptr)) return;
     if (redtune_op_get(its.problem.op, &info, nullptr)) return;
     if (type == BOOLEAN && !info.bools) return;
-    its.problem.dtype = dtype_of(type);
+    its.problem.dtype = torch_dtype_of(type);
     if (type == BOOLEAN) its.problem.uses = REDTUNE_USE_BOOLS;
     its.results = info.outputs;
     its.result_dtype[0] = first;
@@ -125,7 +129,7 @@ void fill(int variant, int type, wanted asked) {
     its.has_parameter = info.parameters > 0;
     its.is_served = have_dtypes(its);
     if (its.is_served || !is_float(first)) return;
-    its.problem.result = dtype_of(first); // not the usual one
+    its.problem.result = torch_dtype_of(first); // not the usual one
     its.is_served = have_dtypes(its);
 }
 
