@@ -1,6 +1,7 @@
 // Torch worker: the thread that makes plans, so that no call of PyTorch's waits for one.
 #include "torch_calls.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
@@ -8,10 +9,11 @@
 #include <mutex>
 #include <thread>
 #include <unordered_set>
+#include <vector>
 
 namespace {
 
-enum { QUEUE_MAX = 1000 }; // a call that finds it full comes again
+enum { QUEUE_MAX = 1000, BATCH_MAX = 16 }; // a call that finds the queue full comes again
 
 struct job {
     redtune *rt; // NULL: the device is to be opened
@@ -26,6 +28,7 @@ std::unordered_set<uint64_t> pending, refused; // hashes of problems
 std::string failure;
 std::thread thread;
 bool ends = false;
+size_t working = 0; // jobs that the thread is at
 std::atomic<size_t> refused_count{0};
 
 // FNV-1a over words. A problem of a call has no text, and unused axes are 0.
@@ -59,19 +62,39 @@ std::string do_job(const job &next) {
     return why;
 }
 
+// The library makes several plans at a time. Those that fail are made once more, which says why.
+void prepare_together(const std::vector<job> &batch) {
+    std::vector<redtune_problem> problems;
+    for (const job &each : batch)
+        if (each.rt && each.rt == batch[0].rt) problems.push_back(each.problem);
+    if (problems.size() > 1)
+        redtune_prepare(batch[0].rt, problems.data(), problems.size(), nullptr);
+}
+
+void note_done(const job &done, const std::string &why) {
+    const uint64_t hash = hash_of(done);
+    if (!why.empty()) note_failure(hash, why);
+    if (done.rt || why.empty()) pending.erase(hash); // a device is tried once
+}
+
 void work() {
     std::unique_lock<std::mutex> held(lock);
     for (;;) {
+        working = 0;
         woken.wait(held, [] { return ends || !jobs.empty(); });
         if (ends) return;
-        const job next = jobs.front();
+        const size_t count = std::min<size_t>(jobs.size(), BATCH_MAX);
+        const std::vector<job> batch(jobs.begin(), jobs.begin() + static_cast<ptrdiff_t>(count));
+        jobs.erase(jobs.begin(), jobs.begin() + static_cast<ptrdiff_t>(count));
+        working = count;
         held.unlock();
-        const std::string why = do_job(next);
+        prepare_together(batch);
+        for (const job &each : batch) {
+            const std::string why = do_job(each);
+            const std::lock_guard<std::mutex> again(lock);
+            note_done(each, why);
+        }
         held.lock();
-        if (!jobs.empty()) jobs.pop_front(); // the end clears them
-        const uint64_t hash = hash_of(next);
-        if (!why.empty()) note_failure(hash, why);
-        if (next.rt || why.empty()) pending.erase(hash); // a device is tried once
     }
 }
 
@@ -130,5 +153,5 @@ bool torch_worker_refuses(const redtune_problem &problem) {
 
 size_t torch_worker_left() {
     const std::lock_guard<std::mutex> held(lock);
-    return jobs.size();
+    return jobs.size() + working;
 }
