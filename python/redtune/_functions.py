@@ -197,13 +197,13 @@ def _spelt(name, function):
     return spelt
 
 
-def _norm_of(order, *given, **named):
+def _norm_of(power, /, *given, **named):
     """The norm of that order by the op that is fastest."""
-    if order != order:
+    if power != power:
         raise ValueError("cannot compute a norm with p=nan: give a number")
-    if abs(order) == math.inf and "float" in str(given[0].dtype):  # of integers they are integers
-        return _made["maxabs" if order > 0 else "minabs"](*given, **named)
-    return _powers()(*given, p=order, **named)
+    if abs(power) == math.inf and "float" in str(given[0].dtype):  # of integers they are integers
+        return _made["maxabs" if power > 0 else "minabs"](*given, **named)
+    return _powers()(*given, p=power, **named)
 
 
 @functools.lru_cache(maxsize=None)
@@ -215,8 +215,8 @@ def _normp(plain):
     """plain, of an order that is usually 2."""
 
     def normp(*given, p=2, ord=2, **named):
-        order = p if ord == 2 else ord
-        return plain(*given, **named) if order in (None, 2) else _norm_of(order, *given, **named)
+        power = p if ord == 2 else ord
+        return plain(*given, **named) if power in (None, 2) else _norm_of(power, *given, **named)
 
     return normp
 

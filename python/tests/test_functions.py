@@ -143,6 +143,7 @@ class Functions(unittest.TestCase):
             (redtune.var_mean(x, False).var, x.var()),
             (redtune.std_mean(x, 1, unbiased=False).std, x.std(1)),
             (redtune.norm(x, "fro", [0, 1]), numpy.linalg.norm(x)), (redtune.norm(one, 2, 0), 3),
+            (redtune.norm(x, 3, order="fixed"), numpy.linalg.norm(x.ravel(), 3)),
             (redtune.norm(x, 1.5, -1, True), numpy.linalg.norm(x, 1.5, 1, True)),
             (redtune.prod(bools, 1, dtype=bool), bools.all(1)),
             (redtune.sum(x / 9, dtype=bool), True),
