@@ -44,8 +44,12 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride) v[i] = load_columns<WHOLE>(at, columns@{given.argument});
         at += skip;
+//@ if op.part and op.part.tile then
+//@     include("lib/take_checked.cu", { vectors = "v", many = "LOADS", there = "true" })
+//@ else
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});@{indexed and "\n        load += LOADS;" or ""}
+//@ end
     }
 //@ if one_tail then
     // What is left of a tile, and all tiles of single loads: NVRTC takes long for a copy of its own.
@@ -81,6 +85,8 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
             for (u32 k = 1; k < LOADS; k++) v[k - 1] = v[k];
         }
+//@     elseif op.part and op.part.tile then
+//@         include("lib/take_checked.cu", { vectors = "v", many = "LOADS", there = "i * DEPTH < left" })
 //@     else
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++)

@@ -19,6 +19,7 @@ return function(made)
     made.map = function(x, y) return choose(y, map(x), identity) end
     if part then
         local take = part.take
+        part.tile = nil
         part.take = function(p, x, y) return choose(y, take(p, x), p) end
     end
     return made

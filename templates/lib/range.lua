@@ -2,7 +2,10 @@
 -- representable.
 --
 -- bf16 and f32 go through f64, which holds the sum of 2^128 of their squares; f16 and less fit into f32.
--- f32 is converted element by element where the GPU computes in f64 at half the rate of f32. Else a
+-- Where the GPU computes in f64 at half the rate of f32, a thread that takes f32 of rows, columns or any axes adds
+-- those of a tile in f32, and the sums, if none of them left the range in which nothing is lost, in f64; else
+-- it takes that tile's elements anew, in f64 (lib/take_checked.cu). In a whole array it waits for nothing so, and
+-- takes each in f64. On other GPUs, and of bf16, a
 -- thread has a part of several sums of f32, each of all its elements at another scale, a power of two
 -- (Blue, A portable Fortran program to find the Euclidean norm of a vector, 1978; Anderson, Algorithm 978,
 -- 2017). Blue chooses one of them for each element; here all take every element, without a branch, and
@@ -30,11 +33,39 @@ function range.scales(t)
     return is_wide(t.dtype) and t.dtype.bytes == 8 and t.accuracy ~= "compensated"
 end
 
--- A thread has parts of f32, which f64 follows. Not in fixed order, nor in the kernel that others are
--- held against, nor where f32 is not accurate enough.
+-- A thread has parts, which f64 follows: of f64 for f32 where a GPU computes in it, else of f32. Not in fixed
+-- order, nor in the kernel that others are held against, nor where f32 is not accurate enough.
 local function has_parts(t)
     return range.widens(t) and not t.exact and t.accuracy ~= "compensated"
-        and (t.dtype.bytes == 2 or not rates.adds_f64(t.arch))
+end
+
+-- bf16 is twice as many elements, and a part of f64 for each in flight takes more than it saves.
+local function is_added_wide(t) return t.dtype.bytes == 4 and rates.adds_f64(t.arch) end
+
+-- The tiles of a part that is `sum`, an expression of it: sums of f32 that are good if nothing in them was lost.
+-- added(t, x, y) is one with an element more; add(part, t, n) takes n elements up.
+local function tile_of(added, good, add)
+    return { take = added, good = good, add = add }
+end
+
+local function is_finite(t) return ("%s - %s == 0"):format(t, t) end
+
+-- Squares of which none overflowed, and those that underflowed are no part of the sum.
+local function has_squares(t) return ("(%s >= 0x1p-90f && %s <= 0x1p90f)"):format(t, t) end
+
+-- A part of f64, into which elements go by tiles of f32; value(x, y) in f32.
+local function wide_part(added, value, good)
+    return {
+        c = "double", halves = 2, zero = "0.0",
+        take = function(p, x, y) return ("%s + %s"):format(p, value(x, y)) end,
+        widen = function(p) return p end,
+        tile = tile_of(added, good, function(p, t) return ("%s + (double)%s"):format(p, t) end),
+    }
+end
+
+-- The tiles of a part whose sum and number of elements add(part, t, n) takes up: a NaN is not good.
+function range.finite_tile(add)
+    return tile_of(function(s, x) return ("%s + %s"):format(s, x) end, is_finite, add)
 end
 
 -- ---- squares ---------------------------------------------------------------------------------------
@@ -137,6 +168,16 @@ end
 -- For an op of the sum of squares of value(x, y) in f64, where range.widens: functions and part, or nil.
 function range.square_part(t, value)
     if not has_parts(t) then return nil end
+    if is_added_wide(t) then
+        local function square(c)
+            return function(x, y)
+                return ("(%s)%s * (%s)%s"):format(c, value(x, y), c, value(x, y))
+            end
+        end
+        local narrow = square "float"
+        return nil, wide_part(function(s, x, y) return ("%s + %s"):format(s, narrow(x, y)) end,
+                              square "double", has_squares)
+    end
     local squares = range.squares(t.dtype.name, { value = "float", bytes = 4 })
     return squares.functions, {
         c = "squares", halves = squares.halves, zero = squares.zero,
@@ -203,10 +244,17 @@ __device__ __forceinline__ double total_of(totals a)
 -- For an op of the sum of elements in f64, where range.widens: functions and part, or nil.
 function range.sum_part(t)
     if not has_parts(t) then return nil end
+    if is_added_wide(t) then
+        return nil, wide_part(function(s, x) return ("%s + %s"):format(s, x) end,
+                              function(x) return "(double)" .. x end, is_finite)
+    end
     return range.totals, {
         c = "totals", halves = 2, zero = "totals{0, 0}", declare = range.totals_type,
         take = function(p, x) return ("add_to_totals(%s, %s)"):format(p, x) end,
         widen = function(p) return ("total_of(%s)"):format(p) end,
+        tile = rates.adds_f64(t.arch) and range.finite_tile(function(p, s)
+            return ("add_to_totals(%s, %s)"):format(p, s)
+        end) or nil,
     }
 end
 

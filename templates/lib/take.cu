@@ -89,6 +89,30 @@ __device__ __forceinline__ void take(@{given.part} (&part)[LANES], const vector 
 //@             end
 //@         end
 }
+//@         local tile = op.part and op.part.tile
+//@         if tile then
+
+// Adds a vector's elements to those of a tile.
+__device__ __forceinline__ void add_vector(float (&sum)[LANES], const vector &v@{given.parameter})
+{
+//@             for j = 0, vec - 1 do
+//@                 local word = "v.word[" .. j // layout.per_word .. "]"
+    sum[@{j % parts}] = @{tile.take("sum[" .. j % parts .. "]", dtype.unpack(word, j % layout.per_word), two and other_of(j) or nil)};
+//@             end
+}
+
+// Adds the sums of a tile of so many loads; false, and nothing is added, if one of them is out of range.
+__device__ __forceinline__ bool add_tile(@{given.part} (&part)[LANES], const float (&sum)[LANES], u32 loads)
+{
+    bool good = true;
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) good = good && @{tile.good("sum[j]")};
+    if (!good) return false;
+#pragma unroll
+    for (u32 j = 0; j < LANES; j++) part[j] = @{tile.add("part[j]", "sum[j]", "loads * (VEC / LANES)")};
+    return true;
+}
+//@         end
 //@     end
 //@ end
 

@@ -1,9 +1,13 @@
 //@ -- Within a loop over tiles: takes up the vectors of the tile, `many` of them, that are there.
-//@ -- Those from stop on are not. `counts`: they are counted, too.
-//@ takes op, given, indexed, counts?, many, vectors
+//@ -- Those from stop on are not. `counts`: they are counted, too. `checked`: by
+//@ -- lib/take_checked.cu, where the op has tiles for that.
+//@ takes op, given, indexed, checked?, counts?, many, vectors
 //@ local target, behind = op.narrow and "sum" or "part", indexed and ", load + i" or ""
         {
             const u32 left = bytes_of(tile, stop);
+//@ if checked and op.part and op.part.tile then
+//@     include("lib/take_checked.cu", { vectors = vectors, many = many, there = "is_there(i, left)" })
+//@ else
 //@ if op.narrow then
             narrow sum[LANES];
 #pragma unroll
@@ -16,6 +20,7 @@
 //@ if op.narrow then
 #pragma unroll
             for (u32 j = 0; j < LANES; j++) part[j] = combine(part[j], @{op.widen("sum[j]")}@{given.argument});
+//@ end
 //@ end
         }
 //@ if counts and indexed then

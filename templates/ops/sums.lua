@@ -76,6 +76,9 @@ local function mean_of_numbers(t)
             local sum = wide and ("total_of(%s.sum)"):format(p) or p .. ".sum"
             return ("record{%s, %s.numbers}"):format(sum, p)
         end,
+        tile = wide and not t.exact and range.finite_tile(function(p, s, n)
+            return ("portion{add_to_totals(%s.sum, %s), %s.numbers + %s}"):format(p, s, p, n)
+        end) or nil,
     }
     op.finalize = function(a)
         return sums.quotient(t, a .. ".sum", ("(double)%s.numbers"):format(a))

@@ -173,11 +173,11 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 //@ end
 
     while (tile < stop) {
-//@     include("lib/take_some.cu", { vectors = "v", many = "UNROLL", counts = true })
+//@     include("lib/take_some.cu", { vectors = "v", many = "UNROLL", counts = true, checked = true })
 //@ if over > 0 then
         if (ends_over(tile, stop)) {
             tile += TILE_BYTES;
-//@     include("lib/take_some.cu", { vectors = "p.rest", many = "OVER" })
+//@     include("lib/take_some.cu", { vectors = "p.rest", many = "OVER", checked = true })
             break;
         }
 //@ end

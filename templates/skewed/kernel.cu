@@ -120,9 +120,13 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const window
         const u64 left = count - e;
         vector v[UNROLL];
         load_rows(v, at, stride, left, w, whole || between@{given.argument});
+//@ if op.part and op.part.tile then
+//@     include("lib/take_checked.cu", { vectors = "v", many = "UNROLL", there = "i * DEPTH < left" })
+//@ else
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++)
             if (i * DEPTH < left) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});@{indexed and "\n        load += UNROLL;" or ""}
+//@ end
     }
 //@ include("lib/end_share.cu", { many = "UNROLL" })
 }

@@ -149,9 +149,13 @@ __device__ __forceinline__ void take_tile(@{indexed and "best" or given.part} (&
             go_on<ONE_END>(w, by, from, s, 0);
         }
     }
+//@ if op.part and op.part.tile then
+//@     include("lib/take_checked.cu", { vectors = "v", many = "UNROLL", there = "WHOLE || i < many" })
+//@ else
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++)
         if (WHOLE || i < many) take(part, v[i]@{indexed and ", load + i" or ""}@{given.argument});
+//@ end
 }
 
 // The same by loads of VEC elements. Of the vectors, or elements, of a result tiles are dealt round-robin to the
