@@ -42,7 +42,8 @@ class Operands(ctypes.Structure):
         ("accumulate", ctypes.c_uint64),
         ("d_mask", ctypes.c_void_p),
         ("initial", ctypes.c_void_p),
-        ("reserved", ctypes.c_uint64 * 2),
+        ("mask_first", ctypes.c_uint64),
+        ("reserved", ctypes.c_uint64 * 1),
     ]
 
 
