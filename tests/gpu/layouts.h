@@ -276,19 +276,20 @@ static void check_point(const layout_test *test, const redtune_problem *problem,
 }
 
 /* On a simulated device, one problem in so many of the ops behind those of tests/reference.h, and
- * one result in so many that is neither the usual one nor of the input's own dtype: of f64, in
- * which kernels compute, more than of others. Each family has others, and every two of op, dtype
- * and result meet all the same. */
+ * one result in so many: of the usual ones, the input's own dtype and f64, in which kernels
+ * compute, more than of others. Each family has others, and every two of op, dtype and result meet
+ * all the same: of three families that follow each other in the registry, as those of rows and
+ * those of columns do, one has an op of a dtype. */
 static bool is_sampled(const redtune_problem *problem, size_t turn) {
-    enum { OPS_ONE_OF = 9, WIDE_ONE_OF = 3, RESULTS_ONE_OF = 9 };
+    enum { OPS_ONE_OF = 9, USUAL_ONE_OF = 3, RESULTS_ONE_OF = 9 };
     redtune_problem usual = {problem->op, problem->dtype};
     if (!device_is_simulated(&gpu)) return true;
     if ((int)problem->op >= RDT_REFERENCE_OPS)
         return turn % OPS_ONE_OF == (size_t)family % OPS_ONE_OF;
-    if (rdt_problem_resolve(&usual, &usual, NULL) || problem->result == usual.result ||
-        problem->result == problem->dtype)
-        return true;
-    const size_t one_of = problem->result == REDTUNE_F64 ? WIDE_ONE_OF : RESULTS_ONE_OF;
+    const bool is_usual = rdt_problem_resolve(&usual, &usual, NULL) ||
+                          problem->result == usual.result || problem->result == problem->dtype ||
+                          problem->result == REDTUNE_F64;
+    const size_t one_of = is_usual ? USUAL_ONE_OF : RESULTS_ONE_OF;
     return turn % one_of == (size_t)family % one_of;
 }
 

@@ -44,23 +44,30 @@ static void check_result(subject *self) {
     rdt_test_data_destroy(pattern);
 }
 
-/* On a simulated device some of the ops whose numbers are large, and of results other than the
- * usual ones. */
-static bool is_sampled(const redtune_problem *problem, size_t turn) {
+/* How many there were of the ops behind those of tests/reference.h, of usual results and of others.
+ */
+typedef struct turns {
+    size_t other_op, usual, other_result;
+} turns;
+
+/* Whether a device tries the problem: a simulated one takes one in usual_one_of of the usual
+ * results, and fewer of the rest. */
+static bool is_sampled(const redtune_problem *problem, turns *at, size_t usual_one_of) {
     const bool known = (int)problem->op < RDT_REFERENCE_OPS;
     const redtune_dtype usual =
         rdt_problem_result_usual(rdt_op_find(problem->op), 0, rdt_dtype_find(problem->dtype));
-    return !device_is_simulated(&gpu) || turn % (!known                     ? 16
-                                                 : problem->result == usual ? 1
-                                                                            : 3) ==
-                                             0;
+    const bool good = !known                     ? at->other_op++ % 16 == 0
+                      : problem->result == usual ? at->usual++ % usual_one_of == 0
+                                                 : at->other_result++ % 7 == 0;
+    return good || !device_is_simulated(&gpu);
 }
 
 /* Runs the fact for every op that tests/reference.h has, dtype and result, with the default config;
  * test_results.c has the other ops. */
 static void for_each_problem(void (*fact)(subject *self)) {
     workshop shop;
-    size_t turn = 0, tried = 0;
+    turns at = {0};
+    size_t tried = 0;
     if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
@@ -71,11 +78,10 @@ static void for_each_problem(void (*fact)(subject *self)) {
                     PROBLEM(op->op, dtype->dtype, (redtune_dtype)result, .count = COUNT_MAX);
                 subject self;
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
-                if (!is_sampled(&problem, turn++) || !subject_is_of_part(turn)) continue;
+                if (!is_sampled(&problem, &at, 1) || !subject_is_of_part(tried++)) continue;
                 CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
                 fact(&self);
                 subject_close(&self);
-                tried++;
             }
     printf("%s: %zu kernels\n", check_state.fact, tried);
     workshop_close(&shop);
@@ -143,10 +149,11 @@ static void check_input(redtune *rt, const redtune_problem *problem) {
     rdt_test_data_destroy(pattern);
 }
 
-/* On a simulated device, one problem in 16 of the ops behind those of tests/reference.h. */
+/* What joins pieces is an op's own: on a simulated device, of few dtypes each. */
 static void inputs_in_pieces_give_the_value_of_the_whole(void) {
     redtune *rt = NULL;
-    size_t turn = 0, tried = 0;
+    turns at = {0};
+    size_t tried = 0;
     if (!gpu.context) SKIP("there is no GPU");
     const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),
                                      .database = "/nowhere/at/all.db"};
@@ -158,9 +165,8 @@ static void inputs_in_pieces_give_the_value_of_the_whole(void) {
                 problem.result = (redtune_dtype)result;
                 problem.config = device_is_simulated(&gpu) ? "vec=1,unroll=1" : NULL;
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
-                if (!is_sampled(&problem, turn++) || !subject_is_of_part(turn)) continue;
+                if (!is_sampled(&problem, &at, 3) || !subject_is_of_part(tried++)) continue;
                 check_input(rt, &problem);
-                tried++;
             }
     printf("%s: %zu problems\n", check_state.fact, tried);
     redtune_close(rt);

@@ -14,7 +14,7 @@ static void every_op_of_every_dtype_is_right(void) {
                 redtune_problem problem = segments_of(rdt_op_compiled_in.entry[k].op, dtype->dtype,
                                                       (redtune_dtype)result, kernels % 3 == 0);
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
-                if (kernels++ % (simulated ? 23 : 1) || !subject_is_of_part(kernels)) continue;
+                if (kernels++ % (simulated ? 43 : 1) || !subject_is_of_part(kernels)) continue;
                 draw_from(kernels);
                 const rdt_point point = draw_point(&problem, "ragged");
                 check_kernel(&problem, &point, TABLES_PER_KERNEL, simulated ? 3000 : ELEMENTS_MAX);
