@@ -118,18 +118,24 @@ local function with_per_sm(c, p, d, threads)
     return c
 end
 
--- Narrow cells where there is no room for 8 copies of wide ones: atomics of 64 bits wait longer for each other.
+-- Narrow cells where there is no room for 16 copies of wide ones: atomics of 64 bits wait longer for each other. Those
+-- of words hardly wait, so that asking for agreement costs more than it saves, and sums of floats that agree may exceed
+-- the fixed point. A carry of a split cell is added where all blocks add, so hot keys had better not come there.
 local function choose_cells(c, p, d)
+    local cell, most = keyed.cell_of(p, d), block_bytes_max(d)
     local function add_copies(bytes)
         while c.copies < 32 and 2 * table_bytes(c, p, d) <= bytes do c.copies = 2 * c.copies end
     end
     add_copies(64 * 1024)
-    if c.copies >= 8 or not keyed.narrow(p, (keyed.cell_of(p, d))) then return end
+    local narrow = keyed.narrow(p, cell)
+    if c.copies >= 16 or not narrow then return end
     c.cells, c.copies = "narrow", 1
-    if table_bytes(c, p, d) > block_bytes_max(d) and keyed.narrow(p, (keyed.cell_of(p, d)), true) then
+    if narrow.backs > 0 then c.agree = "no" end
+    if table_bytes(c, p, d) > most and keyed.narrow(p, cell, true) then
         c.cells = "split"
+        if p.spread ~= "uniform" and not p.of_rows then c.agree, c.hot = "yes", 2 end
     end
-    add_copies(block_bytes_max(d) // 2 - 1024)
+    add_copies(most // 2 - 1024)
 end
 
 -- Columns where a multiprocessor has room for those of 512 threads: hot keys cost nothing there, and any op goes. Else
@@ -142,10 +148,10 @@ function family.default(p, d)
         block = 256, tables = "private", cells = "wide", copies = 1, hot = 0, vec = 1, unroll = 2, agree = "no",
         per_sm = 1,
     }
-    -- A row has one key; else a load of keys has at most 16 bytes.
+    -- A row has one key; else a load of keys has at most 16 bytes, of short elements two of them.
     local function is_fine(vec)
         if p.of_rows then return p.inner % vec == 0 end
-        return vec * p.key.bytes <= 16
+        return vec * p.key.bytes <= (p.dtype.bytes <= 2 and 32 or 16)
     end
     while 2 * c.vec <= widest(p) and is_fine(2 * c.vec) do
         c.vec = 2 * c.vec
@@ -161,7 +167,10 @@ function family.default(p, d)
     c.tables = p.count < 2 * p.keys and "global" or "shared"
     if c.tables == "shared" then
         choose_cells(c, p, d)
-        if table_bytes(c, p, d) > most then c.tables, c.cells, c.hot = "global", "wide", 0 end
+        if table_bytes(c, p, d) > most then
+            c.tables, c.cells, c.copies, c.hot = "global", "wide", 1, 0
+            c.agree = (p.spread == "uniform" or p.of_rows) and "no" or "yes"
+        end
     end
     if c.tables == "global" then return with_per_sm(c, p, d) end
     c.block = 2 * table_bytes(c, p, d) <= most and 512 or 1024
