@@ -40,7 +40,7 @@ _OPS = {
     "scatter_reduce": ["scatter_reduce.two", "scatter_reduce_.two"],
 }
 # Bytes from which redtune serves a call unless at_least says otherwise: docs/torch.md.
-_AT_LEAST = {"index_add": 1 << 18, "scatter_add": 1 << 18, "scatter_reduce": 1 << 18}
+_AT_LEAST = {"index_add": 1 << 20, "scatter_add": 1 << 20, "scatter_reduce": 1 << 18}
 _FLAGS = ["-O2", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden"]
 _MESSAGE_BYTES = 1024
 

@@ -14,7 +14,8 @@
 
 namespace {
 
-enum { DEVICES = 65 }; // HOST_DEVICE, and CUDA's from 0 on
+enum { DEVICES = 65 };         // HOST_DEVICE, and CUDA's from 0 on
+enum { HALVES_MAX = 1 << 23 }; // in rows of which redtune's sums are served
 
 std::atomic<redtune *> handles[DEVICES]; // by number, from HOST_DEVICE on; NULL: not opened
 std::atomic<bool> fixed{false};          // configure or $REDTUNE_ORDER makes the order fixed
@@ -98,6 +99,15 @@ bool is_small(const redtune_torch_call &call, size_t element_bytes) {
            !fixed.load(std::memory_order_relaxed);
 }
 
+// Where PyTorch's was faster on an H100 (docs/torch.md): rows of halves that the L2 cache holds.
+bool is_slower(const redtune_torch_call &call, const redtune_problem &problem) {
+    const bool is_sum = call.op == REDTUNE_TORCH_SUM || call.op == REDTUNE_TORCH_MEAN;
+    if (!is_sum || redtune_dtype_bytes(problem.dtype) != 2 || call.elements < HALVES_MAX)
+        return false;
+    const redtune_operands of = redtune_problem_operands(&problem);
+    return of.outer > 1 && of.inner <= 1;
+}
+
 // TORCH_REASON_COUNT: redtune serves the call.
 torch_reason reason_to_leave(redtune_torch_call *call) {
     axes_of axes;
@@ -116,6 +126,7 @@ torch_reason reason_to_leave(redtune_torch_call *call) {
     if (!fold(rt, call, axes)) return TORCH_UNSUPPORTED;
     const bool is_strided = problem->steps >> REDTUNE_ARRAY_RESULTS & 1; // neither rows nor columns
     if (is_strided && !fixed) return TORCH_STRIDES;
+    if (!fixed && is_slower(*call, *problem)) return TORCH_SLOWER;
     if (torch_worker_refuses(*problem)) return TORCH_FAILED;
     call->chosen = choice;
     call->results = choice->results;

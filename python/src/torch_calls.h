@@ -12,6 +12,7 @@
     X(UNREADY, "its kernel was being made")                                                        \
     X(DTYPE, "dtypes")                                                                             \
     X(FORM, "no axes, no elements, or no plain tensor")                                            \
+    X(SLOWER, "PyTorch's was measured to be as fast")                                              \
     X(STRIDES, "strides")                                                                          \
     X(PARAMETER, "order of a norm, or correction")                                                 \
     X(UNSUPPORTED, "redtune has no kernel for it")                                                 \

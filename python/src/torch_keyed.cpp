@@ -6,6 +6,9 @@
 
 #include "redtune/keys.h"
 
+// Fewer additions for each key meet seldom enough for atomic ones to be as fast (docs/torch.md).
+enum { ADDITIONS_MIN = 256 };
+
 static redtune_problem *problem_of(redtune_torch_keyed *call) {
     return reinterpret_cast<redtune_problem *>(call->problem);
 }
@@ -30,6 +33,7 @@ static torch_reason reason_to_leave(redtune_torch_keyed *call) {
     if (call->elements < 2 || call->keys < 1) return TORCH_FORM;
     const int64_t bytes = call->elements * (call->dtype == 6 ? 4 : 8); // of f32, or the other two
     if (bytes < torch_calls_least_bytes(call->op)) return TORCH_SMALL;
+    if (call->reduce == '+' && call->elements / ADDITIONS_MIN < call->keys) return TORCH_SLOWER;
     if (call->is_deterministic || torch_calls_are_fixed()) return TORCH_UNSUPPORTED;
     if (!make_problem(call)) return TORCH_DTYPE;
     redtune *rt = torch_calls_handle(call->device, false);
