@@ -55,7 +55,7 @@
 --                                      into, of so many 32 bits; widen makes an accumulator of it.
 --                                      One with shared_bytes keeps as many of each thread in shared
 --                                      memory, by its functions: a thread has one at a time.
---                                      tile = { take(s, x), good(s), add(p, s, n) } may lose elements:
+--                                      tile = { take(s, x), good(s), add(p, s, n), only } may lose elements:
 --                                      a tile's n of them are taken into sums s of f32, which add
 --                                      takes up where all are good; else they are taken one by one
 --   narrow = { c, zero, step(n, w, per_word, v) }   a small sum that takes up words (of the second

@@ -1,4 +1,4 @@
-//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec, "columns")
 //@ local depth = block // width
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""
 //@ -- Where loads and accumulators leave half of 64 registers, compilers may take some more than 64, and

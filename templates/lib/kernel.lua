@@ -3,11 +3,13 @@ local loads, operands = require "lib/load", require "lib/operands"
 
 local kernel = {}
 
+-- tiles: as for operands.of.
+
 -- Of a template's environment, of loads of vec elements: the op as its entry makes it, with the
 -- entry's name and formula; what the kernel is given (lib/operands.lua); the accumulator; whether the
 -- op finds an index; how a load's elements lie in registers; and how many parts a thread takes them into.
-function kernel.of(problem, vec)
-    local given, layout = operands.of(problem), loads.layout(problem.dtype, vec)
+function kernel.of(problem, vec, tiles)
+    local given, layout = operands.of(problem, nil, tiles), loads.layout(problem.dtype, vec)
     local op = given.made
     op.name, op.formula = problem.op.name, problem.op.formula
     return op, given, op.acc, problem.op.indexed or false, layout, given.parts(layout, vec)
@@ -15,8 +17,8 @@ end
 
 -- The same of a kernel in which a load's elements are of different results, so that none of them are combined
 -- before they are taken: there are as many parts as elements.
-function kernel.of_several(problem, vec)
-    local op, given, acc, indexed, layout = kernel.of(problem, vec)
+function kernel.of_several(problem, vec, tiles)
+    local op, given, acc, indexed, layout = kernel.of(problem, vec, tiles)
     op.narrow, op.word = nil, nil
     return op, given, acc, indexed, layout, vec
 end

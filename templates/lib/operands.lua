@@ -60,6 +60,13 @@ local function measured_of(made, dtype)
     }
 end
 
+-- Where nothing is made of tiles of that kind. A part that is there for them alone goes, too.
+local function leave_out_tiles(made, kind)
+    local tile = made.part and made.part.tile
+    if not tile or kind and (tile.only or kind) == kind then return end
+    if made.part.tiles_only then made.part = nil else made.part.tile = nil end
+end
+
 -- Sets what such an op may leave out.
 local function complete(made, problem)
     if problem.op.indexed and not made.measured then
@@ -100,9 +107,11 @@ end
 --   first_load      that of a thread which has none yet
 --   parts(layout, vec), widen(part)   how many parts a thread takes vectors of that layout into;
 --                                     the accumulator that a part stands for
-function operands.of(problem, exact)
+-- tiles: "rows" or "columns", where elements go into parts by tiles that an op has for these (op.part.tile).
+function operands.of(problem, exact, tiles)
     local op, second = problem.op, problem.second
     local made, masked = operands.make(problem, problem.arch, exact), problem.mask and true or false
+    leave_out_tiles(made, tiles)
     local inputs = masked and 2 or op.inputs or 1
     local names = {}
     for i, parameter in ipairs(op.parameters or {}) do names[i] = parameter.name end

@@ -58,14 +58,16 @@ local function wide_part(added, value, good)
     return {
         c = "double", halves = 2, zero = "0.0",
         take = function(p, x, y) return ("%s + %s"):format(p, value(x, y)) end,
-        widen = function(p) return p end,
+        widen = function(p) return p end, tiles_only = true,
         tile = tile_of(added, good, function(p, t) return ("%s + (double)%s"):format(p, t) end),
     }
 end
 
--- The tiles of a part whose sum and number of elements add(part, t, n) takes up: a NaN is not good.
-function range.finite_tile(add)
-    return tile_of(function(s, x) return ("%s + %s"):format(s, x) end, is_finite, add)
+-- The tiles of a part whose sum and number of elements add(part, t, n) takes up: a NaN is not good. `only`: of "rows" or "columns".
+function range.finite_tile(add, only)
+    local tile = tile_of(function(s, x) return ("%s + %s"):format(s, x) end, is_finite, add)
+    tile.only = only
+    return tile
 end
 
 -- ---- squares ---------------------------------------------------------------------------------------
@@ -254,7 +256,7 @@ function range.sum_part(t)
         widen = function(p) return ("total_of(%s)"):format(p) end,
         tile = rates.adds_f64(t.arch) and range.finite_tile(function(p, s)
             return ("add_to_totals(%s, %s)"):format(p, s)
-        end) or nil,
+        end, "columns") or nil,
     }
 end
 

@@ -1,4 +1,4 @@
-//@ local op, given, acc, indexed, layout = require("lib/kernel").of(_ENV, vec)
+//@ local op, given, acc, indexed, layout = require("lib/kernel").of(_ENV, vec, "rows")
 //@ -- The extreme of a vector is found first, where all of its elements are there.
 //@ local at_once = indexed and not given.masked
 //@ local parts = at_once and 1 or given.parts(layout, vec)

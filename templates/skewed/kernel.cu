@@ -1,4 +1,4 @@
-//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec, "columns")
 //@ local loads = require "lib/load"
 //@ local single = loads.layout(dtype, 1)
 //@ local shared, origin = finish ~= "single", indexed and ", u64 origin" or ""

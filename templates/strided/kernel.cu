@@ -1,4 +1,4 @@
-//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec)
+//@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec, "columns")
 //@ local two, kept, by_spans = given.inputs > 1, lanes == "kept", lanes == "spans"
 //@ parts = (kept or indexed) and vec or given.parts(layout, vec)
 //@ local depth, own = block // width, kept and vec or 1
