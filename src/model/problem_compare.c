@@ -2,7 +2,7 @@
 #include <string.h>
 #include "model/problem.h"
 
-static int compare(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b) {
     int diff = rdt_op_compare(a->op, b->op);
@@ -18,7 +18,8 @@ int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b
 
 static int compare_axes(const redtune_axis *a, uint32_t a_count, const redtune_axis *b,
                         uint32_t b_count) {
-    return a_count == b_count ? memcmp(a, b, a_count * sizeof *a) : compare(a_count, b_count);
+    return a_count == b_count ? memcmp(a, b, a_count * sizeof *a)
+                              : compare_numbers(a_count, b_count);
 }
 
 static int compare_strides(const redtune_problem *a, const redtune_problem *b) {
@@ -30,13 +31,13 @@ static int compare_strides(const redtune_problem *a, const redtune_problem *b) {
 
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b) {
     const rdt_extents x = rdt_problem_axes_written(a), y = rdt_problem_axes_written(b);
-    int diff = compare(x.count, y.count);
-    if (!diff) diff = compare(x.outer, y.outer);
-    if (!diff) diff = compare(x.inner, y.inner);
-    if (!diff) diff = compare(x.outer_step, y.outer_step);
-    if (!diff) diff = compare(x.step, y.step);
-    if (!diff) diff = compare(a->greatest, b->greatest);
-    if (!diff) diff = compare(a->median, b->median);
-    if (!diff) diff = compare(a->keys, b->keys);
+    int diff = compare_numbers(x.count, y.count);
+    if (!diff) diff = compare_numbers(x.outer, y.outer);
+    if (!diff) diff = compare_numbers(x.inner, y.inner);
+    if (!diff) diff = compare_numbers(x.outer_step, y.outer_step);
+    if (!diff) diff = compare_numbers(x.step, y.step);
+    if (!diff) diff = compare_numbers(a->greatest, b->greatest);
+    if (!diff) diff = compare_numbers(a->median, b->median);
+    if (!diff) diff = compare_numbers(a->keys, b->keys);
     return diff ? diff : compare_strides(a, b);
 }

@@ -171,7 +171,7 @@ static bool find_match(const char *name, redtune_match *out) {
 }
 
 /* Of a problem whose class is known. */
-static redtune_status read_axes(const said *said, redtune_problem *problem, redtune_error *err) {
+static redtune_status read_axes_of(const said *said, redtune_problem *problem, redtune_error *err) {
     const uint64_t *number = said->number;
     if (!said->there[MEMBER_reduced]) {
         rdt_problem_segments_set_shape(
@@ -219,7 +219,7 @@ redtune_status rdt_recording_line_read(const char *line, const char *end, redtun
         said.there[MEMBER_layout] ? rdt_problem_find_layout(said.text[MEMBER_layout]) : 0;
     if (!status && layout < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its layout is unknown");
     problem->segmented = rdt_problem_segments_of((rdt_layout)layout);
-    if (!status) status = read_axes(&said, problem, err);
+    if (!status) status = read_axes_of(&said, problem, err);
     if (!status) status = rdt_problem_resolve(problem, problem, err);
     if (!status) status = rdt_problem_strided_refuse(problem, "tune for", err);
     if (!status) *out = recorded;
