@@ -43,7 +43,7 @@ static redtune_status open_readers(keyed_reading *self, redtune_error *err) {
     return REDTUNE_OK;
 }
 
-static redtune_status open_buffers(keyed_reading *self, redtune_error *err) {
+static redtune_status open_keyed_buffers(keyed_reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
     const uint64_t counts[] = {rdt_problem_elements(&self->problem),
                                rdt_problem_count(&self->problem)};
@@ -95,7 +95,7 @@ static redtune_status carry(keyed_reading *self, int array, uint64_t bytes, redt
 
 static void *place(const rdt_buffer *buffer) { return (void *)(uintptr_t)buffer->address; }
 
-static redtune_status run(keyed_reading *self, redtune_plan *plan, redtune_error *err) {
+static redtune_status run_keys(keyed_reading *self, redtune_plan *plan, redtune_error *err) {
     const redtune_keyed keyed = {
         .d_in = place(&self->arrays[0]),
         .d_keys = place(&self->arrays[KEYS]),
@@ -111,12 +111,12 @@ static redtune_status run(keyed_reading *self, redtune_plan *plan, redtune_error
     return status;
 }
 
-static redtune_status reduce(keyed_reading *self, unsigned char *to, redtune_error *err) {
+static redtune_status reduce_keys(keyed_reading *self, unsigned char *to, redtune_error *err) {
     redtune_plan *plan = NULL;
-    redtune_status status = open_buffers(self, err);
+    redtune_status status = open_keyed_buffers(self, err);
     for (int i = 0; !status && i < 2; i++) status = carry(self, i, self->arrays[i].bytes, err);
     if (!status) status = rdt_plan_make(self->rt, &self->problem, RDT_YIELD_RESULT, &plan, err);
-    if (!status) status = run(self, plan, err);
+    if (!status) status = run_keys(self, plan, err);
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
         status =
             rdt_buffer_read(self->driver, to + i * ((self->result_bytes[0] + 15) / 16 * 16),
@@ -151,7 +151,7 @@ redtune_status rdt_keyed_input_reduce(redtune *rt, const redtune_problem *proble
     bool entered = false;
     status = rdt_context_enter(rt->context, &entered, err);
     if (status) return status;
-    status = reduce(&self, results, err);
+    status = reduce_keys(&self, results, err);
     close_buffers(&self);
     rdt_context_leave(rt->context, entered);
     if (!status) *out = self.so_far;
