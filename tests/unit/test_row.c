@@ -167,7 +167,7 @@ static void put_refuses_what_is_outside_the_model(void) {
     BAD(problem.accuracy = (redtune_accuracy)9);
     BAD_EXTENT(outer, UINT64_MAX);
     BAD_EXTENT(step, UINT64_MAX);
-    BAD(problem.mask = REDTUNE_MASK_BITS);
+    BAD(problem.mask = (redtune_mask)(REDTUNE_MASK_BITS + 1));
     BAD(problem.spread = (redtune_spread)9);
     BAD(problem.keys = 8);
     BAD(problem = sum_of(1024, UINT64_C(1) << 56, 0, 0, 0));
@@ -226,7 +226,7 @@ static const struct {
     {"count = 1000", false},
     {"greatest = -1", true},
     {"greatest = 2048", false},
-    {"mask = 'bits'", false},
+    {"mask = 'bytes of others'", false},
     {"mask = 'lace'", false},
     {"key_dtype = 'i32'", false},
     {"keys = 8", false},
