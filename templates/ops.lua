@@ -76,7 +76,8 @@
 -- lanes(a, n), of an op whose lanes combine faster all at once than two by two: the accumulator of
 -- a group of n lanes, a power of two, where a is a lane's own. All lanes of a warp ask for it.
 -- An indexed op has before(a, b) on values that are no NaN, last, a value that goes before none,
--- and key_of among its functions, in place of map; skips_nan where before(a, b) holds of any number a and a NaN b. Its table `measured` is what is compared of a value:
+-- and key_of among its functions, in place of map; ahead(a, b), if it likes, which is before(a, b) and holds of NaN, too;
+-- skips_nan where before(a, b) holds of any number a and a NaN b. Its table `measured` is what is compared of a value:
 -- of(x), of the C type c; before(a, b) likewise; and combine(a, b), by `functions`, which keeps a NaN; without it values are. If
 -- it has a result beside the index, found(x, index, count) are its results where x is found there, of count elements.
 local groups = {

@@ -201,7 +201,8 @@ def _norm_of(power, /, *given, **named):
     """The norm of that order by the op that is fastest."""
     if power != power:
         raise ValueError("cannot compute a norm with p=nan: give a number")
-    if abs(power) == math.inf and "float" in str(given[0].dtype):  # of integers they are integers
+    x = given[0] if given else next((named[k] for k in ("x", "input", "a") if k in named), None)
+    if abs(power) == math.inf and "float" in str(getattr(x, "dtype", "")):  # of integers: integers
         return _made["maxabs" if power > 0 else "minabs"](*given, **named)
     return _powers()(*given, p=power, **named)
 

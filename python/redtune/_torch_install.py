@@ -82,7 +82,12 @@ def _compile(source, folder, name):
     with tempfile.TemporaryDirectory(dir=folder) as own:
         made = os.path.join(own, name)
         command = _command(source, made)
-        done = subprocess.run(command, capture_output=True, text=True)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True)
+        except OSError as error:
+            raise RuntimeError(
+                f"cannot install: cannot run the C++ compiler {command[0]!r}: {error}; set CXX"
+            ) from error
         if done.returncode:
             raise RuntimeError(
                 f"cannot install: the shim does not compile: {done.stderr[:600]}; the command was "
@@ -137,6 +142,8 @@ def _chosen(ops):
 
 def _bytes(at_least, name):
     """From how many bytes on the op is served."""
+    if isinstance(at_least, dict):
+        _chosen(at_least)
     usual = _AT_LEAST.get(name, 0)
     found = at_least.get(name, usual) if isinstance(at_least, dict) else at_least
     found = usual if found is None else found

@@ -138,6 +138,7 @@ torch_reason reason_to_leave(redtune_torch_call *call) {
 }
 
 int choose(redtune_torch_call *call) {
+    const torch_running now;
     const torch_reason reason = reason_to_leave(call);
     if (reason == TORCH_REASON_COUNT) return 1;
     count(left[call->op][reason]);

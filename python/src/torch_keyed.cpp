@@ -45,6 +45,7 @@ static torch_reason reason_to_leave(redtune_torch_keyed *call) {
 }
 
 int torch_keyed_choose(redtune_torch_keyed *call) {
+    const torch_running now;
     const torch_reason reason = reason_to_leave(call);
     if (reason == TORCH_REASON_COUNT) return 1;
     torch_calls_leave(call->op, reason);

@@ -21,12 +21,14 @@ struct job {
     int device;
 };
 
-std::mutex lock; // guards what follows
-std::condition_variable woken;
-std::deque<job> jobs;
+// Never destroyed: where the program ends in a fork, or beside a call that does not end, the thread
+// lives on.
+std::mutex &lock = *new std::mutex; // guards what follows
+std::condition_variable &woken = *new std::condition_variable;
+std::deque<job> &jobs = *new std::deque<job>;
 std::unordered_set<uint64_t> pending, refused; // hashes of problems
 std::string failure;
-std::thread thread;
+std::thread &thread = *new std::thread;
 bool ends = false;
 size_t working = 0; // jobs that the thread is at
 std::atomic<size_t> refused_count{0};

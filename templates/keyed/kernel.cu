@@ -237,7 +237,6 @@ redtune_preset_keys(elements s, void *scratch)
     to.front = (u32 *)memory;
 //@         local words = narrow.words .. " * COPIES * (u32)s.keys"
 //@         local float_words = narrow.backs .. " * COPIES * (u32)s.keys"
-//@         if split and narrow.parts[1].kind ~= "float" then error("cells=split: the floats come first") end
     for (u32 i = threadIdx.x; i < @{words} + @{narrow.backs}; i += BLOCK)
         to.front[i] = @{split and "i < " .. float_words .. " ? 0x80000000u : 0" or "0"};
 //@     else

@@ -116,20 +116,21 @@ end
 -- of which word is the first of its words of a cell, and back its number among those of floats; and how many of both
 -- there are:
 --   float   an f64 of elements that an f32 holds, in a fixed point of two words; split: of one, carries going on
---   count   a u64 of at most 1 of an element: a block has fewer than 2^32
+--   count   a u64 of at most 1 of an element, as redtune's own ops have: a block has fewer than 2^32
 --   halves  another 64-bit integer: its two words
+-- Of split cells the floats come first.
 function keyed.narrow(p, cell, split)
     if not cell.parts then return nil end
-    local of_floats = p.dtype.kind == "float"
+    local counts = p.dtype.kind == "float" and p.op.number
     local narrow = { parts = {}, words = 0, backs = 0, power = split and 24 or 28 }
     for i, part in ipairs(cell.parts) do
-        local kind = part[2] == "double" and "float" or of_floats and "count" or "halves"
+        local kind = part[2] == "double" and "float" or counts and "count" or "halves"
         if part[2] ~= "double" and part[2] ~= "u64" then return nil end
         if kind == "float" and (p.dtype.bytes > 4 or is_f64(p.result) or is_f64(p.second)) then return nil end
         narrow.parts[i] = {
             path = part[1], kind = kind, word = narrow.words, back = kind == "float" and narrow.backs or nil,
         }
-        if split and kind == "halves" then return nil end
+        if split and (kind == "halves" or i == 1 and kind ~= "float") then return nil end
         narrow.words = narrow.words + ((kind == "count" or split) and 1 or 2)
         narrow.backs = narrow.backs + (kind == "float" and 1 or 0)
     end

@@ -28,7 +28,7 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@     end
 //@     -- Where a thread has one lane, each comparison waits for the one before: then two are longer than one.
 //@     local nan = dtype.kind == "float" and not op.skips_nan
-//@     local ahead = nan and vec > 1
+//@     local ahead = nan and vec > 1 and op.ahead
 //@     for j = 0, vec - 1 do
 //@         local x, first = "x" .. j, "part[" .. j .. "].x"
 //@         local last = ("%s == %s"):format(first, first)

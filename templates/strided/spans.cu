@@ -111,7 +111,7 @@ __device__ __forceinline__ void go_to_next(u32 &span, u32 &j, u32 spans_by, u32 
 __device__ __forceinline__ bool has_spans(const strides &s)
 {
     const i64 step = s.reduced[0].x;
-    return step > 0 && step < VEC && (step & step - 1) == 0 && s.count >> 31 == 0 && s.reduced[0].size * step >> 31 == 0;
+    return step > 0 && step < VEC && (step & step - 1) == 0 && s.count >> 31 == 0 && s.reduced[0].size * step + VEC >> 31 == 0;
 }
 
 // This thread's share of its result. Loads are dealt as reduce_vectors deals vectors.

@@ -9,13 +9,13 @@ const char *rdt_readers_name(const rdt_readers *readers, int input) {
     return input ? "its second input" : "its first input";
 }
 
-/* The second input is one, and has no more beside. */
-static redtune_status check_second(const redtune_input *second, redtune_error *err) {
+redtune_status rdt_readers_check_second(const redtune_input *second, const char *how,
+                                        redtune_error *err) {
     redtune_status status = rdt_reserved_check(RDT_RESERVED(second), "redtune_input", err);
     if (status) return status;
     if (second->read && !second->second && !second->parameters && !second->initial)
         return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce two inputs: the second's %s",
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce %s: the second's %s", how,
                     !second->read ? "read is NULL" : "second, parameters and initial must be NULL");
 }
 
@@ -48,7 +48,7 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce an input with problem.uses: they are for operands on the "
                         "GPU; leave them 0");
-    if (second && (status = check_second(second, err))) return status;
+    if (second && (status = rdt_readers_check_second(second, "two inputs", err))) return status;
     *out = (rdt_readers){
         .input = {input, second},
         .count = second ? 2 : 1,

@@ -16,6 +16,9 @@ typedef struct rdt_readers {
  * that is missing, and parameters that the op has no use for. */
 redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_input *input,
                                 rdt_readers *out, redtune_error *err);
+/* Whether the second input is one, and has no more beside; else: cannot reduce <how>. */
+redtune_status rdt_readers_check_second(const redtune_input *second, const char *how,
+                                        redtune_error *err);
 /* Reads once from that input: at most capacity bytes, 0 at its end. REDTUNE_INVALID for a reader
  * that gives more, or no whole number of elements. */
 redtune_status rdt_readers_read(const rdt_readers *readers, int input, void *buffer,

@@ -99,8 +99,10 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint
         .initial = given->initial,
     };
     rdt_operands *operands = &self->operands;
+    uint64_t results; /* that overflow are more than any plan's */
+    if (__builtin_mul_overflow(keys, width, &results)) results = UINT64_MAX;
     rdt_operands_set(operands, given->d_in, given->d_out[0], 0);
-    operands->keyed = (rdt_keyed){.count = given->count, .keys = keys * width, .width = width};
+    operands->keyed = (rdt_keyed){.count = given->count, .keys = results, .width = width};
     redtune_status status = rdt_plan_take_workspace(plan->rt, given->workspace, operands, err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_keyed", err);
     if (!status) status = check_keyed_sizes(plan, &operands->keyed, err);
