@@ -1,5 +1,7 @@
 """Reductions by key are what NumPy's add.at and its like give."""
 
+import pathlib
+import tempfile
 import unittest
 
 import numpy
@@ -30,6 +32,23 @@ def expected(op, x, keys, K):
     results = numpy.full(K, identity, "f8")
     function.at(results, at, wide[here])
     return results
+
+
+# An element counts by more than 1.
+BILLIONS = """
+local accumulator = require "lib/accumulator"
+return {
+    name = "billions", formula = "the sum of x[i] * 10^9", result = "i64",
+    make = function()
+        return {
+            acc = accumulator.i64, identity = "0ll",
+            map = function(x) return ("(i64)((double)%s * 1e9)"):format(x) end,
+            combine = function(a, b) return ("%s + %s"):format(a, b) end,
+            finalize = function(a) return a end,
+        }
+    end,
+}
+"""
 
 
 class Keys(unittest.TestCase):
@@ -75,6 +94,18 @@ class Keys(unittest.TestCase):
         found = redtune.by_key(x, keys, 3, "mean_var", ddof=0)
         numpy.testing.assert_allclose(found.mean.numpy(), [1.5, 17 / 3, numpy.nan], 1e-6)
         numpy.testing.assert_allclose(found.var.numpy()[:2], [0.25, 26 / 9], 1e-6)
+
+    def test_integers_of_an_op_of_the_users_keep_all_bits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "billions.lua")
+            file.write_text(BILLIONS)
+            redtune.configure(ops=str(file))
+            x = numpy.random.default_rng(1).integers(-9, 9, 60000).astype("f4")
+            keys = (numpy.arange(60000) % 4096).astype("i4")
+            want = numpy.zeros(4096, "i8")
+            numpy.add.at(want, keys, x.astype("i8") * 10**9)
+            got = redtune.by_key(x, keys, 4096, op="billions")
+        self.assertTrue((numpy.asarray(got) == want).all())
 
     def test_out_takes_the_results(self):
         x = sim_memory.asarray(numpy.ones(9, "i4"))
