@@ -245,12 +245,10 @@ bool take_keyed(redtune_torch_keyed &k, const Tensor &self, const Tensor &index,
 
 bool serve_keyed(redtune_torch_keyed &k, const Tensor &out, const Tensor &index,
                  const Tensor &source) {
-    char message[REDTUNE_TORCH_MESSAGE];
     if (aoti_torch_get_current_cuda_stream(k.device, &k.stream)) return false;
     k.data = source.const_data_ptr();
     k.key_data = index.const_data_ptr();
     k.out = out.mutable_data_ptr();
-    k.message = message;
     return hooks.run_keyed(&k) == REDTUNE_TORCH_SERVED;
 }
 

@@ -84,7 +84,6 @@ typedef struct redtune_torch_keyed {
     const void *data, *key_data;
     void *out, *stream;
     uint64_t problem[128];
-    char *message;
 } redtune_torch_keyed;
 
 /* What `run` returns. */

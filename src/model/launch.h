@@ -82,7 +82,7 @@ typedef struct rdt_strided_axis {
 typedef struct rdt_strides {
     uint64_t count, results;
     int64_t origin[RDT_STRIDES_ARRAYS];
-    /* The elements of x are among so many neighbours, the first of which is that one. */
+    /* All elements of x are among the `reach` from number reach_first on. */
     int64_t reach_first;
     uint64_t reach;
     /* Elements that one load may take along the innermost axis, by sizes and steps: a power of two,

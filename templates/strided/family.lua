@@ -48,10 +48,15 @@ local function bytes_of_values(c, p, d)
     return family.shared_values(c) * limits.accumulator_bytes(p, d) + c.block * limits.part_bytes(p, d)
 end
 
+-- Whether a second input, or a mask, is beside the first.
+local function is_paired(p)
+    return p.op.inputs == 2 or p.mask
+end
+
 -- Ops that take the elements of a load one by one, of an array that has them near each other.
 local function has_spans(c, p)
     if c.lanes ~= "spans" then return true end
-    if p.op.indexed or p.op.inputs == 2 or p.mask or p.accuracy == "exact" then
+    if p.op.indexed or is_paired(p) or p.accuracy == "exact" then
         return false, "lanes=spans serves values of one input: add lanes=reduced"
     end
     if c.vec > 1 then return true end
@@ -81,8 +86,8 @@ function family.distinct(c, p, d)
 end
 
 -- Elements that a load of 16 bytes has, of steps and sizes that leave gaps in it; 1 where it has none beside the first,
--- or where loads of 8 bytes fit, unless
--- more axes make it likely that the array is a part of another, and begins anywhere.
+-- or where loads of 8 bytes fit, unless more axes make it likely that the array is a part of another, and begins
+-- anywhere.
 local function span_vec(p)
     local vec, step = 16 // p.dtype.bytes, p.reduced.step
     local near = step > 0 and step & step - 1 == 0 and 2 * step <= vec
@@ -92,11 +97,6 @@ end
 function family.useful(c, p, d)
     local most = c.lanes == "spans" and span_vec(p) or lane(c, p).vec
     return c.vec <= most and shape.useful(c, p, d)
-end
-
--- Whether a second input, or a mask, is beside the first.
-local function is_paired(p)
-    return p.op.inputs == 2 or p.mask
 end
 
 -- Whether the array is likely a part of another, whose loads along the kept axis are not aligned.

@@ -216,8 +216,8 @@ static redtune_status reduce_rows(rdt_array_reading *self, redtune_error *err) {
 
 /* Where second results begin in the caller's memory. */
 static uint64_t second_offset(const rdt_array_reading *self) {
-    const uint64_t bytes = self->extents.outer * self->extents.inner * self->result_bytes[0];
-    return (bytes + 15) / 16 * 16;
+    const uint64_t results = self->extents.outer * self->extents.inner;
+    return rdt_input_second_offset(results * self->result_bytes[0]);
 }
 
 static redtune_status check_extents(const rdt_array_reading *self, size_t bytes,

@@ -120,7 +120,7 @@ static redtune_status reduce_keys(keyed_reading *self, unsigned char *to, redtun
     if (!status) status = run_keys(self, plan, err);
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
         status =
-            rdt_buffer_read(self->driver, to + i * ((self->result_bytes[0] + 15) / 16 * 16),
+            rdt_buffer_read(self->driver, to + i * rdt_input_second_offset(self->result_bytes[0]),
                             self->results[i].address, self->result_bytes[i], self->stream, err);
     if (!status) redtune_plan_info(plan, &self->so_far.info);
     redtune_plan_destroy(plan);
@@ -142,7 +142,7 @@ redtune_status rdt_keyed_input_reduce(redtune *rt, const redtune_problem *proble
                                     .pieces = 1};
     self.result_bytes[0] = count * redtune_dtype_bytes(self.so_far.dtype);
     self.result_bytes[1] = count * redtune_dtype_bytes(self.so_far.second_dtype);
-    const size_t second = (self.result_bytes[0] + 15) / 16 * 16,
+    const size_t second = rdt_input_second_offset(self.result_bytes[0]),
                  needed =
                      self.result_bytes[1] ? second + self.result_bytes[1] : self.result_bytes[0];
     if (bytes < needed)

@@ -57,7 +57,7 @@ redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem,
 /* Whether segments that are not one after the other are left to plan->scattered. */
 bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *executable);
 
-/* Both give plan->scattered, and make it if there is none, as most programs never have such
+/* Both give plan->scattered, which is made when it is first needed: most programs have no such
  * segments. prepare gives NULL where the plan serves all segments. take is for a run on the stream,
  * and fails with REDTUNE_UNPREPARED within a capture. */
 redtune_status rdt_plan_prepare_scattered(redtune_plan *plan, redtune_plan **out,
