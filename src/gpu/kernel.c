@@ -83,8 +83,8 @@ static bool can_overlap(const rdt_kernel *kernel, const rdt_launch *how) {
     return how->overlap && !kernel->no_overlap && kernel->driver->version >= DRIVER_VERSION_LEAST;
 }
 
-static CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t blocks,
-                       uint32_t threads, bool overlap, CUstream stream, void **args) {
+static inline CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t blocks,
+                              uint32_t threads, bool overlap, CUstream stream, void **args) {
     if (overlap) return launch_overlapping(driver, function, blocks, threads, stream, args);
     return driver->launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
 }

@@ -130,11 +130,6 @@ const rdt_dtype_traits rdt_dtype_table[] = {
 static_assert(sizeof rdt_dtype_table / sizeof *rdt_dtype_table == REDTUNE_DTYPE_END,
               "each dtype of problem.h has a row, in that order");
 
-const rdt_dtype_traits *rdt_dtype_find(redtune_dtype dtype) {
-    const bool known = dtype > REDTUNE_DTYPE_NONE && (unsigned)dtype < REDTUNE_DTYPE_END;
-    return known ? &rdt_dtype_table[dtype - 1] : NULL;
-}
-
 double rdt_dtype_greatest(const rdt_dtype_traits *traits) {
     if (!traits->finite) return (double)INFINITY;
     return traits->real(traits, overflow_bits(traits) - 1);
@@ -149,10 +144,7 @@ const char *redtune_dtype_name(redtune_dtype dtype) {
     return traits ? traits->name : NULL;
 }
 
-size_t redtune_dtype_bytes(redtune_dtype dtype) {
-    const rdt_dtype_traits *traits = rdt_dtype_find(dtype);
-    return traits ? traits->bytes : 0;
-}
+size_t redtune_dtype_bytes(redtune_dtype dtype) { return rdt_dtype_bytes(dtype); }
 
 redtune_status redtune_dtype_get(redtune_dtype dtype, redtune_dtype_info *out, redtune_error *err) {
     static const char kinds[] = {

@@ -231,11 +231,6 @@ bool rdt_problem_shows_order(const redtune_problem *problem) {
     return false;
 }
 
-rdt_layout rdt_problem_layout_of(const rdt_extents *extents) {
-    if (extents->inner > 1 || extents->step > 1) return RDT_LAYOUT_COLUMNS;
-    return extents->outer > 1 ? RDT_LAYOUT_ROWS : RDT_LAYOUT_WHOLE;
-}
-
 rdt_layout rdt_problem_layout(const redtune_problem *problem) {
     if (problem->segmented)
         return problem->segmented == REDTUNE_SEGMENTED_ALL ? RDT_LAYOUT_LIST : RDT_LAYOUT_RAGGED;

@@ -211,9 +211,13 @@ void rdt_problem_axes_set_count(redtune_problem *problem, uint64_t count);
  * there are more results. The extents are complete. */
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements);
 
-rdt_layout rdt_problem_layout_of(const rdt_extents *extents);
+/* Of complete extents. Inline, as the next: every run asks. */
+static inline rdt_layout rdt_problem_layout_of(const rdt_extents *extents) {
+    if (extents->inner > 1 || extents->step > 1) return RDT_LAYOUT_COLUMNS;
+    return extents->outer > 1 ? RDT_LAYOUT_ROWS : RDT_LAYOUT_WHOLE;
+}
 /* Whether kernels of one layout are right for problems of another: those of columns for rows and
- * whole arrays, too, and those of rows for whole arrays. Inline: every run asks. */
+ * whole arrays, too, and those of rows for whole arrays. */
 static inline bool rdt_problem_layout_serves(rdt_layout kernels, rdt_layout problem) {
     return problem == kernels || (problem < kernels && kernels <= RDT_LAYOUT_COLUMNS);
 }

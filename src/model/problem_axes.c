@@ -66,23 +66,25 @@ void rdt_problem_axes_set_count(redtune_problem *problem, uint64_t count) {
     rdt_problem_axes_set(problem, extents);
 }
 
+static bool is_plain(const redtune_axis *axis, uint32_t steps) {
+    const int64_t step = axis->step[X];
+    return axis->size && step > 0 && (!(steps & 1u << Y) || axis->step[Y] == step) &&
+           (!(steps & 1u << MASK) || axis->step[MASK] == step);
+}
+
 bool rdt_problem_axes_are_plain(const redtune_problem *problem) {
-    const redtune_axis *axes[] = {problem->kept, problem->reduced};
-    const uint32_t counts[] = {problem->kept_axes, problem->reduced_axes};
-    const rdt_op_traits *op = rdt_op_find(problem->op);
-    if (problem->steps & ~INPUTS || !is_given(problem, X) || !op) return false;
-    if (counts[0] > 2 || (counts[0] == 2 && problem->kept[1].step[X] != 1)) return false;
-    if (!is_given(problem, Y) && op->inputs > 1) return false;
-    if (!is_given(problem, MASK) && problem->mask) return false;
-    for (int i = 0; i < 2; i++)
-        for (uint32_t k = 0; k < counts[i]; k++) {
-            const redtune_axis *axis = &axes[i][k];
-            if (!axis->size || axis->step[X] <= 0 ||
-                (is_given(problem, Y) && axis->step[Y] != axis->step[X]) ||
-                (is_given(problem, MASK) && axis->step[MASK] != axis->step[X]))
-                return false;
-        }
-    return true;
+    const uint32_t steps = problem->steps, count = problem->kept_axes;
+    if (steps & ~INPUTS || !(steps & 1u << X) || count > 2 || problem->reduced_axes > 1)
+        return false;
+    if (count == 2 && problem->kept[1].step[X] != 1) return false;
+    if (steps != INPUTS) {
+        const rdt_op_traits *op = rdt_op_find(problem->op);
+        if (!op || (!is_given(problem, Y) && op->inputs > 1)) return false;
+        if (!is_given(problem, MASK) && problem->mask) return false;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_plain(&problem->kept[i], steps)) return false;
+    return !problem->reduced_axes || is_plain(&problem->reduced[0], steps);
 }
 
 /* ---- resolving ------------------------------------------------------------------------------- */

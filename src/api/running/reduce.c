@@ -8,12 +8,20 @@
 #include <unistd.h>
 #include "base/reserved.h"
 
-/* The plan for a problem as the caller wrote it; NULL: not made yet, or something is wrong. */
-static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
+/* The plan for a problem as the caller wrote it, and its extents; NULL: not made yet, or something
+ * is wrong. */
+static inline redtune_plan *find_plan_at(redtune *rt, const redtune_problem *problem,
+                                         rdt_extents *extents) {
     if (problem->config || !rdt_reserved_is_clear(RDT_RESERVED(problem)) ||
         !rdt_problem_is_settled(problem))
         return NULL;
-    return rdt_plan_table_find(&rt->plans, problem);
+    *extents = rdt_problem_extents(problem);
+    return rdt_plan_table_find_plain(&rt->plans, problem, extents);
+}
+
+static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
+    rdt_extents extents;
+    return find_plan_at(rt, problem, &extents);
 }
 
 /* A plan cannot be made within a capture, and trying would end it: there the plan of the key serves
@@ -147,16 +155,15 @@ static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
                                   struct CUstream_st *stream, redtune_error *err) {
     redtune_problem resolved, room;
     problem = rdt_runtime_order(rt, problem, &room);
-    redtune_plan *plan = problem ? find_plan(rt, problem) : NULL;
+    redtune_plan *plan = problem ? find_plan_at(rt, problem, &operands->extents) : NULL;
+    if (__builtin_expect(plan != NULL, 1))
+        return rdt_plan_run(plan, problem, operands, more, stream, err);
     if (problem && rdt_problem_is_keyed(problem))
         return rdt_problem_keyed_refuse(problem, "reduce without", err);
-    if (!plan) {
-        redtune_status status = take_plan(rt, problem, simple, stream, &plan, &resolved, err);
-        if (status) return status;
-        problem = &resolved;
-    }
-    operands->extents = rdt_problem_extents(problem);
-    return rdt_plan_run(plan, problem, operands, more, stream, err);
+    redtune_status status = take_plan(rt, problem, simple, stream, &plan, &resolved, err);
+    if (status) return status;
+    operands->extents = rdt_problem_extents(&resolved);
+    return rdt_plan_run(plan, &resolved, operands, more, stream, err);
 }
 
 /* What the call ran is looked for again. */

@@ -8,19 +8,19 @@
 #include "base/fail.h"
 #include "model/strides.h"
 
-/* What tells problems apart: their kind, and of two the bits of their extents. alignment is in
- * bytes; 0: no steps. */
+/* What tells problems apart: their kind, and of two the bits of their extents. It is compared as
+ * words, and so has no gaps. */
 typedef struct key {
 #define FIELD(field) __typeof__(((redtune_problem *)0)->field) field;
     RDT_PROBLEM_KIND_LIST(FIELD)
 #undef FIELD
-    int count, outer, inner, median, greatest, alignment;
-    bool columns;
-    int lanes[8]; /* of any axes, the innermost ones; else 0 */
     redtune_dtype key_dtype;
-    redtune_spread spread;
-    uint64_t keys; /* rounded */
+    uint64_t shape; /* a byte each: numbers of bits, the alignment, whether it is columns, spread */
+    uint64_t rest;  /* of any axes, the innermost ones; of problems by key, the rounded keys */
 } key;
+#define BYTES(field) +sizeof(((redtune_problem *)0)->field)
+_Static_assert(sizeof(key) == 4 + 2 * 8 RDT_PROBLEM_KIND_LIST(BYTES), "a gap in the key");
+#undef BYTES
 
 typedef struct rdt_plan_entry {
     key key; /* of the problem as the caller wrote it */
@@ -39,82 +39,93 @@ uint64_t rdt_plan_table_count(uint64_t count) {
 /* Zero and one mean the same. */
 static uint64_t above_one(uint64_t extent) { return extent > 1 ? extent : 0; }
 
+/* 1 of two and three. */
+static uint64_t power_above_one(uint64_t extent) {
+    return (unsigned)__builtin_clzll(extent | 1) ^ 63U;
+}
+
 /* Steps are as good as each other in one alignment, where there is one: rdt_problem_alignment, for
  * each call. */
-static int alignment_of(const rdt_extents *extents, bool columns, redtune_dtype dtype) {
+static uint64_t alignment_of(const rdt_extents *extents, bool columns, redtune_dtype dtype) {
     if (!columns && extents->outer < 2) return 0;
     uint64_t steps = columns ? extents->step : 0;
     if (extents->outer > 1) steps |= extents->outer_step;
-    return __builtin_ctzll(steps * redtune_dtype_bytes(dtype) | RDT_ALIGNMENT_MAX);
+    return (uint64_t)__builtin_ctzll(steps * rdt_dtype_bytes(dtype) | RDT_ALIGNMENT_MAX);
 }
 
-static void put_lanes(const rdt_lanes *lanes, int *out) {
+static inline uint64_t shape_of(const redtune_problem *problem, const rdt_extents *extents) {
+    const uint64_t shape = (uint64_t)power_of(extents->count) |
+                           power_above_one(extents->outer) << 8 |
+                           power_above_one(extents->inner) << 16 | (uint64_t)problem->spread << 56;
+    if (__builtin_expect(rdt_problem_is_strided(problem), 0)) return shape;
+    if (problem->segmented)
+        return shape | (uint64_t)power_of(problem->median) << 24 |
+               (uint64_t)power_of(problem->greatest) << 32;
+    const bool columns = extents->inner > 1 || extents->step > 1;
+    return shape | alignment_of(extents, columns, problem->dtype) << 40 | (uint64_t)columns << 48;
+}
+
+static uint64_t lanes_of(const rdt_lanes *lanes) {
     enum { STEP_MAX = 32 };
-    out[0] = (int)lanes->vec;
-    out[1] = power_of(lanes->run);
-    out[2] = (int)(lanes->step < STEP_MAX ? lanes->step : STEP_MAX);
-    out[3] = lanes->axes > 2;
+    const uint64_t step = lanes->step < STEP_MAX ? lanes->step : STEP_MAX;
+    return lanes->vec | (uint64_t)power_of(lanes->run) << 8 | step << 16 |
+           (uint64_t)(lanes->axes > 2) << 24;
 }
 
-static key strided_key_of(const redtune_problem *problem, key key) {
+/* What most problems have not, and none has both of. */
+static uint64_t rest_of(const redtune_problem *problem, const rdt_extents *extents) {
+    if (rdt_problem_is_keyed(problem))
+        return rdt_problem_keyed_round(problem->keys * extents->inner);
     const rdt_strides_lanes lanes = rdt_strides_lanes_of(problem);
-    key.alignment = RDT_ALIGNMENT_MAX;
-    put_lanes(&lanes.reduced, key.lanes);
-    put_lanes(&lanes.kept, key.lanes + 4);
-    return key;
+    return lanes_of(&lanes.reduced) | lanes_of(&lanes.kept) << 32;
+}
+
+/* Of a problem that has no rest. */
+static inline key plain_key_of(const redtune_problem *problem, const rdt_extents *extents) {
+#define FIELD(field) .field = problem->field,
+    return (key){RDT_PROBLEM_KIND_LIST(FIELD).key_dtype = problem->key_dtype,
+                 .shape = shape_of(problem, extents)};
+#undef FIELD
 }
 
 static key plan_key_of(const redtune_problem *problem) {
-    const bool segments = problem->segmented;
     const rdt_extents extents = rdt_problem_extents(problem);
-    const bool columns = !segments && (extents.inner > 1 || extents.step > 1);
-#define FIELD(field) .field = problem->field,
-    const key key = {
-        RDT_PROBLEM_KIND_LIST(FIELD).count = power_of(extents.count),
-        .outer = power_of(above_one(extents.outer)),
-        .inner = power_of(above_one(extents.inner)),
-        .median = segments ? power_of(problem->median) : 0,
-        .greatest = segments ? power_of(problem->greatest) : 0,
-        .alignment = segments ? 0 : alignment_of(&extents, columns, problem->dtype),
-        .columns = columns,
-        .key_dtype = problem->key_dtype,
-        .spread = problem->spread,
-        .keys = rdt_problem_keyed_round(problem->keys * extents.inner),
-    };
-#undef FIELD
-    return rdt_problem_is_strided(problem) ? strided_key_of(problem, key) : key;
+    key key = plain_key_of(problem, &extents);
+    if (rdt_problem_is_strided(problem) || rdt_problem_is_keyed(problem))
+        key.rest = rest_of(problem, &extents);
+    return key;
 }
 
-/* Odd factors, so that neighbours in any part of the key lie apart. */
+static inline uint64_t word_of(const key *key, size_t i) {
+    uint64_t word;
+    memcpy(&word, (const char *)key + i * sizeof word, sizeof word);
+    return word;
+}
+
+/* The upper bits of a product with an odd number depend on all lower ones. */
 static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const key *key) {
-    unsigned hash = (unsigned)key->op * 67 + (unsigned)key->uses * 5519 +
-                    (unsigned)key->dtype * 1303 + (unsigned)key->result * 27191 +
-                    (unsigned)key->count + (unsigned)key->outer * 71 + (unsigned)key->inner * 4583 +
-                    (unsigned)key->alignment * 337 + (unsigned)key->segmented * 809 +
-                    (unsigned)key->accuracy * 2027 + (unsigned)key->keys * 409;
-    return &table->buckets[(hash ^ hash >> 10) % RDT_PLAN_BUCKETS];
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t kind = word_of(key, 0) + (word_of(key, 1) << 8) +
+                          ((word_of(key, 2) + word_of(key, 3) + word_of(key, 4)) << 16);
+    const uint64_t hash = (kind * odd ^ (key->shape + key->rest)) * odd;
+    return &table->buckets[hash >> (64 - RDT_PLAN_BUCKET_BITS)];
 }
 
-static bool same_key(const key *a, const key *b) {
-#define SAME(field) a->field == b->field &&
-    return RDT_PROBLEM_KIND_LIST(SAME) a->count == b->count && a->outer == b->outer &&
-           a->inner == b->inner && a->median == b->median && a->greatest == b->greatest &&
-           a->alignment == b->alignment && a->columns == b->columns &&
-           a->key_dtype == b->key_dtype && a->spread == b->spread && a->keys == b->keys &&
-           !memcmp(a->lanes, b->lanes, sizeof a->lanes);
-#undef SAME
-}
+static inline bool same_key(const key *a, const key *b) { return !memcmp(a, b, sizeof *a); }
 
-static plan_entry *find_entry(plan_entry *entry, const key *key) {
+static inline plan_entry *find_entry(plan_entry *entry, const key *key) {
     while (entry && !same_key(&entry->key, key)) entry = entry->next;
     return entry;
+}
+
+static inline const plan_entry *entry_of(rdt_plan_table *table, const key *key) {
+    return find_entry(atomic_load_explicit(bucket_of(table, key), memory_order_acquire), key);
 }
 
 redtune_plan *rdt_plan_table_find_key(rdt_plan_table *table, const redtune_problem *problem,
                                       rdt_plan_own **own) {
     const key key = plan_key_of(problem);
-    const _Atomic(plan_entry *) *bucket = bucket_of(table, &key);
-    const plan_entry *entry = find_entry(atomic_load_explicit(bucket, memory_order_acquire), &key);
+    const plan_entry *entry = entry_of(table, &key);
     *own = entry ? entry->own : NULL;
     return entry ? entry->plan : NULL;
 }
@@ -131,12 +142,23 @@ _Atomic(redtune_plan *) *rdt_plan_table_place(rdt_plan_own *own, const redtune_p
     return NULL;
 }
 
+static redtune_plan *own_plan(const plan_entry *entry, const redtune_problem *problem) {
+    _Atomic(redtune_plan *) *place = rdt_plan_table_place(entry->own, problem);
+    return place ? atomic_load_explicit(place, memory_order_acquire) : entry->plan;
+}
+
 redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *problem) {
-    rdt_plan_own *own = NULL;
-    redtune_plan *plan = rdt_plan_table_find_key(table, problem, &own);
-    if (!own) return plan;
-    _Atomic(redtune_plan *) *place = rdt_plan_table_place(own, problem);
-    return place ? atomic_load_explicit(place, memory_order_acquire) : plan;
+    const key key = plan_key_of(problem);
+    const plan_entry *entry = entry_of(table, &key);
+    return entry ? own_plan(entry, problem) : NULL;
+}
+
+redtune_plan *rdt_plan_table_find_plain(rdt_plan_table *table, const redtune_problem *problem,
+                                        const rdt_extents *extents) {
+    const key key = plain_key_of(problem, extents);
+    const plan_entry *entry = entry_of(table, &key);
+    if (!entry || __builtin_expect(!entry->own, 1)) return entry ? entry->plan : NULL;
+    return own_plan(entry, problem);
 }
 
 bool rdt_plan_table_same_key(const redtune_problem *a, const redtune_problem *b) {

@@ -19,7 +19,7 @@
 #include "model/launch.h"
 #include "redtune/redtune.h"
 
-enum { RDT_PLAN_BUCKETS = 1024 }; /* a power of two */
+enum { RDT_PLAN_BUCKET_BITS = 10, RDT_PLAN_BUCKETS = 1 << RDT_PLAN_BUCKET_BITS };
 
 /* Problems of one key that have plans of their own, since their extents were measured: at most
  * RDT_PLAN_OWN_MAX. */
@@ -37,6 +37,9 @@ typedef struct rdt_plan_table {
 
 /* The plan of the problem: its own, or that of its key. NULL: not there, or not made yet. */
 redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *problem);
+/* The same for each call: of a settled problem, whose extents are known. */
+redtune_plan *rdt_plan_table_find_plain(rdt_plan_table *table, const redtune_problem *problem,
+                                        const rdt_extents *extents);
 /* The plan of its key, and the problems of that key with plans of their own (NULL: none). NULL: not
  * there. */
 redtune_plan *rdt_plan_table_find_key(rdt_plan_table *table, const redtune_problem *problem,
