@@ -12,8 +12,7 @@ redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_er
     const char *what = op->inputs > 1 ? "it has two inputs"
                        : problem->segmented == REDTUNE_SEGMENTED_ALL
                            ? "one result of all segments has none"
-                       : problem->accuracy == REDTUNE_ACCURACY_EXACT ? "exact sums have none"
-                                                                     : NULL;
+                           : NULL;
     if (!what) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot compute the %s with a mask: %s; give it elements of which those that "

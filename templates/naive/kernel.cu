@@ -189,7 +189,7 @@ __device__ partial reduce(const question &q@{given.parameter})
         if (node)
             sum = combine(sum, *node@{given.argument});
         else
-            @{op.append("sum.sum", "read(from[0])")};
+            @{given.masked and "if (*(const unsigned char *)from[1]) " or ""}@{op.append("sum.sum", "read(from[0])")};
 //@ else
         sum = combine(sum, here ? of_element(from, index@{given.argument})
                                 : take(q, at, stop - index, index, taken@{given.argument})@{given.argument});

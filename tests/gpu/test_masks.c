@@ -264,6 +264,14 @@ static void absent_elements_of_columns_in_fixed_order_change_nothing(void) {
     check_family("ordered_columns",
                  OF(.count = 1 << 12, .inner = 40, .order = REDTUNE_ORDER_FIXED));
 }
+static void absent_elements_of_exact_sums_change_nothing(void) {
+    check_family("block", OF(.count = 1 << 16, .accuracy = REDTUNE_ACCURACY_EXACT));
+    if (!check_state.failed)
+        check_family("rows", OF(.count = 1 << 12, .outer = 40, .accuracy = REDTUNE_ACCURACY_EXACT));
+    if (!check_state.failed)
+        check_family("columns",
+                     OF(.count = 1 << 12, .inner = 40, .accuracy = REDTUNE_ACCURACY_EXACT));
+}
 
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
@@ -273,6 +281,7 @@ int main(int argc, char **argv) {
         FACT(absent_elements_in_fixed_order_change_nothing),
         FACT(absent_elements_of_rows_in_fixed_order_change_nothing),
         FACT(absent_elements_of_columns_in_fixed_order_change_nothing),
+        FACT(absent_elements_of_exact_sums_change_nothing),
     };
     return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }
