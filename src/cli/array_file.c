@@ -7,9 +7,8 @@
 #include "cli/message.h"
 #include "redtune/list.h"
 
-/* The sizes of the file's array: those of its header, or of --shape for raw elements. */
-static redtune_status read_shape(const rdt_options *options, const rdt_element_file *input,
-                                 rdt_shape_array *out, redtune_error *err) {
+redtune_status rdt_array_file_shape(const rdt_options *options, const rdt_element_file *input,
+                                    rdt_shape_array *out, redtune_error *err) {
     rdt_shape_array shape = {.dimensions = input->rank};
     const char *list = options->shape;
     bool more = false;
@@ -121,7 +120,7 @@ redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_input_f
     bool reduced[RDT_SHAPE_DIMENSIONS_MAX];
     rdt_axes axes = {.count = 0};
     rdt_results found = {.count = 1, .fortran_order = input->fortran_order && !turned};
-    redtune_status status = read_shape(options, input, &shape, err);
+    redtune_status status = rdt_array_file_shape(options, input, &shape, err);
     if (!status) status = mark_axes(&options->axes, shape.dimensions, reduced, err);
     if (status) return status;
     folded = shape;

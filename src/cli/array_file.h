@@ -14,6 +14,9 @@
 redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_input_files *files,
                                    redtune_problem *problem,
                                    rdt_results results[RDT_RESULTS_ARRAYS_MAX], redtune_error *err);
+/* The sizes of the file's array: those of its header, or of --shape for raw elements. */
+redtune_status rdt_array_file_shape(const rdt_options *options, const rdt_element_file *input,
+                                    rdt_shape_array *out, redtune_error *err);
 /* Whether the order of memory, which a whole array is reduced in, is not that of the elements'
  * numbers, or not that of both files. */
 bool rdt_array_file_is_turned(const rdt_options *options, const rdt_input_files *files);

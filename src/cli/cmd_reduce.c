@@ -7,21 +7,28 @@
 #include "cli/command.h"
 #include "cli/device.h"
 #include "cli/json.h"
+#include "cli/key_file.h"
 #include "cli/message.h"
 #include "cli/offset_file.h"
 #include "cli/shared_file.h"
 
 static double gbps_of(const rdt_input_files *files, const redtune_reading *reading) {
     double bytes = 0;
-    for (size_t i = 0; i < files->count; i++)
-        bytes += (double)reading->count * (double)redtune_dtype_bytes(files->file[i].dtype);
+    for (size_t i = 0; i < files->count; i++) {
+        const uint64_t count = i && files->keyed ? files->file[i].count : reading->count;
+        bytes += (double)count * (double)redtune_dtype_bytes(files->file[i].dtype);
+    }
     return reading->kernel_ns > 0 ? bytes / reading->kernel_ns : 0;
 }
 
 static void add_paths(rdt_json *json, const rdt_input_files *files) {
     rdt_json_text(json, "file", files->file[0].path);
     if (files->count > 1)
-        rdt_json_text(json, files->masked ? "where" : "second_file", files->file[1].path);
+        rdt_json_text(json,
+                      files->masked  ? "where"
+                      : files->keyed ? "by"
+                                     : "second_file",
+                      files->file[1].path);
 }
 
 static void add_reading(rdt_json *json, const rdt_input_files *files,
@@ -287,9 +294,10 @@ static int run_along(const rdt_options *options, redtune_problem *problem, rdt_i
     uint64_t *offsets = NULL;
     redtune_status status = check_one_gpu(options, &err);
     if (!status)
-        status = options->offsets ? rdt_offset_file_read(options, &files->file[0], problem,
-                                                         &offsets, results, &err)
-                                  : rdt_array_file_fold(options, files, problem, results, &err);
+        status = options->by        ? rdt_key_file_fold(options, files, problem, results, &err)
+                 : options->offsets ? rdt_offset_file_read(options, &files->file[0], problem,
+                                                           &offsets, results, &err)
+                                    : rdt_array_file_fold(options, files, problem, results, &err);
     if (!status) status = check_output(options, &files->info, results, &err);
     if (!status) status = reduce_along(options, problem, offsets, files, results, &reading, &err);
     free(results[0].values);
@@ -306,8 +314,11 @@ static int run_reduce(const rdt_options *options) {
     rdt_input_files files;
     redtune_error err;
     redtune_status status = rdt_input_files_open(options, &files, &err);
+    if (!status && options->key_count && !options->by)
+        status = rdt_message_set(&err, REDTUNE_INVALID, 0,
+                                 "cannot use --keys without --by: name the file of keys");
     const bool along = options->axes.count || options->output || options->keepdims ||
-                       options->shape || options->offsets ||
+                       options->shape || options->offsets || options->by ||
                        (!status && rdt_array_file_is_turned(options, &files));
     redtune_problem problem = {
         .op = files.op,
@@ -347,6 +358,10 @@ const rdt_command rdt_cmd_reduce = {
         "an .npy file of 32 or 64 bit integers says where they begin and end. -o and printing are\n"
         "as along an axis.\n"
         "\n"
+        "With --by each element, or with several dimensions each row, has a key, an integer in an\n"
+        ".npy file, and result k is of those whose key is k, in any order. --keys says how many\n"
+        "results there are; elements with other keys are skipped. docs/keys.md says more.\n"
+        "\n"
         "--where names a mask, bools of the same shape: elements where it is false are absent, as\n"
         "in NumPy, and means divide by the number of those that are there (docs/masks.md).\n"
         "\n"
@@ -362,6 +377,7 @@ const rdt_command rdt_cmd_reduce = {
         "For example: redtune reduce images.npy --op mean --axis 0 -o mean.npy\n"
         "             redtune reduce a.npy b.npy --op dot\n"
         "             redtune reduce values.npy --offsets offsets.npy --op max -o max.npy\n"
+        "             redtune reduce values.npy --by keys.npy --keys 1000 --op mean -o means.npy\n"
         "             redtune reduce images.npy --op mean_var --axis 0 -o mean.npy -o var.npy\n",
     .run = run_reduce,
 };

@@ -186,6 +186,16 @@ redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,
     return status ? refuse_input(input, err) : REDTUNE_OK;
 }
 
+redtune_status rdt_element_file_open_npy(const char *what, const char *path,
+                                         rdt_element_file *input, redtune_error *err) {
+    redtune_status status = rdt_element_file_open(path, REDTUNE_DTYPE_NONE, input, err);
+    if (status && input->file >= 0 && input->ahead_end && !input->is_npy &&
+        !rdt_npy_match(input->ahead, input->ahead_end))
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot read %s from %.300s: it is no .npy file", what, path);
+    return status;
+}
+
 void rdt_element_file_close(rdt_element_file *input) {
     if (input->file > STDIN_FILENO) close(input->file);
     input->file = -1;

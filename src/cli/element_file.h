@@ -30,6 +30,9 @@ typedef struct rdt_element_file {
  * it even so. */
 redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,
                                      rdt_element_file *input, redtune_error *err);
+/* The same of what must be an .npy file; what: the elements' name in messages, such as "keys". */
+redtune_status rdt_element_file_open_npy(const char *what, const char *path,
+                                         rdt_element_file *input, redtune_error *err);
 void rdt_element_file_close(rdt_element_file *input);
 
 /* Passes over the next `count` elements, which are there. Fails with REDTUNE_FILE if the input is

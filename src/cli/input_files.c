@@ -1,5 +1,5 @@
-/* Input files: the files that an op reduces, one for each of its inputs, or one and a mask, and its
- * parameters. */
+/* Input files: the files that an op reduces, one for each of its inputs, or one and a mask or keys,
+ * and its parameters. */
 #include "cli/input_files.h"
 
 #include <inttypes.h>
@@ -91,7 +91,7 @@ static redtune_status open_mask(const rdt_options *options, rdt_input_files *fil
     if (!strcmp(options->where, "-") && !strcmp(options->arguments[0], "-"))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot read elements and a mask from standard input; name a file");
-    redtune_status status = rdt_element_file_open(options->where, REDTUNE_DTYPE_NONE, mask, err);
+    redtune_status status = rdt_element_file_open_npy("a mask", options->where, mask, err);
     files->count++;
     files->masked = true;
     if (status) return status;
@@ -112,6 +112,32 @@ static redtune_status open_mask(const rdt_options *options, rdt_input_files *fil
             "cannot use --where %.200s: it has %s, and %.200s %s; both must have "
             "the same shape",
             options->where, of_mask, x->path, of_x);
+    return REDTUNE_OK;
+}
+
+/* Keys of an op of one input: an integer of each element, or row. */
+static redtune_status open_keys(const rdt_options *options, rdt_input_files *files,
+                                redtune_error *err) {
+    rdt_element_file *keys = &files->file[1];
+    if (files->info.inputs > 1)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --by %.200s: %s has two inputs, and keys are of one",
+                               options->by, files->info.name);
+    if (!strcmp(options->by, "-") && !strcmp(options->arguments[0], "-"))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot read elements and keys from standard input; name a file");
+    redtune_status status = rdt_element_file_open_npy("keys", options->by, keys, err);
+    files->count++;
+    files->keyed = true;
+    if (status) return status;
+    redtune_dtype_info dtype;
+    if ((status = redtune_dtype_get(keys->dtype, &dtype, err))) return status;
+    if (dtype.kind == 'f' || keys->is_bool || keys->rank != 1)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot use --by %.200s: it has %zu dimension%s of %s; give one of "
+                               "integers",
+                               options->by, keys->rank, keys->rank == 1 ? "" : "s",
+                               keys->is_bool ? "bool" : dtype.name);
     return REDTUNE_OK;
 }
 
@@ -164,6 +190,7 @@ redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files 
         if (!status) status = check_array(&out->info, file, err);
     }
     if (!status && options->where) return open_mask(options, out, err);
+    if (!status && options->by) return open_keys(options, out, err);
     return !status && out->count > 1 ? check_alike(out, err) : status;
 }
 

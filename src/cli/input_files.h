@@ -1,5 +1,5 @@
-/* Input files: the files that an op reduces, one for each of its inputs, or one and a mask, and its
- * parameters. */
+/* Input files: the files that an op reduces, one for each of its inputs, or one and a mask or keys,
+ * and its parameters. */
 #pragma once
 
 #include "cli/element_file.h"
@@ -10,8 +10,8 @@ enum { RDT_INPUT_FILES_MAX = 2 };
 typedef struct rdt_input_files {
     redtune_op op;
     redtune_op_info info;                       /* of it */
-    rdt_element_file file[RDT_INPUT_FILES_MAX]; /* the second is the mask if it is masked */
-    bool masked;
+    rdt_element_file file[RDT_INPUT_FILES_MAX]; /* the second is the mask, or the keys */
+    bool masked, keyed;
     size_t count; /* of those that are open */
     double parameters[RDT_OPTIONS_PARAMETERS_MAX];
     redtune_input second; /* what source points to */

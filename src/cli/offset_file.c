@@ -22,11 +22,7 @@ static redtune_status check_beside_offsets(const rdt_options *options, redtune_e
 }
 
 static redtune_status open_offsets(const char *path, rdt_element_file *file, redtune_error *err) {
-    redtune_status status = rdt_element_file_open(path, REDTUNE_DTYPE_NONE, file, err);
-    if (status && file->file >= 0 && file->ahead_end && !file->is_npy &&
-        !rdt_npy_match(file->ahead, file->ahead_end))
-        return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "cannot read offsets from %.300s: it is no .npy file", path);
+    redtune_status status = rdt_element_file_open_npy("offsets", path, file, err);
     if (status) return status;
     redtune_dtype_info dtype;
     if ((status = redtune_dtype_get(file->dtype, &dtype, err))) return status;

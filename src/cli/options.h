@@ -51,6 +51,7 @@ typedef struct rdt_options {
     const char *shape;           /* arrays with commas between, read once already */
     const char *offsets;         /* a file of them */
     const char *where;           /* a file: the mask */
+    const char *by;              /* a file: the keys */
     const char *segments, *list; /* as cli/lengths.h reads them */
     const char *argument; /* what stands beside the options, such as a file: the first of them */
     const char *op_files; /* read already */
@@ -70,7 +71,7 @@ typedef struct rdt_options {
     redtune_order order;
     redtune_accuracy accuracy;
     double limit_s, budget_s, tolerance; /* the last in % */
-    uint64_t count, seed, sample, block, trace, jobs;
+    uint64_t count, key_count, seed, sample, block, trace, jobs;
     rdt_shard shard;
     int again, all, shipped, lines, counters, one_block, csv, winners, dry_run, json, quiet,
         verbose, keepdims, repair, ptx, help, version; /* how often they were given */

@@ -138,6 +138,7 @@ static bool has_any_axes(const redtune_problem *problem) {
 
 const char *rdt_shape_layout_name(const redtune_problem *problem) {
     if (has_any_axes(problem)) return "strided";
+    if (problem->key_dtype) return "keyed";
     switch (rdt_shape_layout(problem)) {
     case REDTUNE_LAYOUT_ROWS: return "rows";
     case REDTUNE_LAYOUT_COLUMNS: return "columns";
@@ -257,6 +258,13 @@ void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *proble
     } else {
         print_pitches(pitches, &complete, in_full);
         axis = print_array(array, &complete, in_full);
+    }
+    if (problem->key_dtype) {
+        char keys[RDT_NUMBER_BYTES];
+        print_number(keys, problem->keys, in_full);
+        snprintf(along, sizeof along, " by %.20s %s keys", keys,
+                 redtune_dtype_name(problem->key_dtype));
+        axis = -1;
     }
     if (axis >= 0) snprintf(along, sizeof along, " along axis %d", axis);
     const bool plain = problem->accuracy == REDTUNE_ACCURACY_PLAIN;

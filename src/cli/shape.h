@@ -52,7 +52,7 @@ void rdt_shape_set(redtune_problem *problem, uint64_t segments, uint64_t count);
 /* The problem that was measured for the plan. */
 redtune_problem rdt_shape_measured(const redtune_info *info);
 redtune_layouts rdt_shape_layout(const redtune_problem *problem);
-/* "whole", "rows", "columns", "ragged" or "list". */
+/* "whole", "rows", "columns", "ragged", "list", "strided" or "keyed". */
 const char *rdt_shape_layout_name(const redtune_problem *problem);
 /* "plain", "compensated" or "exact". */
 const char *rdt_shape_accuracy_name(const redtune_problem *problem);
