@@ -5,7 +5,7 @@ import functools
 import keyword
 import math
 
-from . import _checks, _core
+from . import _checks, _core, _libraries
 
 # Other names of ops: NumPy's, and those that Python's grammar asks for.
 _ALIASES = {
@@ -334,9 +334,14 @@ def find(name):
 _known = {}  # an op's number, its usual parameters, and the type of several results
 
 
+def alias(op):
+    """The op's name in the library's table."""
+    return _ALIASES.get(op, op)
+
+
 def _take(op, parameters):
     """The op's number, the values of its parameters, and the type of several results or None."""
-    op = _ALIASES.get(op, op)
+    op = alias(op)
     if op not in _known:
         number = _core.op_find(_checks.text(op, "op", 'an op\'s name, such as "sum"'))
         _, _, _, outputs, usual = _core.op_facts(number)
@@ -454,17 +459,19 @@ def by_key(
         raise ValueError(f'cannot take spread={spread!r}: give "uniform" or "skewed"')
     if K is None and stream is not None:
         raise ValueError("cannot take stream without K: give K, which is else read on the usual one")
-    count = _key_count(keys) if K is None else _checks.whole(K, "K")
+    count = key_count(keys) if K is None else _checks.whole(K, "K")
     found = _core.by_key(
         number, x, keys, count, out, _number(dtype), skipped, _SPREADS[spread], stream, values
     )  # fmt: skip
     return kind(*found) if kind else found
 
 
-def _key_count(keys):
+def key_count(keys):
     """The greatest key plus one, or 0 without keys. Waits for the GPU."""
     if 0 in getattr(keys, "shape", ()):
         return 0
+    if _libraries.is_capturing(keys):
+        raise RuntimeError("cannot wait for the greatest key within a capture: give K")
     greatest = _made["max"](keys)
     for copy in ("item", "numpy"):
         greatest = getattr(greatest, copy, lambda found=greatest: found)()

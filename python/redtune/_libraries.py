@@ -104,3 +104,11 @@ def find(x):
     if isinstance(x, type) or not hasattr(x, "__array_namespace__"):
         return Facts()
     return _standard(x)
+
+
+def is_capturing(x):
+    """Whether the current stream of x's library is captured into a graph."""
+    name = type(x).__module__.partition(".")[0]
+    if name == "torch":
+        return x.is_cuda and sys.modules["torch"].cuda.is_current_stream_capturing()
+    return name == "cupy" and sys.modules["cupy"].cuda.get_current_stream().is_capturing()

@@ -1,4 +1,5 @@
-"""Torch: reductions that PyTorch differentiates and compiles: sum, mean, var, norm2, dot, max, min.
+"""Torch: reductions that PyTorch differentiates and compiles: sum, mean, var, norm2, dot, max, min
+and by_key.
 
 Each is an op of PyTorch's, ``torch.ops.redtune.sum`` and so on, with gradients of any order and
 with a function that tells torch.compile the result's shape; to the compiler the kernel is opaque.
@@ -13,10 +14,10 @@ import torch
 
 import redtune
 
-from . import _core, _functions, _libraries
+from . import _checks, _core, _functions, _libraries
 from ._torch_install import install, report, uninstall
 
-__all__ = ["sum", "mean", "var", "norm2", "dot", "max", "min", "install", "uninstall", "report"]
+__all__ = ["sum", "mean", "var", "norm2", "dot", "max", "min", "by_key", "install", "uninstall", "report"]
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _DTYPES = _libraries.find(torch.empty(0)).dtypes
@@ -191,6 +192,53 @@ _var, _dot, _max_at, _min_at = (
 )
 
 
+# ---- by key --------------------------------------------------------------------------------------
+
+_KEYED = ("sum", "mean", "max", "min")  # what has gradients
+
+
+def _gather(rows, keys):
+    """The row of each key, and zeros for keys that are out of range."""
+    keys = keys.to(torch.int64)
+    if not rows.shape[0]:
+        return rows.new_zeros([keys.shape[0], *rows.shape[1:]])
+    inside = (keys >= 0) & (keys < rows.shape[0])
+    found = rows.index_select(0, torch.where(inside, keys, 0))
+    return torch.where(inside.reshape(-1, *[1] * (rows.dim() - 1)), found, 0)
+
+
+def _register_by_key():
+    def run(x, keys, K, op):
+        return redtune.by_key(x.detach(), keys, K, op)
+
+    def fake(x, keys, K, op):
+        (dtype,) = _core.result_dtypes(_core.op_find(op), _DTYPES.index(x.dtype))
+        return x.new_empty([K, *x.shape[1:]], dtype=_DTYPES[dtype])
+
+    def setup(ctx, inputs, output):
+        x, keys, ctx.K, ctx.op = inputs
+        ctx.dtype = x.dtype
+        ctx.save_for_backward(keys, *((x, output) if ctx.op in ("max", "min") else ()))
+
+    def backward(ctx, g):
+        keys, *more = ctx.saved_tensors
+        if ctx.op == "mean":
+            ones = torch.ones(keys.shape, dtype=g.dtype, device=g.device)
+            counts = _by_key(ones, keys, ctx.K, "sum").clamp(min=1)
+            g = g / counts.reshape(-1, *[1] * (g.dim() - 1))
+        if ctx.op in ("max", "min"):  # shared by equal ones, as PyTorch's amax has it
+            equal = more[0] == _gather(more[1], keys)
+            g = g / _by_key(equal.to(g.dtype), keys, ctx.K, "sum").clamp(min=1)
+            return torch.where(equal, _gather(g, keys), 0).to(ctx.dtype), None, None, None
+        return _gather(g, keys).to(ctx.dtype), None, None, None
+
+    schema = "(Tensor x, Tensor keys, SymInt K, str op) -> Tensor"
+    return _register("by_key", schema, run, fake, setup, backward)
+
+
+_by_key = _register_by_key()
+
+
 # ---- functions -----------------------------------------------------------------------------------
 
 
@@ -281,3 +329,26 @@ def min(x, dim=None, keepdim=False):
     tensor(1.)
     """
     return redtune.min(x, dim, keepdim) if _is_plain(x) else _min_at(x, _dims(dim), keepdim)[0]
+
+
+def by_key(x, keys, K=None, op="sum", **more):
+    """The results of each key, as redtune.by_key: a sum, mean, max or min with gradients. Keys that
+    are out of range have none, and equal extremes share theirs. Without K the call waits, and is
+    neither captured nor compiled. Where nothing is recorded any op goes, with all arguments there.
+
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> redtune.torch.by_key(x, torch.tensor([0, 1, 0]), 2).detach()
+    tensor([2., 1.])
+    """
+    if _is_plain(x, keys):
+        return redtune.by_key(x, keys, K, op, **more)
+    op = _functions.alias(op)
+    if op not in _KEYED or more:
+        raise TypeError(
+            f"cannot differentiate {', '.join([op, *more])} by key: there are gradients of "
+            f"{', '.join(_KEYED)} without further arguments; x.detach() leaves them out"
+        )
+    if K is None and torch.compiler.is_compiling():
+        raise ValueError("cannot compile a reduction by key without K, for which it waits: give K")
+    K = _functions.key_count(keys) if K is None else _checks.whole(K, "K")
+    return _by_key(x, keys, K, op)

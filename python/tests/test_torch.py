@@ -128,6 +128,40 @@ class Torch(unittest.TestCase):
         compiled(x).sum().backward()
         self.assertTrue(torch.equal(x.grad, torch.full_like(x, 2)))
 
+    def test_gradients_by_key_are_gathered(self):
+        keys = torch.tensor([2, 0, -1, 2, 5, 2, 0, 7], device=DEVICE)
+        for shape in ((8,), (8, 3), (8, 2, 2)):
+            x = self.tensor(*shape, requires_grad=True)
+            for op in ("sum", "mean", "max", "amin"):
+                for kind in (torch.int64, torch.int32, torch.int8):
+                    by = keys.to(kind)
+                    call = lambda x: redtune.torch.by_key(x, by, 6, op)[[0, 2, 5]]
+                    self.assertTrue(torch.autograd.gradcheck(call, x), (op, shape, kind))
+            means = lambda x: redtune.torch.by_key(x**2, keys, 6, "mean")[[0, 2]]
+            self.assertTrue(torch.autograd.gradgradcheck(means, x))
+        x = torch.tensor([3.0, 3, 1], device=DEVICE).to(torch.bfloat16).requires_grad_()
+        redtune.torch.by_key(x, torch.zeros_like(keys[:3]), op="max").sum().backward()
+        self.assertEqual((x.grad.tolist(), x.grad.dtype), ([0.5, 0.5, 0], torch.bfloat16))
+        empty = redtune.torch.by_key(x, torch.full_like(keys[:3], -1))
+        self.assertEqual(torch.autograd.grad(empty.sum(), x)[0].tolist(), [0, 0, 0])
+        torch.library.opcheck(torch.ops.redtune.by_key, (self.tensor(8), keys, 6, "sum"))
+
+    def test_by_key_without_gradients_is_redtunes(self):
+        x, keys = self.tensor(4, requires_grad=True), torch.tensor([0, 1, 1, 0], device=DEVICE)
+        index = redtune.torch.by_key(x.detach(), keys, op="argmax")
+        self.assertEqual(index.dtype, torch.int64)
+        with self.assertRaisesRegex(TypeError, "cannot differentiate var, ddof by key: .*mean, max"):
+            redtune.torch.by_key(x, keys, 2, "var", ddof=1)
+        with self.assertRaisesRegex(Exception, "without K, for which it waits: give K"):
+            torch.compile(lambda x: redtune.torch.by_key(x, keys), backend="eager", fullgraph=True)(x)
+        compiled = torch.compile(
+            lambda x: redtune.torch.by_key(x * 2, keys, 2), backend="aot_eager", fullgraph=True
+        )
+        compiled(x).sum().backward()
+        self.assertTrue(torch.equal(x.grad, torch.full_like(x, 2)))
+        with self.assertRaisesRegex(RuntimeError, r"redtune\.torch"):
+            redtune.by_key(x, keys, 2)
+
     def test_docstrings_are_true(self):
         functions = redtune.torch
         runner = doctest.DocTestRunner()
@@ -160,6 +194,17 @@ class OnGpu(unittest.TestCase):
         x.fill_(2)
         graph.replay()
         self.assertEqual(float(total), 8192)
+
+    def test_keys_without_their_number_are_refused_in_a_capture(self):
+        x, keys = torch.ones(4096, device="cuda"), torch.zeros(4096, dtype=torch.int64).cuda()
+        redtune.by_key(x, keys)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            total = redtune.by_key(x, keys, 1)
+            with self.assertRaisesRegex(RuntimeError, "within a capture: give K"):
+                redtune.by_key(x, keys)
+        graph.replay()
+        self.assertEqual(total.tolist(), [4096])
 
     def test_a_captured_training_step_clips_its_gradients(self):
         torch.manual_seed(1)
