@@ -77,11 +77,12 @@ const rdt_command rdt_cmd_report = {
     .bit = RDT_REPORT,
     .summary = "writes what was measured as one HTML page, a table or JSON; needs no GPU",
     .details =
-        "The page opens offline and needs no script: bandwidth over size, the gain over the\n"
+        "The page is one file and opens offline: bandwidth over size, the gain over the\n"
         "default, maps of rows and columns of matrices, every candidate of one problem by\n"
         "parameter, where the winners change, the table of winners with their origin, noise and\n"
-        "throttling. It is about one GPU model: this machine's, else the one measured last.\n"
-        "With --device it is about that GPU, on which the ladder is run and shown, too.\n"
+        "throttling. Sections fold; winners can be searched, and sorted by their heads. The\n"
+        "page is about one GPU model: this machine's, else the one measured last. With\n"
+        "--device it is about that GPU, on which the ladder is run and shown, too.\n"
         "\n"
         "For example: redtune report -o report.html\n",
     .run = run_report,

@@ -4,7 +4,7 @@ local number = require "report/number"
 
 local chart = {}
 
-local WIDTH <const>, LEFT <const>, RIGHT <const>, TOP <const> = 360, 48, 18, 10
+local WIDTH <const>, LEFT <const>, RIGHT <const>, TOP <const> = 360, 48, 18, 22
 
 local function at(x)
     return ("%.1f"):format(x)
@@ -37,10 +37,26 @@ local function log2(x)
     return math.log(x, 2)
 end
 
--- Lines over counts on a log scale. c.series: lists of { x, y, note } with a class and a label;
--- c.low, c.high: the range of y; c.format(y) labels it; c.marks: heights { y, label }.
+-- The values of y that are labelled: of c.low to c.high, or of decades where c.log.
+local function ticks(c)
+    local values, step = {}, nice_step(c.high - c.low, 5)
+    if not c.log then
+        for i = math.ceil(c.low / step - 1e-9), math.floor(c.high / step + 1e-9) do
+            values[#values + 1] = i * step
+        end
+        return values
+    end
+    for power = math.ceil(math.log(c.low, 10) - 1e-9), math.floor(math.log(c.high, 10) + 1e-9) do
+        values[#values + 1] = 10.0 ^ power
+    end
+    return values
+end
+
+-- Lines over elements on a log scale. c.series: lists of { x, y, note } with a class and a label;
+-- c.low, c.high: the range of y, whose unit is c.unit; c.log: a log scale of y, whole decades from
+-- that of c.low on; c.format(y) labels it; c.marks: heights { y, label }.
 function chart.lines(c)
-    local height, bottom = 212, 26
+    local height, bottom = 236, 38
     local low_x, high_x = math.huge, 0
     for _, series in ipairs(c.series) do
         for _, p in ipairs(series) do
@@ -48,20 +64,24 @@ function chart.lines(c)
         end
     end
     if high_x == 0 then return svg(height, c.label, {}) end
+    if c.log then c.low = 10.0 ^ math.floor(math.log(c.low, 10)) end
     local first, last = log2(low_x), log2(high_x)
     if last - first < 1 then first, last = first - 0.5, last + 0.5 end
     local function x_of(x)
         return LEFT + (log2(x) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
     end
+    local scale = c.log and log2 or function(y) return y end
     local function y_of(y)
-        return height - bottom - (y - c.low) / (c.high - c.low) * (height - bottom - TOP)
+        local part = (scale(y) - scale(c.low)) / (scale(c.high) - scale(c.low))
+        return height - bottom - part * (height - bottom - TOP)
     end
     local parts = {}
     local function add(part) parts[#parts + 1] = part end
-    local step = nice_step(c.high - c.low, 5)
-    for i = math.ceil(c.low / step - 1e-9), math.floor(c.high / step + 1e-9) do
-        add(line(LEFT, y_of(i * step), WIDTH - RIGHT, y_of(i * step), "grid"))
-        add(text(LEFT - 5, y_of(i * step) + 4, "end", c.format(i * step)))
+    add(text(2, 11, "note", c.unit))
+    add(text(WIDTH - RIGHT, height - 5, "end note", "elements"))
+    for _, y in ipairs(ticks(c)) do
+        add(line(LEFT, y_of(y), WIDTH - RIGHT, y_of(y), "grid"))
+        add(text(LEFT - 5, y_of(y) + 4, "end", c.format(y)))
     end
     local every = last - first > 24 and 8 or last - first > 14 and 4 or last - first > 6 and 2 or 1
     for power = math.ceil(first), math.floor(last) do

@@ -6,6 +6,9 @@ local digest = {}
 -- What no row may exceed, however absurd its times: everything drawn from it stays finite.
 local GBPS_MAX <const>, RATIO_MAX <const> = 1e6, 1e6
 
+-- The gain from which on a tune pays.
+local GAINFUL <const> = 1.01
+
 function digest.rate(point, ns)
     return ns > 0 and math.min(point.bytes / ns, GBPS_MAX) or 0
 end
@@ -174,7 +177,7 @@ end
 -- Figures over all points.
 function digest.totals(points)
     local t = { measurements = 0, failed = 0, throttled = 0, disturbed = 0, hottest_c = 0,
-                newest = 0, oldest = math.maxinteger, gains = {}, spreads = {}, log_gain = 0, uneven = 0 }
+                newest = 0, oldest = math.maxinteger, gains = {}, spreads = {}, log_gain = 0, gainful = 0, uneven = 0 }
     for _, point in ipairs(points) do
         local o = point.outcomes
         local failed = o.wrong + o.uncompiled + o.faulted + o.hung
@@ -188,14 +191,16 @@ function digest.totals(points)
         local gain = digest.gain(point)
         if gain > 0 then
             t.gains[#t.gains + 1] = gain
-            t.log_gain = t.log_gain + math.log(gain)
+            if gain >= GAINFUL then
+                t.gainful, t.log_gain = t.gainful + 1, t.log_gain + math.log(gain)
+            end
             if not t.best_gain or gain > digest.gain(t.best_gain) then t.best_gain = point end
         end
         -- A warm input comes out of the L2 cache: it says nothing of the memory bus.
         local f = t.fastest
         if not f or (f.warm and not point.warm) or (f.warm == point.warm and digest.gbps(point) > digest.gbps(f)) then t.fastest = point end
     end
-    t.mean_gain = #t.gains > 0 and math.exp(t.log_gain / #t.gains) or 0
+    t.mean_gain = math.exp(t.log_gain / math.max(t.gainful, 1))
     return t
 end
 
