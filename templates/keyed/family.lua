@@ -25,6 +25,8 @@ family.params = {
       doc = "the table that threads add to: a column for each thread, one for each warp, for the block, for all" },
     { name = "cells", labels = { "wide", "narrow", "split" },
       doc = "of a block's table: accumulators; two words, floats in a fixed point; one, the other in the table of all" },
+    { name = "columns", values = { 0, 4, 8, 16, 32, 64 },
+      doc = "of rows, that a block has cells for, as other blocks have of the others; 0: all" },
     { name = "copies", values = { 1, 2, 4, 8, 16, 32 }, doc = "of a cell in a block's table, shared among its lanes" },
     { name = "hot", values = { 0, 2, 4 }, doc = "keys that a thread adds up by itself, most of a sample" },
     params.vec,
@@ -34,8 +36,9 @@ family.params = {
     params.with(params.per_sm, { doc = "blocks per multiprocessor at most" }),
 }
 
-local function cells(p)
-    return p.keys * (p.of_rows and p.inner or 1)
+local function cells(p, c)
+    local columns = p.of_rows and p.inner or 1
+    return p.keys * (c and c.columns > 0 and c.columns or columns)
 end
 
 function family.serves(p)
@@ -51,11 +54,11 @@ local function table_bytes(c, p, d)
     local cell, bytes = keyed.cell_of(p, d)
     local narrow = c.cells ~= "wide" and keyed.narrow(p, cell, c.cells == "split")
     if narrow then
-        return cells(p) * 4 * c.copies * narrow.words + 4 * narrow.backs
+        return cells(p, c) * 4 * c.copies * narrow.words + 4 * narrow.backs
     end
-    if c.tables == "private" then return c.block * cells(p) * bytes end
-    if c.tables == "warps" then return c.block // 32 * cells(p) * bytes end
-    return c.tables == "shared" and c.copies * cells(p) * bytes or 0
+    if c.tables == "private" then return c.block * cells(p, c) * bytes end
+    if c.tables == "warps" then return c.block // 32 * cells(p, c) * bytes end
+    return c.tables == "shared" and c.copies * cells(p, c) * bytes or 0
 end
 
 -- A wide load brings at most 16 bytes of elements; its keys may take several.
@@ -75,7 +78,7 @@ function family.allowed(c, p, d)
             .. "and shared memory has room for one of %d keys", p.op.name, most // bytes // (cells(p) // p.keys)
     end
     if table_bytes(c, p, d) > most then
-        return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, cells(p),
+        return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, cells(p, c),
             table_bytes(c, p, d), most
     end
     if (c.tables == "shared" or c.tables == "global") and not (cell.parts or cell.word) then
@@ -92,6 +95,10 @@ function family.allowed(c, p, d)
         return false, "hot=%d, agree=%s, and keys of rows, whose elements side by side have cells of their own: hot=0, "
             .. "agree=no", c.hot, c.agree
     end
+    if c.columns > 0 and (c.tables ~= "shared" or not p.of_rows or c.columns % c.vec > 0) then
+        return false, "columns=%d, tables=%s, vec=%d: blocks that share a table of rows have some of their columns, in "
+            .. "whole loads; add columns=0", c.columns, c.tables, c.vec
+    end
     if c.tables ~= "shared" and c.copies > 1 then
         return false, "copies=%d, and tables=%s: add copies=1", c.copies, c.tables
     end
@@ -104,7 +111,7 @@ local function resident(c, p, d)
 end
 
 function family.distinct(c, p, d)
-    return (c.tables ~= "private" or c.agree == "no") and c.per_sm <= resident(c, p, d)
+    return (c.tables ~= "private" or c.agree == "no") and c.per_sm <= resident(c, p, d) and c.columns < 2 * p.inner
 end
 
 function family.useful(c, p, d)
@@ -118,21 +125,36 @@ local function with_per_sm(c, p, d, threads)
     return c
 end
 
--- Narrow cells where there is no room for 16 copies of wide ones: atomics of 64 bits wait longer for each other. Those
--- of words hardly wait, so that asking for agreement costs more than it saves, and sums of floats that agree may exceed
--- the fixed point. A carry of a split cell is added where all blocks add, so hot keys had better not come there.
+-- The most columns of a row whose cells leave room for two blocks, else for one: of 32 bytes of it at least, if that is
+-- so. Rows of fewer are taken as a whole.
+local function choose_columns(c, p, d)
+    local most = block_bytes_max(d)
+    for _, room in ipairs { most // 2 - 1024, most } do
+        for _, columns in ipairs { 64, 32, 16, 8, 4 } do
+            c.columns = columns
+            local fits = columns < 2 * p.inner and columns % c.vec == 0 and table_bytes(c, p, d) <= room
+            if fits and (columns * p.dtype.bytes >= 32 or room == most) then return end
+        end
+    end
+    c.columns = 0
+end
+
+-- Narrow cells where there is no room for 16 copies of wide ones: atomics of 64 bits wait longer for each other. A carry
+-- of a split cell is added where all blocks add, so hot keys had better not come there.
 local function choose_cells(c, p, d)
     local cell, most = keyed.cell_of(p, d), block_bytes_max(d)
     local function add_copies(bytes)
         while c.copies < 32 and 2 * table_bytes(c, p, d) <= bytes do c.copies = 2 * c.copies end
     end
+    if p.of_rows then choose_columns(c, p, d) end
     add_copies(64 * 1024)
     local narrow = keyed.narrow(p, cell)
     if c.copies >= 16 or not narrow then return end
     c.cells, c.copies = "narrow", 1
-    if narrow.backs > 0 then c.agree = "no" end
+    if p.of_rows then choose_columns(c, p, d) end
     if table_bytes(c, p, d) > most and keyed.narrow(p, cell, true) then
         c.cells = "split"
+        if p.of_rows then choose_columns(c, p, d) end
         if p.spread ~= "uniform" and not p.of_rows then c.agree, c.hot = "yes", 2 end
     end
     add_copies(most // 2 - 1024)
@@ -145,8 +167,8 @@ function family.default(p, d)
     local cell, bytes = keyed.cell_of(p, d)
     local atomic, most = cell.parts or cell.word, block_bytes_max(d)
     local c = {
-        block = 256, tables = "private", cells = "wide", copies = 1, hot = 0, vec = 1, unroll = 2, agree = "no",
-        per_sm = 1,
+        block = 256, tables = "private", cells = "wide", columns = 0, copies = 1, hot = 0, vec = 1, unroll = 2,
+        agree = "no", per_sm = 1,
     }
     -- A row has one key; else a load of keys has at most 16 bytes, of short elements two of them.
     local function is_fine(vec)
@@ -168,7 +190,7 @@ function family.default(p, d)
     if c.tables == "shared" then
         choose_cells(c, p, d)
         if table_bytes(c, p, d) > most then
-            c.tables, c.cells, c.copies, c.hot = "global", "wide", 1, 0
+            c.tables, c.cells, c.columns, c.copies, c.hot = "global", "wide", 0, 1, 0
             c.agree = (p.spread == "uniform" or p.of_rows) and "no" or "yes"
         end
     end
@@ -181,7 +203,7 @@ end
 function family.launch(c, p, d)
     local _, bytes = keyed.cell_of(p, d)
     local tile = c.block * c.vec * c.unroll
-    if c.tables ~= "global" then tile = math.max(tile, math.min(2 * c.copies * cells(p), 1 << 24)) end
+    if c.tables ~= "global" then tile = math.max(tile, math.min(2 * c.copies * cells(p, c), 1 << 24)) end
     local shared = table_bytes(c, p, d)
     return {
         threads = c.block, tile = tile, blocks_max = math.min(c.per_sm * d.sm_count, d.blocks_max), keyed = true,

@@ -10,15 +10,26 @@
 //@ -- The keys of a load of elements may take several loads.
 //@ local key_vec = math.min(vec, 16 // key.bytes)
 //@ local key_layout = loads.layout(key, key_vec)
+//@ -- The table of a block has fewer than 2^32 cells.
+//@ local number = tables == "global" and "u64" or "u32"
 //@ local function key_number(word, k)
-//@     return ("(u64)%s%s"):format(key.kind == "signed" and "(i64)" or "", key.unpack(word, k))
+//@     local wide = ("(u64)%s%s"):format(key.kind == "signed" and "(i64)" or "", key.unpack(word, k))
+//@     if tables ~= "global" and key.bytes == 8 then return ("below_2_to_32(%s)"):format(wide) end
+//@     return ("(%s)(%s)"):format(number, wide)
 //@ end
+//@ -- The part of a launch's blocks that this one has, of which all take other elements.
+//@ local part, parts_of = "blockIdx.x", "gridDim.x"
+//@ if columns > 0 then part, parts_of = "to.part", "to.parts" end
 //@ include("lib/title.cu", { by = "keyed", of = "keys", many = true })
 
 //@ include "lib/head.cu"
 //@ include("lib/constants.cu", { names = "WARPS, VEC, UNROLL, LANES = VEC, LOAD_BYTES", unroll = unroll })
 constexpr u64 KEY_LOAD_BYTES = @{key_vec * key.bytes}, TILE = (u64)BLOCK * UNROLL;
 constexpr u32 COPIES = @{copies};  // of a block's cells
+//@ if columns > 0 then
+constexpr u32 COLUMNS = @{columns};  // of a row that the block's table has, and loads of these
+constexpr u32 ROW_LOADS = COLUMNS / VEC;
+//@ end
 //@ if hots > 0 then
 constexpr u32 HOTS = @{hots};  // keys that a thread adds up by itself
 //@ end
@@ -40,6 +51,13 @@ static_assert(sizeof(elements) == 48, "");
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
+//@ if number == "u32" and key.bytes == 8 then
+__device__ __forceinline__ u32 below_2_to_32(u64 key)
+{
+    return key >> 32 ? 0xffffffff : (u32)key;
+}
+
+//@ end
 __device__ __forceinline__ accumulator *table_in(void *scratch)
 {
     return (accumulator *)((char *)scratch + @{scratch.slots_offset});
@@ -55,50 +73,47 @@ __device__ __forceinline__ accumulator of_element(value x, u64 index@{given.para
 //@ end
 }
 
+//@ local at = of_rows and "" or " + j"
 // N elements of a thread, from that index on, if they are there, and their keys. All lanes of a warp call it.
 template <u32 N>
-__device__ __forceinline__ void take_elements(target &to, const value (&x)[N], const u64 (&key)[N], u64 index,
+__device__ __forceinline__ void take_elements(target &to, const value (&x)[N], const @{number} (&key)[N], u64 index,
                                               bool there@{given.parameter})
 {
 //@ if agrees and not private then
-//@     local alone = warps and "all" or "all || (there && same)"
     bool same = true;
 #pragma unroll
     for (u32 j = 1; j < N; j++) same = same && key[j] == key[0];
-    const u64 first = __shfl_sync(0xffffffff, key[0], 0);
+    const @{number} first = __shfl_sync(0xffffffff, key[0], 0);
     const bool all = __all_sync(0xffffffff, !there || (same && key[0] == first));
-    if (@{alone}) {
+    if (all) {
+        if (first != to.run) begin_run(to, first@{given.argument});
+        to.run_elements += N * __popc(__ballot_sync(0xffffffff, there));
+    }
+    if (@{warps and "all" or "all || (there && same)"}) {
         accumulator a = @{op.identity};
         if (there) {
 #pragma unroll
-            for (u32 j = 0; j < N; j++) a = combine(a, of_element(x[j], index@{of_rows and "" or " + j"}@{given.argument})@{given.argument});
+            for (u32 j = 0; j < N; j++) a = combine(a, of_element(x[j], index@{at}@{given.argument})@{given.argument});
         }
-        u32 elements = N;
-        bool adds = true;
-        if (all) {
-            elements *= __popc(__ballot_sync(0xffffffff, there));
-//@     include("lib/fold_lanes.cu", { lanes = 32 })
-            adds = threadIdx.x % 32 == 0 && there;
-        }
-        if (adds) add(to, key[0], a, elements@{given.argument});
-//@     if warps then
-        __syncwarp();
-//@     end
+        if (all)
+            to.run_sum = combine(to.run_sum, a@{given.argument});
+        else
+            add(to, key[0], a, N@{given.argument});
         return;
     }
 //@ end
 //@ if warps then
 #pragma unroll
     for (u32 j = 0; j < N; j++)
-        add_in_turn(to, key[j], of_element(x[j], index@{of_rows and "" or " + j"}@{given.argument}), there@{given.argument});
+        add_in_turn(to, key[j], of_element(x[j], index@{at}@{given.argument}), there@{given.argument});
 //@ else
     if (!there) return;
 #pragma unroll
-    for (u32 j = 0; j < N; j++) add(to, key[j], of_element(x[j], index@{of_rows and "" or " + j"}@{given.argument}), 1@{given.argument});
+    for (u32 j = 0; j < N; j++) add(to, key[j], of_element(x[j], index@{at}@{given.argument}), 1@{given.argument});
 //@ end
 }
 
-__device__ __forceinline__ void load_one(const element *x_at, const key_element *key_at, value (&x)[1], u64 (&key)[1])
+__device__ __forceinline__ void load_one(const element *x_at, const key_element *key_at, value (&x)[1], @{number} (&key)[1])
 {
     @{single.word.c} word[1];
     @{single_key.word.c} key_word[1];
@@ -117,14 +132,19 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
 //@     if of_rows then
     const u64 keys = s.keys / s.width;
 //@     end
-    for (u64 tile = blockIdx.x * TILE; tile < vectors; tile += gridDim.x * TILE) {
+    for (u64 tile = @{part} * TILE; tile < vectors; tile += @{parts_of} * TILE) {
         // All loads before the first use.
         loaded v[UNROLL] = {};
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 n = tile + i * BLOCK + threadIdx.x;
 //@     if of_rows then
+//@         if columns > 0 then
+            if (n < vectors && to.column + n % ROW_LOADS * VEC < s.width)
+                v[i] = load_keyed(input, n, to.column, s@{given.argument});
+//@         else
             if (n < vectors) v[i] = load_keyed(input, n * VEC, s@{given.argument});
+//@         end
 //@     else
             if (n < vectors) v[i] = load_keyed(input + head + n * VEC, s.key + head + n * VEC@{given.argument});
 //@     end
@@ -132,7 +152,8 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 n = tile + i * BLOCK + threadIdx.x;
-            take_loaded(to, v[i], @{of_rows and "keys, s" or "head + n * VEC"}, n < vectors@{given.argument});
+//@     local there = columns > 0 and "n < vectors && to.column + n % ROW_LOADS * VEC < s.width" or "n < vectors"
+            take_loaded(to, v[i], @{of_rows and "keys, s" or "head + n * VEC"}, @{there}@{given.argument});
         }
     }
 }
@@ -142,22 +163,30 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
 __device__ __forceinline__ void take_singles(target &to, const element *input, const elements &s, u64 head,
                                              u64 tail@{given.parameter})
 {
-//@ if of_rows then
+//@ if columns > 0 then
+    const u64 keys = s.keys / s.width, singles = s.count * COLUMNS - tail;
+//@ elseif of_rows then
     const u64 keys = s.keys / s.width, singles = s.count * s.width - tail;
 //@ else
     const u64 singles = head + s.count - tail;
 //@ end
-    for (u64 first = blockIdx.x * (u64)BLOCK; first < singles; first += gridDim.x * (u64)BLOCK) {
+    for (u64 first = @{part} * (u64)BLOCK; first < singles; first += @{parts_of} * (u64)BLOCK) {
         const u64 n = first + threadIdx.x, index = n < head ? n : n - head + tail;
         value x[1] = {};
-        u64 key[1] = {};
+        @{number} key[1] = {};
 //@ if of_rows then
+//@     if columns > 0 then
+        const place at{index / COLUMNS, index % COLUMNS};
+        const bool there = n < singles && to.column + at.column < s.width;
+//@     else
         const place at = place_of(index, s);
-        if (n < singles) {
-            load_one(input + index, s.key + at.row, x, key);
+        const bool there = n < singles;
+//@     end
+        if (there) {
+            load_one(input + at.row * s.width@{columns > 0 and " + to.column" or ""} + at.column, s.key + at.row, x, key);
             key[0] = cell_of(to, key[0], keys, at, s);
         }
-        take_elements(to, x, key, at.row, n < singles@{given.argument});
+        take_elements(to, x, key, at.row, there@{given.argument});
 //@ else
         if (n < singles) load_one(input + index, s.key + index, x, key);
         take_elements(to, x, key, index, n < singles@{given.argument});
@@ -178,7 +207,7 @@ __device__ __forceinline__ void count_skipped(const elements &s, u64 skipped)
 __device__ __forceinline__ void find_scales(target &to, const element *input, u64 count@{given.parameter})
 {
     const u64 at = count / BLOCK * threadIdx.x;
-    u32 *const greatest = to.front + @{narrow.words} * COPIES * (u32)to.keys;
+    u32 *const greatest = to.front + @{narrow.words} * COPIES * to.keys;
     if (at < count) {
         @{single.word.c} word[1];
         @{loads.statement(single, "plain", "word", "input + at")}
@@ -216,9 +245,25 @@ redtune_preset_keys(elements s, void *scratch)
     @{line}
 //@ end
     accumulator *table = table_in(scratch);
-    target to = {table, s.keys, 0};
+    target to = {};
+    to.cells = table;
+    to.keys = @{columns > 0 and "(u32)(s.keys / s.width) * COLUMNS" or "(" .. number .. ")s.keys"};
+//@ if agrees and not private then
+    to.run = to.keys;  // there is none yet
+    to.run_sum = @{op.identity};
+//@ end
 //@ if hots > 0 then
     const u64 sample = sample_key(s);
+//@ end
+//@ if columns > 0 then
+    // Blocks take slices of columns in turn, those of a slice other rows each; few blocks take several slices.
+    const u64 slices = (s.width + COLUMNS - 1) / COLUMNS;
+    to.part = blockIdx.x / slices;
+    for (u64 slice = blockIdx.x % slices; slice < slices; slice += gridDim.x) {
+    to.parts = gridDim.x > slices ? (gridDim.x - slice + slices - 1) / slices : 1;
+    to.column = slice * COLUMNS;
+    to.width = s.width;
+    __syncthreads();
 //@ end
 //@ if sliced or shared then
     extern __shared__ uint4 memory[];
@@ -226,21 +271,21 @@ redtune_preset_keys(elements s, void *scratch)
     accumulator *cells = (accumulator *)memory;
 //@     end
 //@     if private then
-    for (u32 k = 0; k < (u32)s.keys; k++) cells[k * BLOCK + threadIdx.x] = @{op.identity};
+    for (u32 k = 0; k < to.keys; k++) cells[k * BLOCK + threadIdx.x] = @{op.identity};
     to.cells = cells;
 //@     elseif warps then
-    to.cells = cells + threadIdx.x / 32 * (u32)s.keys;
-    for (u32 k = threadIdx.x % 32; k < (u32)s.keys; k += 32) to.cells[k] = @{op.identity};
+    to.cells = cells + threadIdx.x / 32 * to.keys;
+    for (u32 k = threadIdx.x % 32; k < to.keys; k += 32) to.cells[k] = @{op.identity};
     __syncwarp();
 //@     elseif narrow then
     to.back = table;
     to.front = (u32 *)memory;
-//@         local words = narrow.words .. " * COPIES * (u32)s.keys"
-//@         local float_words = narrow.backs .. " * COPIES * (u32)s.keys"
+//@         local words = narrow.words .. " * COPIES * to.keys"
+//@         local float_words = narrow.backs .. " * COPIES * to.keys"
     for (u32 i = threadIdx.x; i < @{words} + @{narrow.backs}; i += BLOCK)
         to.front[i] = @{split and "i < " .. float_words .. " ? 0x80000000u : 0" or "0"};
 //@     else
-    for (u32 i = threadIdx.x; i < COPIES * (u32)s.keys; i += BLOCK) cells[i] = @{op.identity};
+    for (u32 i = threadIdx.x; i < COPIES * to.keys; i += BLOCK) cells[i] = @{op.identity};
     to.cells = cells;
 //@     end
 //@ end
@@ -256,7 +301,7 @@ redtune_preset_keys(elements s, void *scratch)
 //@ if of_rows and vec > 1 then
     // Loads that lie within rows; else all are taken one by one.
     const bool within = s.width % VEC == 0 && (u64)input % LOAD_BYTES == 0;
-    const u64 vectors = within ? s.count * s.width / VEC : 0;
+    const u64 vectors = within ? s.count * @{columns > 0 and "ROW_LOADS" or "s.width / VEC"} : 0;
     take_vectors(to, input, s, 0, vectors@{given.argument});
     take_singles(to, input, s, 0, vectors * VEC@{given.argument});
 //@ elseif vec > 1 then
@@ -269,15 +314,21 @@ redtune_preset_keys(elements s, void *scratch)
 //@ else
     take_singles(to, input, s, 0, 0@{given.argument});
 //@ end
-    count_skipped(s, to.skipped);
+//@ if agrees and not private then
+    end_run(to@{given.argument});
+//@ end
 //@ if hots > 0 then
     add_hot_keys(to@{given.argument});
 //@ end
 //@ if sliced then
-    leave_table(table, cells, s.keys@{given.argument});
+    leave_table(table, cells, to.keys@{given.argument});
 //@ elseif shared then
     add_tables(table, to@{given.argument});
 //@ end
+//@ if columns > 0 then
+    }
+//@ end
+    count_skipped(s, to.skipped);
 }
 
 //@ include("lib/entry.cu", { extents = "elements s", entry = "redtune_finish_keys", block = 256 })

@@ -14,8 +14,8 @@
 #include "results.h"
 
 enum { ROOM = 24000, OUT_ROOM = 70000, MARGIN = 16, POISON = 0xa5 };
-/* How keys are drawn. */
-typedef enum pattern { UNIFORM, ONE, SORTED, HOT, OUTSIDE, PATTERNS } pattern;
+/* How keys are drawn; of GONE, stretches of equal ones are out of range. */
+typedef enum pattern { UNIFORM, ONE, SORTED, HOT, OUTSIDE, GONE, PATTERNS } pattern;
 
 static redtune_error err;
 static device gpu;
@@ -76,11 +76,11 @@ static inline trial trial_of_rows(redtune_op op, redtune_dtype dtype, redtune_dt
 
 /* A key that the dtype has and that is not below K, or -1 where there is none: its least, its
  * greatest, and the one that is just too large. */
-static inline int64_t draw_outside(redtune_dtype dtype, uint64_t k, bool *is_there) {
+static inline int64_t draw_outside(redtune_dtype dtype, uint64_t k, uint64_t choice,
+                                   bool *is_there) {
     const int bits = 8 * (int)redtune_dtype_bytes(dtype);
     const bool has_sign = rdt_scalar_is_signed(dtype);
     const uint64_t greatest = UINT64_MAX >> (64 - bits + has_sign);
-    const uint64_t choice = draw(3);
     *is_there = true;
     if (choice == 0 && has_sign) return -(int64_t)(greatest >> draw((uint64_t)bits - 1)) - 1;
     *is_there = greatest >= k;
@@ -97,6 +97,7 @@ static inline int64_t draw_key(const trial *at, uint64_t i) {
     case SORTED: return (int64_t)(i * k / at->count);
     case HOT: return (int64_t)(draw(10) ? k / 2 : draw(k));
     case UNIFORM:
+    case GONE:
     case OUTSIDE:
     case PATTERNS: break;
     }
@@ -110,8 +111,10 @@ static inline void fill(const trial *at) {
     memset(keys, POISON, sizeof keys);
     for (uint64_t i = 0; i < at->count; i++) {
         bool is_there = false;
-        int64_t k =
-            at->pattern == OUTSIDE && draw(3) == 0 ? draw_outside(key, at->p.keys, &is_there) : 0;
+        int64_t k = 0;
+        if (at->pattern == OUTSIDE && draw(3) == 0)
+            k = draw_outside(key, at->p.keys, draw(3), &is_there);
+        if (at->pattern == GONE && i / 300 % 2) k = draw_outside(key, at->p.keys, 1, &is_there);
         key_of[i] = -1;
         if (!is_there) key_of[i] = k = draw_key(at, i);
         const redtune_value stored = rdt_scalar_from_bits(key, (uint64_t)k);

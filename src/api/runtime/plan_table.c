@@ -16,7 +16,8 @@ typedef struct key {
 #undef FIELD
     redtune_dtype key_dtype;
     uint64_t shape; /* a byte each: numbers of bits, the alignment, whether it is columns, spread */
-    uint64_t rest;  /* of any axes, the innermost ones; of problems by key, the rounded keys */
+    uint64_t rest; /* of any axes, the innermost ones; of problems by key, the width and the rounded
+                      keys */
 } key;
 #define BYTES(field) +sizeof(((redtune_problem *)0)->field)
 _Static_assert(sizeof(key) == 4 + 2 * 8 RDT_PROBLEM_KIND_LIST(BYTES), "a gap in the key");
@@ -72,10 +73,10 @@ static uint64_t lanes_of(const rdt_lanes *lanes) {
            (uint64_t)(lanes->axes > 2) << 24;
 }
 
-/* What most problems have not, and none has both of. */
+/* What most problems have not, and none has both of. A width of more bits differs in the shape. */
 static uint64_t rest_of(const redtune_problem *problem, const rdt_extents *extents) {
     if (rdt_problem_is_keyed(problem))
-        return rdt_problem_keyed_round(problem->keys * extents->inner);
+        return rdt_problem_keyed_round(problem->keys) | extents->inner << 32;
     const rdt_strides_lanes lanes = rdt_strides_lanes_of(problem);
     return lanes_of(&lanes.reduced) | lanes_of(&lanes.kept) << 32;
 }
@@ -207,18 +208,13 @@ static void round_lengths(redtune_problem *typical) {
     }
 }
 
-/* Of as many cells, in rows of a power of two of columns, or of some more that are aligned as they
- * are. */
+/* Of rows as wide: a block may have the cells of some columns only. */
 static redtune_problem typical_keyed(const redtune_problem *resolved) {
     redtune_problem typical = *resolved;
     rdt_extents extents = rdt_problem_extents(resolved);
-    const uint64_t cells = rdt_problem_keyed_round(resolved->keys * extents.inner);
-    const uint64_t unit = extents.inner & -extents.inner,
-                   width = rdt_plan_table_count(extents.inner);
     extents.count = rdt_plan_table_count(extents.count);
-    extents.inner = unit < 16 && unit < width ? width + unit : width;
-    typical.keys = (cells + extents.inner - 1) / extents.inner;
     extents.outer_step = extents.step = 0;
+    typical.keys = rdt_problem_keyed_round(resolved->keys);
     rdt_problem_axes_set(&typical, extents);
     return typical;
 }

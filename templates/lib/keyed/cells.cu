@@ -1,5 +1,5 @@
 //@ -- How threads bring accumulators into the cells of keys.
-//@ takes op, given, acc, cell, narrow, split, hots, of_rows, sliced, shared, private, warps
+//@ takes op, given, acc, cell, narrow, split, hots, of_rows, columns, number, agrees, sliced, shared, private, warps
 //@ if not sliced then
 // Whether it changes nothing.
 __device__ __forceinline__ bool is_neutral(const accumulator &a)
@@ -48,7 +48,17 @@ __device__ __forceinline__ void add_to(accumulator *cell, accumulator a@{given.p
 // What a thread brings its elements into, and how many keys it skipped.
 struct target {
     accumulator *cells;
-    u64 keys, skipped;
+    @{number} keys;
+    u64 skipped;
+//@ if columns > 0 then
+    u64 part, parts;  // of the slice's blocks
+    u64 column, width;  // the slice's first, and the row's
+//@ end
+//@ if agrees and not private then
+    @{number} run;  // the key of the warp's last loads that agreed
+    u32 run_elements;
+    accumulator run_sum;  // of this thread's elements of these
+//@ end
 //@ if narrow then
     u32 *front;
     accumulator *back;  // the table of all
@@ -57,8 +67,9 @@ struct target {
 //@     end
 //@ end
 //@ if hots > 0 then
-    u64 hot[HOTS];
-    accumulator own[HOTS];  // of these
+    @{number} hot[HOTS];
+    u32 own_elements[HOTS];  // of these, and what they are combined
+    accumulator own[HOTS];
 //@ end
 };
 
@@ -71,19 +82,37 @@ __device__ __forceinline__ u32 copy_of()
 }
 
 //@ end
-// Brings a into the cell of a key that there is.
-__device__ __forceinline__ void add_to_key(const target &to, u64 key, const accumulator &a@{given.parameter})
+//@ if columns > 0 then
+// A block's cells of a key, side by side, are its columns in the order of the loads' first elements, the second ones
+// behind these, and so on: lanes side by side add to different banks.
+__device__ __forceinline__ u32 cell_of_column(u32 column)
+{
+    return column % VEC * ROW_LOADS + column / VEC;
+}
+
+// The number that a block's cell has among all cells, and its column in a row.
+__device__ __forceinline__ u64 column_of_cell(const target &to, u32 cell)
+{
+    const u32 at = cell % COLUMNS;
+    return to.column + at % ROW_LOADS * VEC + at / ROW_LOADS;
+}
+
+//@ end
+// Brings a, of so many elements, into the cell of a key that there is.
+__device__ __forceinline__ void add_to_key(const target &to, @{number} key, const accumulator &a,
+                                           u32 elements@{given.parameter})
 {
 //@ if sliced then
-    accumulator *cell = to.cells + @{private and "(u32)key * BLOCK + threadIdx.x" or "(u32)key"};
+    accumulator *cell = to.cells + @{private and "key * BLOCK + threadIdx.x" or "key"};
     *cell = combine(@{acc.copy("(*cell)")}, a@{given.argument});
 //@ elseif narrow then
-    u32 *cell = to.front + (u32)key * COPIES + copy_of();
-    const u32 APART = COPIES * (u32)to.keys;
+    u32 *cell = to.front + key * COPIES + copy_of();
+    const u32 APART = COPIES * to.keys;
+//@     local back = columns > 0 and "to.back[key / COLUMNS * to.width + column_of_cell(to, key)]" or "to.back[key]"
 //@     for _, part in ipairs(narrow.parts) do
 //@         local at = ("cell + %d * APART"):format(part.word)
 //@         if part.kind == "float" then
-    add_float(@{at}, APART, (double *)&to.back[key]@{part.path}, a@{part.path}, to.scale@{part.back});
+    add_float(@{at}, APART, (double *)&@{back}@{part.path}, a@{part.path}, to.scale@{part.back}, elements);
 //@         elseif part.kind == "count" then
     atomicAdd(@{at}, (u32)a@{part.path});
 //@         else
@@ -91,14 +120,14 @@ __device__ __forceinline__ void add_to_key(const target &to, u64 key, const accu
 //@         end
 //@     end
 //@ elseif shared then
-    add_to<true>(to.cells + (u32)key * COPIES + copy_of(), a@{given.argument});
+    add_to<true>(to.cells + key * COPIES + copy_of(), a@{given.argument});
 //@ else
     add_to<false>(to.cells + key, a@{given.argument});
 //@ end
 }
 
 // Whether a is still to be brought into the cell of its key.
-__device__ __forceinline__ bool is_left(target &to, u64 key, const accumulator &a, u32 elements@{given.parameter})
+__device__ __forceinline__ bool is_left(target &to, @{number} key, const accumulator &a, u32 elements@{given.parameter})
 {
     if (key >= to.keys) {
 //@ if not of_rows then
@@ -106,31 +135,61 @@ __device__ __forceinline__ bool is_left(target &to, u64 key, const accumulator &
 //@ end
         return false;
     }
-    bool left = true;
 //@ if hots > 0 then
+    bool is_own = false;
 #pragma unroll
-    for (u32 h = 0; h < HOTS; h++) {
-        const bool is_own = key == to.hot[h];
-        const accumulator none = @{op.identity};
-        to.own[h] = combine(to.own[h], is_own ? a : none@{given.argument});
-        left = left && !is_own;
+    for (u32 h = 0; h < HOTS; h++) is_own = is_own || key == to.hot[h];
+    if (is_own) {
+#pragma unroll
+        for (u32 h = 0; h < HOTS; h++) {
+            if (key != to.hot[h]) continue;
+            to.own[h] = combine(to.own[h], a@{given.argument});
+            to.own_elements[h] += elements;
+        }
+        return false;
     }
 //@ end
-    return left;
+    return true;
 }
 
-__device__ __forceinline__ void add(target &to, u64 key, const accumulator &a, u32 elements@{given.parameter})
+__device__ __forceinline__ void add(target &to, @{number} key, const accumulator &a, u32 elements@{given.parameter})
 {
-    if (is_left(to, key, a, elements@{given.argument})) add_to_key(to, key, a@{given.argument});
+    if (is_left(to, key, a, elements@{given.argument})) add_to_key(to, key, a, elements@{given.argument});
 }
 
+//@ if agrees and not private then
+// Loads of a warp that agree on a key, one after the other, are a run: each thread combines its elements of it, and
+// the warp adds them once. All lanes call these.
+__device__ __forceinline__ void end_run(target &to@{given.parameter})
+{
+    if (to.run < to.keys) {
+        accumulator a = to.run_sum;
+//@     include("lib/fold_lanes.cu", { lanes = 32 })
+        if (threadIdx.x % 32 == 0) add(to, to.run, a, to.run_elements@{given.argument});
+    } else if (threadIdx.x % 32 == 0) {
+        to.skipped += to.run_elements;
+    }
+}
+
+__device__ __forceinline__ void begin_run(target &to, @{number} key@{given.parameter})
+{
+    end_run(to@{given.argument});
+//@     if warps then
+    __syncwarp();
+//@     end
+    to.run = key;
+    to.run_elements = 0;
+    to.run_sum = @{op.identity};
+}
+
+//@ end
 //@ if warps then
 // The same of all lanes of a warp, whose cells are in one table: of those with one key the lower lanes come first.
-__device__ __forceinline__ void add_in_turn(target &to, u64 key, const accumulator &a, bool there@{given.parameter})
+__device__ __forceinline__ void add_in_turn(target &to, @{number} key, const accumulator &a, bool there@{given.parameter})
 {
     const u32 lane = threadIdx.x % 32;
     // Lanes without an element have keys that no other has.
-    const u32 same = __match_any_sync(0xffffffff, there ? key : ~0ull - lane);
+    const u32 same = __match_any_sync(0xffffffff, there ? key : 0xffffffff - lane);
     const u32 turn = __popc(same & ((1u << lane) - 1));
     bool waits = there;
     for (u32 now = 0; __any_sync(0xffffffff, waits); now++) {

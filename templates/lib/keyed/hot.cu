@@ -1,6 +1,6 @@
 //@ -- Hot keys: each warp looks at a sample of the keys, and its threads add up by themselves the elements of those
 //@ -- that are most of it, as atomics on one cell go one after the other.
-//@ takes op, given, acc
+//@ takes op, given, acc, number
 __device__ __forceinline__ u64 sample_key(const elements &s)
 {
     const u64 at = s.count / BLOCK * threadIdx.x;
@@ -16,7 +16,8 @@ __device__ __forceinline__ void find_hot_keys(target &to, u64 sample)
         u32 best = rank;
 #pragma unroll
         for (u32 n = 16; n > 0; n /= 2) best = max(best, __shfl_xor_sync(0xffffffff, best, n));
-        to.hot[h] = best >> 5 > 1 ? __shfl_sync(0xffffffff, sample, best & 31) : ~0ull;
+        // Without such a key it is one that is out of range.
+        to.hot[h] = best >> 5 > 1 ? (@{number})__shfl_sync(0xffffffff, sample, best & 31) : to.keys;
         to.own[h] = @{op.identity};
         if (sample == to.hot[h]) rank = 0;
     }
@@ -28,7 +29,10 @@ __device__ __forceinline__ void add_hot_keys(target &to@{given.parameter})
     for (u32 h = 0; h < HOTS; h++) {
         accumulator a = to.own[h];
 //@ include("lib/fold_lanes.cu", { lanes = 32 })
-        if (threadIdx.x % 32 == 0 && to.hot[h] != ~0ull) add_to_key(to, to.hot[h], a@{given.argument});
+        u32 elements = to.own_elements[h];
+#pragma unroll
+        for (u32 n = 16; n > 0; n /= 2) elements += __shfl_xor_sync(0xffffffff, elements, n);
+        if (threadIdx.x % 32 == 0 && to.hot[h] < to.keys) add_to_key(to, to.hot[h], a, elements@{given.argument});
     }
 }
 

@@ -20,19 +20,20 @@ __device__ __forceinline__ float scale_of(u32 bits)
     return bits == 0 ? 1.0f : __uint_as_float((u32)(min(max(power, -126), 127) + 127) << 23);
 }
 
-// Adds a to a cell, or to *back what a cell has no room for.
-__device__ __forceinline__ void add_float(u32 *cell, u32 apart, double *back, double a, float scale)
+// Adds a, of so many elements, to a cell, or to *back what a cell has no room for.
+__device__ __forceinline__ void add_float(u32 *cell, u32 apart, double *back, double a, float scale, u32 elements)
 {
-    const float x = (float)a * scale, size = fabsf(x);
+    const float x = (float)a * scale, size = fabsf(x), most = @{split and "0x1p30f" or "0x1p34f"};
     double rest = a;
-    if (size >= 131072.0f && size <= @{split and "1073741824.0f" or "17179869184.0f"}) {
+    if (size >= 0x1p17f && size <= (elements > 1 ? fminf((float)elements * most, 0x1p60f) : most)) {
+        const i64 n = elements > 1 ? __double2ll_rn(a * (double)scale) : @{split and "__float2int_rn(x)" or "__float2ll_rn(x)"};
 //@     if split then
         // The cell's upper word is in the table of all. It begins in the middle, so that few sums cross its ends.
-        const int n = __float2int_rn(x);
-        const bool wraps = atomicAdd(cell, (u32)n) > ~(u32)n;
-        rest = wraps == (n < 0) ? 0.0 : (n < 0 ? -4294967296.0 : 4294967296.0) / (double)scale;
+        const u32 low = (u32)n;
+        const int carry = (int)(n >> 32) + (int)(atomicAdd(cell, low) > ~low);
+        rest = carry == 0 ? 0.0 : (double)carry * 4294967296.0 / (double)scale;
 //@     else
-        add_halves(cell, apart, (u64)__float2ll_rn(x));
+        add_halves(cell, apart, (u64)n);
         rest = 0;
 //@     end
     }

@@ -1,5 +1,5 @@
 //@ -- What becomes of the tables of a block in the end.
-//@ takes op, given, acc, narrow, split, private, warps, shared
+//@ takes op, given, acc, narrow, split, columns, private, warps, shared
 //@ if private then
 // Leaves the block's table: a warp combines the columns of a key.
 __device__ __forceinline__ void leave_table(accumulator *table, const accumulator *cells, u64 keys@{given.parameter})
@@ -33,11 +33,11 @@ __device__ __forceinline__ void leave_table(accumulator *table, const accumulato
 __device__ __forceinline__ void add_tables(accumulator *table, const target &to@{given.parameter})
 {
     __syncthreads();
-    for (u32 k = threadIdx.x; k < (u32)to.keys; k += BLOCK) {
+    for (u32 k = threadIdx.x; k < to.keys; k += BLOCK) {
         accumulator a = @{op.identity};
 //@     if narrow then
         const u32 *cell = to.front + k * COPIES;
-        const u32 APART = COPIES * (u32)to.keys;
+        const u32 APART = COPIES * to.keys;
 //@         for _, part in ipairs(narrow.parts) do
 //@             local at = ("cell[%d * APART + (i + k) %% COPIES]"):format(part.word)
 //@             local high = ("cell[%d * APART + (i + k) %% COPIES]"):format(part.word + 1)
@@ -63,7 +63,12 @@ __device__ __forceinline__ void add_tables(accumulator *table, const target &to@
             a = combine(a, @{acc.copy("to.cells[at]")}@{given.argument});
         }
 //@     end
+//@     if columns > 0 then
+        const u64 column = column_of_cell(to, k);
+        if (column < to.width && !is_neutral(a)) add_to<false>(table + k / COLUMNS * to.width + column, a@{given.argument});
+//@     else
         if (!is_neutral(a)) add_to<false>(table + k, a@{given.argument});
+//@     end
     }
 }
 
