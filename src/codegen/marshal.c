@@ -137,6 +137,8 @@ static void push_lane(lua_State *state, const char *name, const rdt_lanes *lanes
     lua_setfield(state, -2, "run");
     lua_pushinteger(state, (lua_Integer)lanes->step);
     lua_setfield(state, -2, "step");
+    lua_pushinteger(state, (lua_Integer)lanes->beside);
+    lua_setfield(state, -2, "beside");
     lua_pushinteger(state, (lua_Integer)lanes->axes);
     lua_setfield(state, -2, "axes");
     lua_setfield(state, -2, name);

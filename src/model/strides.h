@@ -10,10 +10,11 @@ void rdt_strides_set(rdt_strides *out, const redtune_problem *problem);
 
 /* How the innermost axes lie, by which kernels of such problems are chosen. */
 typedef struct rdt_lanes {
-    uint32_t vec;  /* elements that one load may take along it */
-    uint64_t run;  /* its size */
-    uint64_t step; /* of x, whichever way it goes */
-    uint32_t axes; /* how many such axes there are */
+    uint32_t vec;    /* elements that one load may take along it */
+    uint64_t run;    /* its size */
+    uint64_t step;   /* of x, whichever way it goes */
+    uint64_t beside; /* likewise of y or the mask; 0 without one */
+    uint32_t axes;   /* how many such axes there are */
 } rdt_lanes;
 typedef struct rdt_strides_lanes {
     rdt_lanes reduced, kept;

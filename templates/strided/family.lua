@@ -7,6 +7,7 @@
 --   vec    elements that one load may take along it
 --   run    its size
 --   step   of x
+--   beside that of a second input or a mask
 --   axes   how many such axes there are, this one included
 local limits = require "lib/limits"
 local params = require "lib/params"
@@ -21,8 +22,9 @@ family.params = {
           .. "that elements do not fill" },
     params.with(params.width, { doc = "threads over neighbouring results" }),
     params.vec,
-    params.unroll,
-    params.load,
+    params.with(params.unroll, { values = { 1, 2, 4, 8, 16 } }),
+    params.with(params.load, { labels = { "no_allocate", "plain", "beside" },
+      doc = params.load.doc .. "; beside: past it, but for a second input or a mask" }),
     params.finish,
     params.per_sm,
 }
@@ -56,11 +58,16 @@ end
 -- Ops that take the elements of a load one by one, of an array that has them near each other.
 local function has_spans(c, p)
     if c.lanes ~= "spans" then return true end
-    if p.op.indexed or is_paired(p) or p.accuracy == "exact" then
-        return false, "lanes=spans serves values of one input: add lanes=reduced"
+    if p.op.indexed or p.mask or p.accuracy == "exact" then
+        return false, "lanes=spans serves values, without masks: add lanes=reduced"
     end
     if c.vec > 1 then return true end
     return false, "lanes=spans is of wide loads: add vec=2"
+end
+
+local function has_path(c, p)
+    if c.load ~= "beside" or is_paired(p) then return true end
+    return false, "load=beside is of a second input or a mask: add load=no_allocate"
 end
 
 -- A thread has bins of one result (lib/superaccumulator.lua).
@@ -73,7 +80,7 @@ function family.serves(p)
     return p.layout == "strided"
 end
 
-family.allowed = limits.all(shapes.has_width, has_spans, has_bins, shapes.has_shared_columns(bytes_of_values), limits.allowed)
+family.allowed = limits.all(shapes.has_width, has_spans, has_path, has_bins, shapes.has_shared_columns(bytes_of_values), limits.allowed)
 
 -- The axis that lanes lie along.
 local function lane(c, p)
@@ -87,9 +94,13 @@ end
 
 -- Elements that a load of 16 bytes has, of steps and sizes that leave gaps in it; 1 where it has none beside the first,
 -- or where loads of 8 bytes fit, unless more axes make it likely that the array is a part of another, and begins
--- anywhere.
+-- anywhere. Two inputs have them side by side, in runs whose ends take no time.
 local function span_vec(p)
     local vec, step = 16 // p.dtype.bytes, p.reduced.step
+    if is_paired(p) then
+        local long = step == 1 and p.reduced.beside == 1 and p.reduced.run >= 64 * vec
+        return long and 2 * p.reduced.vec < vec and vec or 1
+    end
     local near = step > 0 and step & step - 1 == 0 and 2 * step <= vec
     return near and p.reduced.run * step >= 2 * vec and (2 * p.reduced.vec < vec or p.reduced.axes > 2) and vec or 1
 end
@@ -142,7 +153,9 @@ function family.default(p, d)
     if c.vec * p.dtype.bytes < 8 then c.load = "plain" end
     local widen = { kept = widen_kept, reduced = widen_reduced, spans = widen_spans }
     widen[c.lanes](c, p, d)
-    if is_paired(p) and c.width > 1 then c.load = "plain" end
+    if is_paired(p) then
+        if c.lanes == "spans" or p.kept.beside == 0 then c.load = "beside" elseif c.width > 1 then c.load = "plain" end
+    end
     shape.fit_unroll(c, p, 2)
     while not family.allowed({ block = c.block, lanes = c.lanes, width = c.width, vec = c.vec, unroll = c.unroll,
                                load = c.load, finish = "single", per_sm = 1 }, p, d) and c.block > 32 do

@@ -1,4 +1,6 @@
 //@ local op, given, acc, indexed, layout, parts = require("lib/kernel").of_several(_ENV, vec, "columns")
+//@ -- The paths of loads of x and of what is beside it.
+//@ local load, load_beside = load == "beside" and "no_allocate" or load, load == "beside" and "plain" or load
 //@ local two, kept, by_spans = given.inputs > 1, lanes == "kept", lanes == "spans"
 //@ parts = (kept or indexed) and vec or given.parts(layout, vec)
 //@ local depth, own = block // width, kept and vec or 1
@@ -41,7 +43,7 @@ __device__ __forceinline__ vector load_at(bool there, const origin &from)
     vector v = {};
     @{loads.guarded(layout, load, "v.word", "from.x", "there")}
 //@ if two then
-    @{given.load_other_if(vec, load, "v.other", "from.y", "there")}
+    @{given.load_other_if(vec, load_beside, "v.other", "from.y", "there")}
 //@ end
     return v;
 }
@@ -77,7 +79,7 @@ __device__ __forceinline__ @{given.part} take_singles(@{given.part} b, walk &w, 
         const bool there = e + i * DEPTH < s.count;
         @{loads.guarded(single, load, "x[i]", "w.at.x", "there")}
 //@     if two then
-        @{loads.guarded(byte, load, "y[i]", "w.at.y", "there")}
+        @{loads.guarded(byte, load_beside, "y[i]", "w.at.y", "there")}
 //@     end
         go_on<LOADS == 1 ? ALL_ENDS : TWO_ENDS>(w, by, from, s, e + DEPTH);
     }
@@ -121,7 +123,7 @@ __device__ __forceinline__ void reduce_singly(accumulator (&a)[OWN], const origi
 
 //@ end
 //@ if by_spans then
-//@     include("strided/spans.cu", { single = single })
+//@     include("strided/spans.cu", { single = single, load_beside = load_beside })
 //@ else
 // This thread's part of a tile, from where it is, the element of number n: `many` loads are there. It goes on to
 // where the next tile begins that is not another split's. WHOLE: all are there. ANEW: places may be found anew.

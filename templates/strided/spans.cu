@@ -1,7 +1,10 @@
 //@ -- Of the kernel of any axes, with lanes=spans: wide loads where elements do not fill them, because the innermost
 //@ -- reduced axis has a small step, or begins and ends anywhere.
-//@ takes op, given, indexed, dtype, layout, load, parts, single
+//@ takes op, given, indexed, dtype, layout, load, load_beside, parts, single
 //@ local loads = require "lib/load"
+//@ -- Words of a second input, which lies anywhere: those that its elements are in, of elements that share words.
+//@ local two, beside = given.inputs > 1, loads.layout(dtype, math.max(1, 4 // dtype.bytes))
+//@ local shares, words = dtype.bytes < 4, layout.words
 // A span is what the innermost reduced axis takes in memory; it is loaded from the multiple of LOAD_BYTES before its
 // first element on. Of each load a mask has the elements that count.
 struct spans {
@@ -40,19 +43,21 @@ __device__ __forceinline__ spans spans_of(const strides &s, const element *from,
     return all;
 }
 
-// Where a span's first element is.
-__device__ __forceinline__ u64 span_at(const strides &s, const element *from, u32 span)
+//@ for _, x in ipairs(two and { "x", "y" } or { "x" }) do
+// Where a span's first element is@{x == "y" and " in the second input" or ""}.
+__device__ __forceinline__ u64 @{x == "y" and "second_" or ""}span_at(const strides &s, const element *from, u32 span)
 {
     u32 i = 1;
 #pragma unroll 1
     for (; i + 1 < s.reduced_axes; i++) {
         const u32 further = (u32)__umul64hi(s.reduced[i].reciprocal, span);
-        from += (i64)(span - further * (u32)s.reduced[i].size) * s.reduced[i].x;
+        from += (i64)(span - further * (u32)s.reduced[i].size) * s.reduced[i].@{x};
         span = further;
     }
-    return (u64)(from + (i64)span * (s.reduced_axes > 1 ? s.reduced[i].x : 0));
+    return (u64)(from + (i64)span * (s.reduced_axes > 1 ? s.reduced[i].@{x} : 0));
 }
 
+//@ end
 // The elements that count of the load of number j, of a span whose first element is there.
 __device__ __forceinline__ u32 counted_of(const spans &all, u64 start, u32 j)
 {
@@ -63,7 +68,7 @@ __device__ __forceinline__ u32 counted_of(const spans &all, u64 start, u32 j)
     return left < 0 ? 0 : left < (int)VEC - 1 ? counted & (2u << left) - 1 : counted;
 }
 
-//@ local together = parts == 1 and op.part and op.part.counted or nil
+//@ local together = not two and parts == 1 and op.part and op.part.counted or nil
 //@ if together then
 @{together.functions}
 //@ end
@@ -76,7 +81,7 @@ __device__ __forceinline__ void take_counted(@{given.part} (&part)[LANES], const
 //@     if together then
 //@         x[j] = together.value(x[j])
 //@     else
-    if (counted >> @{j} & 1) @{lane} = take_element(@{lane}, @{x[j]}, 0@{given.argument});
+    if (counted >> @{j} & 1) @{lane} = take_element(@{lane}, @{x[j]}@{two and ", " .. dtype.unpack("v.other[" .. j // layout.per_word .. "]", j % layout.per_word) or ""}, 0@{given.argument});
 //@     end
 //@ end
 //@ if together then
@@ -85,6 +90,51 @@ __device__ __forceinline__ void take_counted(@{given.part} (&part)[LANES], const
 //@ end
 }
 
+//@ if two then
+// The second input's elements of a load, from `at` on. Those that share words: all of these, of which `off` bits stand
+// before the first element; realign() puts them in their places.
+struct second_words {
+    @{beside.word.c} word[@{words + (shares and 1 or 0)}];
+    u32 off;
+};
+
+__device__ __forceinline__ second_words load_second(u64 at, u32 counted)
+{
+    second_words b = {};
+//@     if shares then
+    b.off = (u32)at % 4 * 8;
+    at = at / 4 * 4;
+//@     end
+//@     for k = 0, words - 1 do
+    @{loads.guarded(beside, load_beside, "(b.word + " .. k .. ")", "at + " .. k * 4 * math.max(1, dtype.bytes // 4), shares and "counted" or "counted >> " .. k .. " & 1")}
+//@     end
+//@     if shares then
+    @{loads.guarded(beside, load_beside, "(b.word + " .. words .. ")", "at + " .. 4 * words, "counted && b.off")}
+//@     end
+    return b;
+}
+
+__device__ __forceinline__ void realign(vector &v, const second_words &b)
+{
+#pragma unroll
+    for (u32 k = 0; k < @{words}; k++) v.other[k] = @{shares and "__funnelshift_r(b.word[k], b.word[k + 1], b.off)" or "b.word[k]"};
+}
+
+// The elements of a load one by one, all before the first use.
+__device__ __forceinline__ void take_apart(@{given.part} (&part)[LANES], u64 at, u64 second, u32 counted@{given.parameter})
+{
+    @{single.word.c} x[VEC][1] = {}, y[VEC][1] = {};
+#pragma unroll
+    for (u32 k = 0; k < VEC; k++) {
+        @{loads.guarded(single, load, "x[k]", "at + k * sizeof(element)", "counted >> k & 1")}
+        @{loads.guarded(single, load_beside, "y[k]", "second + k * sizeof(element)", "counted >> k & 1")}
+    }
+#pragma unroll
+    for (u32 k = 0; k < VEC; k++)
+        if (counted >> k & 1) part[0] = take_element(part[0], @{dtype.unpack("x[k][0]", 0)}, @{dtype.unpack("y[k][0]", 0)}, 0@{given.argument});
+}
+
+//@ else
 // Those of a load that would read beside the array, one by one.
 __device__ __forceinline__ void take_apart(@{given.part} (&part)[LANES], u64 at, u32 counted@{given.parameter})
 {
@@ -97,6 +147,7 @@ __device__ __forceinline__ void take_apart(@{given.part} (&part)[LANES], u64 at,
     }
 }
 
+//@ end
 __device__ __forceinline__ void go_to_next(u32 &span, u32 &j, u32 spans_by, u32 loads_by, u32 loads)
 {
     span += spans_by;
@@ -111,6 +162,9 @@ __device__ __forceinline__ void go_to_next(u32 &span, u32 &j, u32 spans_by, u32 
 __device__ __forceinline__ bool has_spans(const strides &s)
 {
     const i64 step = s.reduced[0].x;
+//@ if two then
+    if (step != 1 || s.reduced[0].y != 1) return false;
+//@ end
     return step > 0 && step < VEC && (step & step - 1) == 0 && s.count >> 31 == 0 && s.reduced[0].size * step + VEC >> 31 == 0;
 }
 
@@ -120,7 +174,10 @@ __device__ __forceinline__ void reduce_spans(accumulator (&a)[OWN], const origin
 {
     constexpr u32 TILE = UNROLL * DEPTH;
     const bool is_there = first < s.results;
-    const element *from = moved(inputs, place_of_result(s, is_there ? first : 0)).x;
+    const @{two and "origin both" or "element *from"} = moved(inputs, place_of_result(s, is_there ? first : 0))@{two and "" or ".x"};
+//@ if two then
+    const element *from = both.x;
+//@ end
     const spans all = spans_of(s, from, input);
     const u32 end = is_there && s.count ? all.count : 0, begin = mine.split * TILE + along();
     const u32 spans_by = DEPTH / all.loads, loads_by = DEPTH % all.loads, skipped = (mine.splits - 1) * TILE;
@@ -129,6 +186,9 @@ __device__ __forceinline__ void reduce_spans(accumulator (&a)[OWN], const origin
 //@ include "lib/begin_parts.cu"
     while (span < end) {
         vector v[UNROLL];
+//@ if two then
+        second_words other[UNROLL];
+//@ end
         u32 counted[UNROLL], beside = 0;
         const u32 tile_span = span, tile_j = j;
 #pragma unroll
@@ -140,15 +200,41 @@ __device__ __forceinline__ void reduce_spans(accumulator (&a)[OWN], const origin
                 counted[i] = 0;
             }
             v[i] = {};
+//@ if two then
+            const u64 second = second_span_at(s, both.y, span) + (at - start);
+//@     if shares then
+            // Words have elements before and behind their own.
+            const i64 e = (i64)(at - start) / (i64)sizeof(element);
+            if (counted[i] && (e < 1 || e + VEC > all.reach)) {
+                beside |= 1u << i;
+                counted[i] = 0;
+            }
+//@     end
+//@ end
             @{loads.guarded(layout, load, "v[i].word", "at", "counted[i]")}
+//@ if two then
+            other[i] = load_second(second, counted[i]);
+//@ end
             go_to_next(span, j, spans_by, loads_by, all.loads);
         }
         for (; beside; beside &= beside - 1) {
             u32 n = tile_j + DEPTH * (u32)(__ffs((int)beside) - 1);
             const u64 start = span_at(s, from, tile_span + n / all.loads);
+//@ if two then
+            const u64 second = second_span_at(s, both.y, tile_span + n / all.loads);
+//@ end
             n %= all.loads;
+//@ if two then
+            const u64 at = start / LOAD_BYTES * LOAD_BYTES + (u64)n * LOAD_BYTES;
+            take_apart(part, at, second + (at - start), counted_of(all, start, n)@{given.argument});
+//@ else
             take_apart(part, start / LOAD_BYTES * LOAD_BYTES + (u64)n * LOAD_BYTES, counted_of(all, start, n)@{given.argument});
+//@ end
         }
+//@ if two then
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) realign(v[i], other[i]);
+//@ end
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) take_counted(part, v[i], counted[i]@{given.argument});
         go_to_next(span, j, spans_skipped, loads_skipped, all.loads);

@@ -1,5 +1,6 @@
 /* Facts about reductions of any axes and steps by redtune.h: random problems, kernels by their
  * configs, where the deciding element is, captures, and what is refused. */
+#include "model/scalar.h"
 #include "strided_trials.h"
 
 static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MAX_AT, REDTUNE_DOT};
@@ -53,8 +54,9 @@ static void kernels_are_right_whatever_the_problem(void) {
                 trial at = planes(ops[op]);
                 if (i) draw_trial(ops[op], 2000, &at);
                 at.problem.config = configs[c];
-                const bool one = ops[op] == REDTUNE_SUM && !at.problem.mask;
-                if (!is_strided(&at) || (strstr(configs[c], "spans") && !one)) continue;
+                const bool values = ops[op] == REDTUNE_SUM || ops[op] == REDTUNE_DOT;
+                const bool spans = values && !at.problem.mask;
+                if (!is_strided(&at) || (strstr(configs[c], "spans") && !spans)) continue;
                 fill(&at);
                 run_plan(&at);
             }
@@ -91,6 +93,61 @@ static void spans_and_many_axes_are_taken_from_any_place_on(void) {
     for (at.first[0] = 0; at.first[0] < 4; at.first[0] += 3) {
         fill(&at);
         run_plan(&at);
+    }
+    end();
+}
+
+/* The inputs as f16, and where their elements are. */
+static void upload_halves(const trial *at, redtune_operands *operands) {
+    static uint16_t halves[ROOM];
+    upload();
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < ROOM; k++)
+            halves[k] = rdt_scalar_from_real(REDTUNE_F16, (double)numbers[i][k]).f16;
+        CHECK_OK(rdt_buffer_write(gpu.driver, memory[i].address, halves, sizeof halves, gpu.stream,
+                                  &err),
+                 err);
+        operands->d_in[i] = (uint16_t *)(uintptr_t)memory[i].address + at->first[i];
+    }
+}
+
+/* Rows of any length against one vector, or one of their own, from each place within a load on: f32
+ * has a second input's elements by themselves, and f16 two in a word. */
+static trial rows_of_two(int64_t size, bool alike, bool halves) {
+    trial at = planes(REDTUNE_DOT);
+    redtune_problem *p = &at.problem;
+    p->dtype = halves ? REDTUNE_F16 : REDTUNE_F32;
+    p->config = halves
+                    ? "strided:block=64,lanes=spans,width=1,vec=8,unroll=2,load=beside,finish=poll,"
+                      "per_sm=2"
+                    : "strided:block=64,lanes=spans,width=2,vec=4,unroll=2,load=no_allocate,"
+                      "finish=single,per_sm=1";
+    p->kept[0] = (redtune_axis){9, {size + 1, alike ? size + 2 : 0}};
+    p->reduced[0] = (redtune_axis){3, {9 * size + 11, alike ? 9 * size + 23 : size}};
+    p->reduced[1] = (redtune_axis){(uint64_t)size, {1, 1}};
+    at.first[X] = (size_t)size % 8;
+    at.first[Y] = (size_t)size / 8 % 8;
+    return at;
+}
+
+static void spans_of_two_inputs_are_taken_from_any_place_on(void) {
+    NEED_GPU();
+    begin();
+    draw_from(4);
+    for (int i = 0; i < 260 && !check_state.failed; i++) {
+        const trial at = rows_of_two(1 + i / 4, i & 1, i & 2);
+        redtune_plan *plan = NULL;
+        CHECK(is_strided(&at));
+        fill(&at);
+        redtune_operands operands = operands_of(&at);
+        if (i & 2)
+            upload_halves(&at, &operands);
+        else
+            upload();
+        CHECK_OK(redtune_plan_create(rt, &at.problem, &plan, &err), err);
+        CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
+        check_outputs(&at);
+        redtune_plan_destroy(plan);
     }
     end();
 }
@@ -319,6 +376,7 @@ int main(int argc, char **argv) {
         FACT(random_problems_are_right),
         FACT(kernels_are_right_whatever_the_problem),
         FACT(spans_and_many_axes_are_taken_from_any_place_on),
+        FACT(spans_of_two_inputs_are_taken_from_any_place_on),
         FACT(the_deciding_element_is_found_at_each_place),
         FACT(results_go_on),
         FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy),

@@ -16,11 +16,11 @@ typedef struct key {
 #undef FIELD
     redtune_dtype key_dtype;
     uint64_t shape; /* a byte each: numbers of bits, the alignment, whether it is columns, spread */
-    uint64_t rest; /* of any axes, the innermost ones; of problems by key, the width and the rounded
-                      keys */
+    uint64_t rest;  /* of any axes, the innermost ones; of problems by key, the rounded keys */
+    uint64_t width; /* of rows by key */
 } key;
 #define BYTES(field) +sizeof(((redtune_problem *)0)->field)
-_Static_assert(sizeof(key) == 4 + 2 * 8 RDT_PROBLEM_KIND_LIST(BYTES), "a gap in the key");
+_Static_assert(sizeof(key) == 4 + 3 * 8 RDT_PROBLEM_KIND_LIST(BYTES), "a gap in the key");
 #undef BYTES
 
 typedef struct rdt_plan_entry {
@@ -67,16 +67,16 @@ static inline uint64_t shape_of(const redtune_problem *problem, const rdt_extent
 }
 
 static uint64_t lanes_of(const rdt_lanes *lanes) {
-    enum { STEP_MAX = 32 };
+    enum { STEP_MAX = 32, BESIDE_MAX = 2 };
     const uint64_t step = lanes->step < STEP_MAX ? lanes->step : STEP_MAX;
+    const uint64_t beside = lanes->beside < BESIDE_MAX ? lanes->beside : BESIDE_MAX;
     return lanes->vec | (uint64_t)power_of(lanes->run) << 8 | step << 16 |
-           (uint64_t)(lanes->axes > 2) << 24;
+           (uint64_t)(lanes->axes > 2) << 24 | beside << 25;
 }
 
-/* What most problems have not, and none has both of. A width of more bits differs in the shape. */
-static uint64_t rest_of(const redtune_problem *problem, const rdt_extents *extents) {
-    if (rdt_problem_is_keyed(problem))
-        return rdt_problem_keyed_round(problem->keys) | extents->inner << 32;
+/* What most problems have not, and none has both of. */
+static uint64_t rest_of(const redtune_problem *problem) {
+    if (rdt_problem_is_keyed(problem)) return rdt_problem_keyed_round(problem->keys);
     const rdt_strides_lanes lanes = rdt_strides_lanes_of(problem);
     return lanes_of(&lanes.reduced) | lanes_of(&lanes.kept) << 32;
 }
@@ -93,7 +93,8 @@ static key plan_key_of(const redtune_problem *problem) {
     const rdt_extents extents = rdt_problem_extents(problem);
     key key = plain_key_of(problem, &extents);
     if (rdt_problem_is_strided(problem) || rdt_problem_is_keyed(problem))
-        key.rest = rest_of(problem, &extents);
+        key.rest = rest_of(problem);
+    if (rdt_problem_is_keyed(problem)) key.width = extents.inner;
     return key;
 }
 
@@ -108,7 +109,7 @@ static _Atomic(plan_entry *) *bucket_of(rdt_plan_table *table, const key *key) {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t kind = word_of(key, 0) + (word_of(key, 1) << 8) +
                           ((word_of(key, 2) + word_of(key, 3) + word_of(key, 4)) << 16);
-    const uint64_t hash = (kind * odd ^ (key->shape + key->rest)) * odd;
+    const uint64_t hash = (kind * odd ^ (key->shape + key->rest + key->width)) * odd;
     return &table->buckets[hash >> (64 - RDT_PLAN_BUCKET_BITS)];
 }
 
