@@ -21,6 +21,7 @@ import importlib as _importlib
 import os as _os
 
 from . import _core, _functions, linalg
+from ._bits import bits
 from ._core import Error, Plan, __version__
 from ._functions import List, by_key, plan, reduce, segments
 from ._settings import configure
@@ -32,7 +33,7 @@ if not _core.is_main_interpreter():
 _atexit.register(_core.close)
 _os.register_at_fork(after_in_child=_core.note_fork)
 
-__all__ = ["Error", "List", "Plan", "Team", "by_key", "configure", "explain", "plan", "reduce"]
+__all__ = ["Error", "List", "Plan", "Team", "bits", "by_key", "configure", "explain", "plan", "reduce"]
 __all__ += ["report", "segments", "show", "tune"]
 __all__ += _functions.names()
 

@@ -18,6 +18,9 @@ class Error(RuntimeError):
     status: str
     code: int
 
+class bits:
+    def __init__(self, buffer: Any, offset: int = 0) -> None: ...
+
 class Plan:
     config: str
     match: str

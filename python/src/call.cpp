@@ -146,6 +146,7 @@ redtune_operands operands_of(const reduction &what, const array &x, const array 
     redtune_operands operands = {};
     operands.d_in[0] = x.data;
     (what.problem.mask ? operands.d_mask : operands.d_in[1]) = y ? y->data : nullptr;
+    operands.mask_first = what.mask_first;
     for (int i = 0; i < what.op->outputs; i++) operands.d_out[i] = out.view[i].data;
     if (!parameters.is_none()) operands.parameters = what.parameters;
     if (what.has_initial) operands.initial = &what.initial;
@@ -206,13 +207,6 @@ void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *i
     refuse_gradients(*second, y);
 }
 
-// The array of a mask; none: it leaves no element out. Lists and bools are of the host.
-static nb::object mask_from(nb::handle where) {
-    if (where.is_none() || where.ptr() == Py_True) return nb::object();
-    if (where.ptr() != Py_False && !PyList_Check(where.ptr())) return nb::borrow(where);
-    return nb::module_::import_("numpy").attr("asarray")(where);
-}
-
 // As NumPy, where a result may be of no elements.
 static void check_identity(const reduction &what) {
     for (const char *name : {"max", "min", "fmax", "fmin"})
@@ -224,7 +218,7 @@ static void check_identity(const reduction &what) {
 }
 
 nb::object call_op(int op, const call_arguments &given) {
-    array in, second, where;
+    array in, second;
     mask_view mask;
     outputs results;
     reduction what;
@@ -236,18 +230,16 @@ nb::object call_op(int op, const call_arguments &given) {
     what.problem.accuracy = given.accuracy;
     what.take_parameters(given.parameters);
     if (!given.initial.is_none()) what.take_initial(given.initial);
-    nb::object of_bools = mask_from(given.where);
-    if (of_bools.is_valid()) {
-        where.read(of_bools, "reduce x with where");
-        what.take_mask(in, where, &mask);
+    if (what.take_where(in, given.where, &mask)) {
         other = &mask.view;
         check_identity(what);
     }
+    const bool masked = what.problem.mask != REDTUNE_MASK_NONE;
     what.fold(in, other, given.axis, given.keepdims);
     if (what.of_none && !what.is_empty && what.op->indexed && what.op->outputs == 1)
         fail(PyExc_ValueError, "cannot compute %s: there are no elements", what.op->name);
-    results.take(what, {{"x", &in}, {what.problem.mask ? "where" : "y", other}}, given.x,
-                 given.out);
+    results.take(what, {{"x", &in}, {masked ? "where" : "y", masked ? &mask.given : other}},
+                 given.x, given.out);
     results.place(&what, in, other);
     if (what.is_empty) {
         // Nothing to write.

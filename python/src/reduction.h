@@ -16,6 +16,8 @@ struct result_dtype {
 
 // A mask in the shape of the array that it is for: its steps are 0 along axes that it has not.
 struct mask_view {
+    nb::object held; // whose memory it is
+    array given;     // bools or bytes of bits, as they were given
     array view;
     int64_t strides[DIMENSIONS_MAX];
 };
@@ -27,6 +29,7 @@ struct reduction {
     int dimensions = 0; // of the results
     int64_t shape[DIMENSIONS_MAX];
     double parameters[PARAMETERS_MAX];
+    uint64_t mask_first = 0; // of a mask of bits
     bool has_initial = false;
     redtune_value initial; // of the result's dtype
     bool is_empty = false; // there are no results, as a kept axis has no index
@@ -41,8 +44,9 @@ struct reduction {
     // The problem of reducing x, and y, along the axes: None, a number or a tuple of them. Arrays
     // of the host may lie as they like.
     void fold(const array &x, const array *y, nb::handle axis, bool keepdims);
-    // Takes a mask of bools, whose shape broadcasts to x's: *out is a view of it in x's shape.
-    void take_mask(const array &x, const array &given, mask_view *out);
+    // Takes what where= was given, bools or redtune.bits; false: nothing. The view is of bools of
+    // x's shape, or of bits beside x's elements in C order.
+    bool take_where(const array &x, nb::handle where, mask_view *out);
     // A number that each result begins with.
     void take_initial(nb::handle value);
     // op is its number; dtype a redtune_dtype for the results, REDTUNE_DTYPE_NONE or BOOL.
@@ -56,6 +60,7 @@ struct reduction {
     void take_parameters(nb::handle values);
 
   private:
+    void take_mask(const array &x, mask_view *out);
     void fold_axes(const array &x, const array *y, bool alike, nb::handle axis, bool keepdims);
     redtune_status fold_none(const array &x, redtune_error *err);
     void list_axes(const array &x);

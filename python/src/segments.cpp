@@ -86,7 +86,7 @@ std::vector<uint64_t> read_offsets(const array &table) {
 nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::handle out, int dtype,
                   int order, int accuracy, uint64_t longest, nb::handle stream,
                   nb::handle parameters, nb::handle where) {
-    array in, from, to, there;
+    array in, from, to;
     mask_view mask;
     outputs results;
     reduction what;
@@ -103,14 +103,10 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     const int64_t count = count_of(from, ends);
     what.choose(op, in, static_cast<redtune_dtype>(dtype));
     what.take_parameters(parameters);
-    const bool masked = !where.is_none();
-    if (masked) {
-        there.read(where, "reduce x with where");
-        what.take_mask(in, there, &mask);
-        if (!mask.view.is_packed())
-            fail(PyExc_ValueError,
-                 "cannot reduce segments of x with where: give a contiguous mask of x's size");
-    }
+    const bool masked = what.take_where(in, where, &mask);
+    if (masked && !mask.view.is_packed())
+        fail(PyExc_ValueError,
+             "cannot reduce segments of x with where: give a contiguous mask of x's size");
     what.dimensions = 1;
     what.shape[0] = count;
     say_lengths(what.problem, in.count(), static_cast<uint64_t>(count), longest);
@@ -118,8 +114,9 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     results.take(
-        what, {{"x", &in}, {"begin", &from}, {"end", ends}, {"where", masked ? &there : nullptr}},
-        x, out);
+        what,
+        {{"x", &in}, {"begin", &from}, {"end", ends}, {"where", masked ? &mask.given : nullptr}}, x,
+        out);
     if (in.on_host) {
         if (ends)
             fail(PyExc_ValueError, "cannot take begin and end of an array of the host: give "
@@ -136,7 +133,8 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     segments.d_begin = from.data;
     segments.d_end = to.data;
     segments.offset_bytes = redtune_dtype_bytes(from.dtype);
-    segments.d_mask = masked ? there.data : nullptr;
+    segments.d_mask = masked ? mask.view.data : nullptr;
+    segments.mask_first = what.mask_first;
     for (int i = 0; i < what.op->outputs; i++) segments.d_out[i] = results.view[i].data;
     if (!parameters.is_none()) segments.parameters = what.parameters;
     run(runtime_get(in.device), what, segments, stream_of(in, x, stream));

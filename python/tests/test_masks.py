@@ -161,9 +161,47 @@ class Masks(unittest.TestCase):
         self.assertEqual(redtune.max(numpy.ones(3, "f2"), initial=1.5), 1.5)
         self.assertEqual(redtune.any(numpy.zeros(3), initial=True), True)
 
+    def test_bits_are_bools_from_any_bit_on(self):
+        random = numpy.random.default_rng(13)
+        for turn in range(24):
+            shape = ((300,), (9, 33), (3, 4, 5))[turn % 3]
+            op, first = ("sum", "mean", "argmax", "var")[turn // 3 % 4], int(random.integers(0, 40))
+            x = random.integers(0, 9, shape).astype("f4")
+            mask = random.random(shape) < 0.6
+            shown, axis = poisoned(random, x, mask), (None, 0)[turn // 12]
+            padded = numpy.concatenate([random.random(first) < 0.5, mask.ravel()])
+            raw = numpy.packbits(padded, bitorder="little")
+            want = redtune.reduce(shown, op=op, axis=axis, where=mask)
+            for given in (raw, raw.tobytes(), memoryview(raw)):
+                got = redtune.reduce(shown, op=op, axis=axis, where=redtune.bits(given, first))
+                numpy.testing.assert_array_equal(got, want)
+            there = redtune.bits(sim_memory.asarray(raw), first)
+            laid = sim_memory.asarray(shown)
+            got = redtune.reduce(laid, op=op, axis=axis, where=there).numpy()
+            numpy.testing.assert_allclose(got, want, 1e-6)
+            flat, table = sim_memory.asarray(shown.ravel()), numpy.array([0, 7, 7, x.size])
+            want = redtune.segments(shown.ravel(), table, op=op, where=mask.ravel())
+            got = redtune.segments(flat, sim_memory.asarray(table), op=op, where=there).numpy()
+            numpy.testing.assert_allclose(got, want, 1e-6)
+
+    def test_bits_of_arrays_of_arrow(self):
+        class Arrow:  # what pyarrow.Array has of a sliced [2, None, 3, 4], and of one without nulls
+            offset = 1
+
+            def __init__(self, validity):
+                self.buffers = lambda: [validity, None]
+
+            def __len__(self):
+                return 3
+
+        x = numpy.array([7, 3, 4], "f4")
+        self.assertEqual(redtune.sum(x, where=redtune.bits(Arrow(bytes([0b1101])))), 7)
+        self.assertEqual(redtune.sum(x, where=redtune.bits(Arrow(None))), 14)
+        self.assertEqual(redtune.sum(x, where=redtune.bits(Arrow(bytes([0b11010])), 1)), 7)
+
     def test_bad_arguments_say_what_to_give(self):
         x, mask = numpy.ones((2, 3), "f4"), numpy.ones((2, 3), bool)
-        offsets = numpy.array([0, 3])
+        offsets, gpu = numpy.array([0, 3]), sim_memory.asarray(x)
         for call, error, part in (
             (lambda: redtune.max(x, where=mask), ValueError, "give initial"),
             (lambda: redtune.sum(x, where=x), TypeError, "give bools"),
@@ -173,6 +211,10 @@ class Masks(unittest.TestCase):
             (lambda: redtune.mean(x, initial=1), TypeError, "leave it out"),
             (lambda: redtune.sum(x.astype("i4"), initial=0.5), ValueError, "no value of i64"),
             (lambda: redtune.sum(x, where=3), TypeError, "no array"),
+            (lambda: redtune.sum(x, where=redtune.bits(b"a", 3)), ValueError, "it has 8 bits"),
+            (lambda: redtune.sum(x, where=redtune.bits(b"a", -1)), ValueError, "offset"),
+            (lambda: redtune.dot(x, x, where=redtune.bits(b"a")), TypeError, "two inputs"),
+            (lambda: redtune.sum(gpu, where=redtune.bits(b"a")), ValueError, "different devices"),
             (lambda: redtune.segments(x[0], offsets, where=x[0]), TypeError, "give bools"),
             (lambda: redtune.segments(x[0], offsets, where=mask[0, :1]), ValueError, "contiguous"),
             (lambda: redtune.segments(x[0], offsets, where=mask), ValueError, "broadcasts"),
