@@ -433,6 +433,12 @@ def segments(
 _SPREADS = {None: 0, "unknown": 0, "uniform": 1, "skewed": 2}  # to redtune_spread
 
 
+def spread_number(name):
+    if name not in _SPREADS:
+        raise ValueError(f'cannot take spread={name!r}: give "uniform" or "skewed"')
+    return _SPREADS[name]
+
+
 def by_key(
     x, keys, K=None, op="sum", *, out=None, dtype=None, skipped=None, spread=None, stream=None,
     **parameters,
@@ -455,13 +461,12 @@ def by_key(
     >>> redtune.by_key(values, groups, 1000, op="mean")  # doctest: +SKIP
     """
     number, values, kind = _take(op, parameters)
-    if spread not in _SPREADS:
-        raise ValueError(f'cannot take spread={spread!r}: give "uniform" or "skewed"')
+    spread = spread_number(spread)
     if K is None and stream is not None:
         raise ValueError("cannot take stream without K: give K, which is else read on the usual one")
     count = key_count(keys) if K is None else _checks.whole(K, "K")
     found = _core.by_key(
-        number, x, keys, count, out, _number(dtype), skipped, _SPREADS[spread], stream, values
+        number, x, keys, count, out, _number(dtype), skipped, spread, stream, values
     )  # fmt: skip
     return kind(*found) if kind else found
 

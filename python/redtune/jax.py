@@ -1,7 +1,8 @@
 """Jax: reductions within programs of JAX's, which jax.jit compiles and XLA runs on its stream.
 
 The functions are those of redtune, without out, dtype and stream: redtune.jax.sum(x, axis=1). A
-reduction is a primitive of JAX's, for which jax.vmap keeps one more axis, wherever that lies. Its
+reduction is a primitive of JAX's, for which jax.vmap keeps one more axis, wherever that lies; of
+one by key that is a column of rows or, where keys are a batch, too, keys of its own. The
 derivatives are of JAX's own functions, so that they have derivatives as well.
 """
 
@@ -15,18 +16,28 @@ from jax.interpreters import batching, mlir
 
 from . import _checks, _core, _functions, _libraries
 
-_TARGET = "redtune_reduce"
 _NAMES = _libraries._NAMES
 
-jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(False), platform="CUDA")
-jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(True), platform="cpu")
+
+def _primitive(name, by_key):
+    """A primitive of several results, and XLA's function of its name."""
+    for platform, on_host in (("CUDA", False), ("cpu", True)):
+        jax.ffi.register_ffi_target(name, _core.xla_handler(by_key, on_host), platform=platform)
+    found = jax.extend.core.Primitive(name)
+    found.multiple_results = True
+    found.def_impl(lambda *xs, **given: _compiled(found, tuple(given.items()))(*xs))
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _compiled(primitive, given):
+    return jax.jit(lambda *xs: primitive.bind(*xs, **dict(given)))
 
 
 # ---- the primitive -------------------------------------------------------------------------------
 
 # Of one array or two; op is a number, axes the reduced ones, parameters two numbers.
-_reduce = jax.extend.core.Primitive("redtune_reduce")
-_reduce.multiple_results = True
+_reduce = _primitive("redtune_reduce", False)
 
 
 def _result_dtypes(op, x):
@@ -49,17 +60,8 @@ def _types(x, *y, op, axes, parameters):
     return [jax.core.ShapedArray(shape, dtype) for dtype in _result_dtypes(op, x)]
 
 
-@functools.lru_cache(maxsize=4096)
-def _compiled(op, axes, parameters):
-    return jax.jit(lambda *xs: _reduce.bind(*xs, op=op, axes=axes, parameters=parameters))
-
-
-@_reduce.def_impl
-def _run(*xs, op, axes, parameters):
-    return _compiled(op, axes, parameters)(*xs)
-
-
-def _lower(context, *xs, op, axes, parameters):
+def _call(name, context, xs, op, parameters, **attributes):
+    """XLA's call of the function of that name."""
     # Within jax.shard_map and jax.pmap an array is one device's.
     devices = getattr(context.module_context.axis_context, "num_devices", None) or 1
     if devices > 1:
@@ -67,15 +69,15 @@ def _lower(context, *xs, op, axes, parameters):
             f"cannot reduce an array that is on {devices} devices: reduce each one's part within "
             "jax.shard_map, or put it on one by jax.device_put"
         )
+    attributes["op"] = op
+    numbers = {key: numpy.int64(value) for key, value in attributes.items()}
+    p0, p1 = map(numpy.float64, parameters)
+    return jax.ffi.ffi_lowering(name)(context, *xs, **numbers, p0=p0, p1=p1)
+
+
+def _lower(context, *xs, op, axes, parameters):
     mask = functools.reduce(lambda found, axis: found | 1 << axis, axes, 0)
-    return jax.ffi.ffi_lowering(_TARGET)(
-        context,
-        *xs,
-        axes=numpy.int64(mask),
-        op=numpy.int64(op),
-        p0=numpy.float64(parameters[0]),
-        p1=numpy.float64(parameters[1]),
-    )
+    return _call("redtune_reduce", context, xs, op, parameters, axes=mask)
 
 
 mlir.register_lowering(_reduce, _lower)
@@ -98,6 +100,55 @@ def _batch(xs, places, *, op, axes, parameters):
 
 
 batching.primitive_batchers[_reduce] = _batch
+
+
+# ---- by key --------------------------------------------------------------------------------------
+
+# Of rows and keys; K is how many keys there are, spread a number.
+_by_key = _primitive("redtune_by_key", True)
+
+
+@_by_key.def_abstract_eval
+def _keyed_types(x, keys, *, op, K, spread, parameters):
+    return [jax.core.ShapedArray((K, *x.shape[1:]), each) for each in _result_dtypes(op, x)]
+
+
+def _keyed_lower(context, *xs, op, K, spread, parameters):
+    return _call("redtune_by_key", context, xs, op, parameters, spread=spread)
+
+
+mlir.register_lowering(_by_key, _keyed_lower)
+
+
+def _wide(keys, K):
+    """Keys of a dtype that holds K; those out of range are K."""
+    wide = keys.astype("int64" if jax.config.jax_enable_x64 else "int32")
+    return jnp.where((wide >= 0) & (wide < K), wide, K)
+
+
+def _keyed_batch(xs, places, *, op, K, **given):
+    """One more column of rows; or, where each of a batch has keys of its own, as many times K."""
+    (x, keys), (place, key_place) = xs, places
+    if key_place is None:
+        found = _by_key.bind(jnp.moveaxis(x, place, -1), keys, op=op, K=K, **given)
+        return found, [x.ndim - 1] * len(found)
+    keys = jnp.moveaxis(keys, key_place, 0)
+    count, rows = keys.shape
+    x = jnp.broadcast_to(x, (count, *x.shape)) if place is None else jnp.moveaxis(x, place, 0)
+    if count * K >= 2**31 and not jax.config.jax_enable_x64:
+        raise ValueError(f"cannot reduce a batch of {count} by {K} keys: set jax_enable_x64")
+    wide = _wide(keys, K)
+    wide = jnp.where(wide < K, wide + K * jnp.arange(count, dtype=wide.dtype)[:, None], -1)
+    flat = x.reshape(count * rows, *x.shape[2:])
+    found = _by_key.bind(flat, wide.reshape(-1), op=op, K=count * K, **given)
+    found = [each.reshape(count, K, *each.shape[1:]) for each in found]
+    if _core.op_is_indexed(op):  # the last result counts through all of the batch
+        first = rows * jnp.arange(count).reshape(count, *[1] * (found[-1].ndim - 1))
+        found[-1] = jnp.where(found[-1] < 0, found[-1], found[-1] - first)
+    return found, [0] * len(found)
+
+
+batching.primitive_batchers[_by_key] = _keyed_batch
 
 
 # ---- derivatives ---------------------------------------------------------------------------------
@@ -127,7 +178,7 @@ class _Along:
         return self.sum(dx) / self.count(x)
 
     def of_var(self, x, dx):
-        rest = x - jnp.mean(x, axis=self.axes, keepdims=True)
+        rest = x - self.spread(self.of_mean(x, x))
         return 2 * self.sum(rest * dx) / (self.count(x) - self.parameters[0])
 
     def of_root(self, of_square, result):
@@ -138,6 +189,23 @@ class _Along:
     def of_logsumexp(self, x, result, dx):
         least = jnp.where(jnp.isfinite(result), result, 0)
         return self.sum(jnp.exp(x - self.spread(least)) * dx)
+
+
+class _OfKeys(_Along):
+    """The same of a reduction by key."""
+
+    def __init__(self, keys, K, parameters):
+        super().__init__(None, parameters)
+        self.keys, self.K = _wide(keys, K), K
+
+    def sum(self, x):
+        return jnp.zeros((self.K, *x.shape[1:]), x.dtype).at[self.keys].add(x, mode="drop")
+
+    def spread(self, result):
+        return result.at[self.keys].get(mode="fill", fill_value=0)
+
+    def count(self, x):
+        return self.sum(jnp.ones_like(x))
 
 
 # By op, of the inputs, of the tuple of results and of the changes of the inputs: those of the
@@ -157,6 +225,15 @@ _TANGENTS = {
 }
 
 
+def _rule(name):
+    if name not in _TANGENTS:
+        raise TypeError(
+            f"cannot differentiate {name}: redtune.jax has derivatives of "
+            f"{', '.join(_TANGENTS)}; use JAX's own function"
+        )
+    return _TANGENTS[name]
+
+
 @functools.lru_cache(maxsize=4096)
 def _differentiable(name, op, axes, parameters):
     @jax.custom_jvp
@@ -165,17 +242,31 @@ def _differentiable(name, op, axes, parameters):
 
     @run.defjvp
     def tangents(xs, changes):
-        rule = _TANGENTS.get(name)
-        if rule is None:
-            raise TypeError(
-                f"cannot differentiate {name}: redtune.jax has derivatives of "
-                f"{', '.join(_TANGENTS)}; use JAX's own function"
-            )
-        found = run(*xs)
+        rule, found = _rule(name), run(*xs)
         wide = [each.astype(found[0].dtype) for each in (*xs, *changes)]
         its = _Along(axes, parameters)
         moved = rule(its, *wide[: len(xs)], found, *wide[len(xs) :])
         return found, [each.astype(result.dtype) for each, result in zip(moved, found)]
+
+    return run
+
+
+@functools.lru_cache(maxsize=4096)
+def _differentiable_by_key(name, op, K, spread, parameters):
+    @jax.custom_jvp
+    def run(x, keys):
+        return _by_key.bind(x, keys, op=op, K=K, spread=spread, parameters=parameters)
+
+    @run.defjvp
+    def tangents(xs, changes):
+        rule, found = _rule(name), run(*xs)
+        x, change = (each.astype(found[0].dtype) for each in (xs[0], changes[0]))
+        its = _OfKeys(xs[1], K, parameters)
+        is_empty = its.count(x) == 0  # then the result does not change
+        moved = rule(its, x, found, change)
+        return found, [
+            jnp.where(is_empty, 0, each).astype(result.dtype) for each, result in zip(moved, found)
+        ]
 
     return run
 
@@ -222,6 +313,47 @@ def reduce(x, y=None, *, op, axis=None, keepdims=False, **parameters):
     if keepdims:
         found = [jnp.expand_dims(each, axes) for each in found]
     return kind(*found) if kind else found[0]
+
+
+def by_key(x, keys, K=None, op="sum", *, spread=None, **parameters):
+    """Reduces the elements, or rows, of each key, as redtune.by_key does, of JAX's arrays.
+
+    Without K keys are looked through for the greatest, which a compiled program cannot: it raises
+    ValueError. jax.vmap and derivatives are as for reduce.
+
+    >>> redtune.jax.by_key(jax.numpy.ones(3), jax.numpy.array([0, 1, 0]), 2)
+    Array([2., 1.], dtype=float32)
+    """
+    x, keys = jnp.asarray(x), jnp.asarray(keys)
+    number, values, kind = _functions._take(op, parameters)
+    if K is None and isinstance(keys, jax.core.Tracer):
+        raise ValueError("cannot find the greatest key within a compiled program: give K")
+    if K is None:
+        K = max(0, int(reduce(keys, op="max")) + 1) if keys.size else 0
+    given = {
+        "op": number, "K": _checks.whole(K, "K"), "spread": _functions.spread_number(spread),
+        "parameters": (*map(float, values or ()), 0.0, 0.0)[:2],
+    }  # fmt: skip
+    _check_keyed(number, x, keys)
+    dtypes = _result_dtypes(number, x)
+    if all(jnp.issubdtype(dtype, jnp.floating) for dtype in (x.dtype, *dtypes)):
+        found = _differentiable_by_key(_core.op_facts(number)[0], **given)(x, keys)
+    else:
+        found = _by_key.bind(jax.lax.stop_gradient(x), keys, **given)
+    return kind(*found) if kind else found[0]
+
+
+def _check_keyed(op, x, keys):
+    """What XLA would say at the end of a compilation."""
+    if _core.op_facts(op)[2] != 1:
+        raise TypeError(f"cannot compute {_core.op_facts(op)[0]} by key: it has two inputs")
+    if not jnp.issubdtype(keys.dtype, jnp.integer):
+        raise TypeError(f"cannot take keys of {keys.dtype}: give integers")
+    if keys.ndim != 1 or x.shape[:1] != keys.shape:
+        raise ValueError(
+            f"cannot take keys of the shape {keys.shape} for x of {x.shape}: give one axis, as long "
+            "as x's first one"
+        )
 
 
 @functools.lru_cache(maxsize=None)  # no globals, which would hide Python's own sum, any and max

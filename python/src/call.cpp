@@ -354,6 +354,7 @@ void call_add(nb::module_ &module) {
     module.def("op_find", &op_find);
     module.def("result_dtypes", &result_dtypes);
     module.def("op_names", &op_names);
+    module.def("op_is_indexed", [](int op) { return op_get(op)->indexed != 0; });
     module.def("dtype_find", &dtype_find);
     module.def("dtypes", &dtypes);
     module.attr("BOOL") = static_cast<int>(BOOL);

@@ -1,10 +1,11 @@
-// Jax: the function that XLA calls for a reduction within a program of JAX's.
+// Jax: the functions that XLA calls for a reduction within a program of JAX's.
 //
-// redtune/jax.py names the op, the axes and the parameters as attributes of the call; arrays are
-// packed, row-major. XLA calls from threads of its own, without the GIL: it is taken to look the
-// reduction up, and given back to run it.
+// redtune/jax.py names the op, the axes or the spread of keys, and the parameters as attributes of
+// the call; arrays are packed, row-major. XLA calls from threads of its own, without the GIL: it is
+// taken to look the reduction up, and given back to run it.
 #include "jax.h"
 
+#include "keyed.h"
 #include "runtime.h"
 #include "xla.h"
 
@@ -12,6 +13,9 @@ namespace {
 
 // The attributes of a call in the order of their names.
 enum { ATTRIBUTE_AXES, ATTRIBUTE_OP, ATTRIBUTE_P0, ATTRIBUTE_P1, ATTRIBUTES };
+enum { KEYED_OP, KEYED_P0, KEYED_P1, KEYED_SPREAD, KEYED_ATTRIBUTES };
+static_assert(static_cast<int>(KEYED_ATTRIBUTES) == static_cast<int>(ATTRIBUTES),
+              "both have as many");
 
 XlaError *error_of(const XlaCall *call, int32_t code, const char *message) {
     XlaErrorCreate arguments = {sizeof arguments, nullptr, message, code};
@@ -76,11 +80,16 @@ nb::tuple axes_of(int64_t mask) {
     return nb::tuple(axes);
 }
 
-nb::object parameters_of(const XlaCall *call, int count) {
+// The first of two stands at that attribute.
+nb::object parameters_of(const XlaCall *call, int count, int first) {
     if (!count) return nb::none();
-    const double values[] = {scalar_of<double>(call, ATTRIBUTE_P0),
-                             scalar_of<double>(call, ATTRIBUTE_P1)};
+    const double values[] = {scalar_of<double>(call, first), scalar_of<double>(call, first + 1)};
     return count == 1 ? nb::make_tuple(values[0]) : nb::make_tuple(values[0], values[1]);
+}
+
+void read_results(const XlaCall *call, const place &where, outputs *out) {
+    for (int64_t i = 0; i < call->results.size && i < OUTPUTS_MAX; i++)
+        read_buffer(call->results.items[i], where, &out->view[i]);
 }
 
 // Within the GIL; raises Python's exceptions.
@@ -91,10 +100,9 @@ void reduce(const XlaCall *call, const place &where) {
     const auto op = static_cast<int>(scalar_of<int64_t>(call, ATTRIBUTE_OP));
     const bool two = call->arguments.size > 1;
     for (int64_t i = 0; i <= two; i++) read_buffer(call->arguments.items[i], where, &inputs[i]);
-    for (int64_t i = 0; i < call->results.size && i < OUTPUTS_MAX; i++)
-        read_buffer(call->results.items[i], where, &results.view[i]);
+    read_results(call, where, &results);
     what.choose(op, inputs[0], REDTUNE_DTYPE_NONE);
-    nb::object parameters = parameters_of(call, what.op->parameters);
+    nb::object parameters = parameters_of(call, what.op->parameters, ATTRIBUTE_P0);
     what.take_parameters(parameters);
     const int64_t mask = scalar_of<int64_t>(call, ATTRIBUTE_AXES);
     const int rank = inputs[0].dimensions;
@@ -109,18 +117,35 @@ void reduce(const XlaCall *call, const place &where) {
         run_on_device(what, inputs[0], second, results, parameters, where.stream);
 }
 
-XlaError *handle(XlaCall *call, bool on_host) noexcept {
+void reduce_by_key(const XlaCall *call, const place &where) {
+    array x, keys;
+    outputs results;
+    reduction what;
+    const auto op = static_cast<int>(scalar_of<int64_t>(call, KEYED_OP));
+    read_buffer(call->arguments.items[0], where, &x);
+    read_buffer(call->arguments.items[1], where, &keys);
+    read_results(call, where, &results);
+    nb::object parameters = parameters_of(call, op_get(op)->parameters, KEYED_P0);
+    const auto count = static_cast<uint64_t>(results.view[0].shape[0]);
+    keyed_choose(op, x, keys, count, REDTUNE_DTYPE_NONE, parameters, &what);
+    what.problem.spread = static_cast<redtune_spread>(scalar_of<int64_t>(call, KEYED_SPREAD));
+    keyed_run(what, x, keys, results, parameters, nullptr, where.stream);
+}
+
+using run_fn = void(const XlaCall *call, const place &where);
+
+template <run_fn run, bool on_host> XlaError *handle(XlaCall *call) noexcept {
     place where;
     if (give_metadata(call)) return nullptr;
     if (call->attributes.size != ATTRIBUTES)
-        return error_of(call, XLA_INVALID_ARGUMENT, "redtune_reduce: call it by redtune.jax");
+        return error_of(call, XLA_INVALID_ARGUMENT, "call it by redtune.jax");
     XlaError *error = find_place(call, on_host, &where);
     if (error) return error;
     if (!calling_begin()) return error_of(call, XLA_INTERNAL, "cannot reduce: the program ends");
     {
         nb::gil_scoped_acquire acquire;
         try {
-            reduce(call, where);
+            run(call, where);
         } catch (const std::exception &exception) {
             error = error_of(call, XLA_INTERNAL, exception.what());
         }
@@ -129,9 +154,6 @@ XlaError *handle(XlaCall *call, bool on_host) noexcept {
     return error;
 }
 
-XlaError *handle_on_device(XlaCall *call) { return handle(call, false); }
-XlaError *handle_on_host(XlaCall *call) { return handle(call, true); }
-
 nb::capsule capsule_of(XlaError *(*function)(XlaCall *)) {
     return nb::capsule(reinterpret_cast<void *>(function));
 }
@@ -139,7 +161,9 @@ nb::capsule capsule_of(XlaError *(*function)(XlaCall *)) {
 } // namespace
 
 void jax_add(nb::module_ &module) {
-    module.def("xla_handler", [](bool on_host) {
-        return capsule_of(on_host ? handle_on_host : handle_on_device);
+    module.def("xla_handler", [](bool by_key, bool on_host) {
+        if (by_key)
+            return capsule_of(on_host ? handle<reduce_by_key, true> : handle<reduce_by_key, false>);
+        return capsule_of(on_host ? handle<reduce, true> : handle<reduce, false>);
     });
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "redtune/keys.h"
 #include "runtime.h"
 
 namespace {
@@ -56,45 +55,56 @@ nb::object reduce(int op, nb::handle x, nb::handle keys, uint64_t count, nb::han
     reduction what;
     in.read(x, "reduce x");
     refuse_gradients(in, x);
-    check_values(op_get(op), in);
     by.read(keys, "take keys");
-    check_keys(in, by);
-    what.choose(op, in, static_cast<redtune_dtype>(dtype));
-    what.take_parameters(parameters);
-    what.dimensions = in.dimensions;
-    std::copy_n(in.shape, in.dimensions, what.shape);
-    what.shape[0] = static_cast<int64_t>(count);
-    const uint64_t width = width_of(in);
-    redtune_problem extents = redtune_problem_rows_by_key(
-        what.problem.op, in.dtype, by.dtype, count, static_cast<uint64_t>(in.shape[0]), width);
-    extents.result = what.problem.result;
-    extents.uses = what.problem.uses;
-    what.problem = extents;
+    keyed_choose(op, in, by, count, static_cast<redtune_dtype>(dtype), parameters, &what);
     what.problem.spread = static_cast<redtune_spread>(spread);
-    redtune_keyed keyed = {};
+    void *d_skipped = nullptr;
     if (!skipped.is_none()) {
         counter.read(skipped, "count keys in skipped");
-        keyed.d_skipped = counter_of(in, counter);
+        d_skipped = counter_of(in, counter);
     }
     results.take(what, {{"x", &in}, {"keys", &by}}, x, out);
     if (!in.on_host) results.need_packed();
-    if (!count || !width) return results.get(what, in, out);
-    if (in.on_host) {
-        run_keyed_on_host(what, in, by, results, parameters);
-        return results.get(what, in, out);
-    }
-    keyed.d_in = in.data;
-    keyed.d_keys = by.data;
-    for (int i = 0; i < what.op->outputs; i++) keyed.d_out[i] = results.view[i].data;
-    if (!parameters.is_none()) keyed.parameters = what.parameters;
-    redtune *rt = runtime_get(in.device);
-    CUstream_st *const on = stream_of(in, x, stream);
-    call_without_gil(
-        [&](redtune_error *err) { return redtune_run_keyed(rt, &what.problem, &keyed, on, err); });
+    CUstream_st *const on = in.on_host ? nullptr : stream_of(in, x, stream);
+    keyed_run(what, in, by, results, parameters, d_skipped, on);
     return results.get(what, in, out);
 }
 
 } // namespace
+
+void keyed_choose(int op, const array &x, const array &keys, uint64_t count, redtune_dtype dtype,
+                  nb::handle parameters, reduction *what) {
+    check_values(op_get(op), x);
+    check_keys(x, keys);
+    what->choose(op, x, dtype);
+    what->take_parameters(parameters);
+    what->dimensions = x.dimensions;
+    std::copy_n(x.shape, x.dimensions, what->shape);
+    what->shape[0] = static_cast<int64_t>(count);
+    redtune_problem extents =
+        redtune_problem_rows_by_key(what->problem.op, x.dtype, keys.dtype, count,
+                                    static_cast<uint64_t>(x.shape[0]), width_of(x));
+    extents.result = what->problem.result;
+    extents.uses = what->problem.uses;
+    what->problem = extents;
+    what->is_empty = !count || !width_of(x);
+}
+
+void keyed_run(const reduction &what, const array &x, const array &keys, const outputs &out,
+               nb::handle parameters, void *d_skipped, CUstream_st *stream) {
+    if (what.is_empty) return;
+    if (x.on_host) return run_keyed_on_host(what, x, keys, out, parameters);
+    redtune_keyed keyed = {};
+    keyed.d_in = x.data;
+    keyed.d_keys = keys.data;
+    keyed.d_skipped = d_skipped;
+    for (int i = 0; i < what.op->outputs; i++) keyed.d_out[i] = out.view[i].data;
+    if (!parameters.is_none()) keyed.parameters = what.parameters;
+    redtune *rt = runtime_get(x.device);
+    call_without_gil([&](redtune_error *err) {
+        return redtune_run_keyed(rt, &what.problem, &keyed, stream, err);
+    });
+}
 
 void keyed_add(nb::module_ &module) {
     module.def("by_key", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("keys"), nb::arg("count"),

@@ -4,6 +4,7 @@ The arrays are the host's, and go to the simulated GPU; or a GPU's where there i
 """
 
 import doctest
+import math
 import os
 import unittest
 
@@ -28,6 +29,11 @@ LIKE = {
     "norm2": lambda x, axis: jnp.sqrt(jnp.sum(x * x, axis)),
     "logsumexp": lambda x, axis: jax.nn.logsumexp(x, axis),
 }
+def segment(function):
+    """One result of each key, as redtune has it; keys that are out of range have none."""
+    return lambda x, keys, K: jnp.stack([function(x[keys == k], 0) for k in range(K)])
+
+
 AXES = (None, 0, 1, 2, (0, 1), (0, 2), (1, 2))
 
 
@@ -72,7 +78,7 @@ class Jax(unittest.TestCase):
 
     def assert_close(self, got, want, message):
         self.assertEqual(got.shape, want.shape, message)
-        self.assertTrue(jnp.allclose(got, want, 1e-4, 5e-5), f"{message}: {got} is not {want}")
+        self.assertTrue(jnp.allclose(got, want, 1e-4, 5e-5, True), f"{message}: {got} is not {want}")
 
     def test_gradients_are_those_of_jax(self):
         for name, axis, y, mine, its, weights in self.each((None, (0, 2))):
@@ -128,6 +134,67 @@ class Jax(unittest.TestCase):
         got = jax.vmap(lambda x: redtune.jax.any(x > 11, axis=0))(x)
         self.assertEqual(got.tolist(), (x > 11).any(1).tolist())
 
+    def keyed(self):
+        keys = jnp.array([2, 0, 1, 2, -1, 2, 0, 7, 1], "int32")
+        for shape in ((9,), (9, 2, 2)):
+            yield keys, jnp.sin(jnp.arange(9.0 * math.prod(shape[1:]))).reshape(shape)
+
+    def test_reductions_by_key_and_their_derivatives(self):
+        for keys, x in self.keyed():
+            for name, like in LIKE.items():
+                mine = lambda x: redtune.jax.by_key(x, keys, 3, name)
+                its = lambda x: segment(like)(x, keys, 3)
+                weights = jnp.cos(jnp.arange(3)).reshape(3, *[1] * (x.ndim - 1))
+                weighted = lambda x, f: (f(x) * weights).sum()
+                self.assert_close(jax.jit(mine)(x), its(x), name)
+                want = jax.grad(weighted)(x, its)
+                self.assert_close(jax.grad(weighted)(x, mine), want, (name, "gradient"))
+                tangent = jax.jvp(mine, (x,), (jnp.cos(3 * x),))[1]
+                self.assert_close(tangent, jax.jvp(its, (x,), (jnp.cos(3 * x),))[1], name)
+        square = lambda x: redtune.jax.by_key(x**2, keys, 5, "mean")[:3].prod()
+        wanted = lambda x: segment(LIKE["mean"])(x**2, keys, 3).prod()
+        x = jnp.sin(jnp.arange(9.0))
+        self.assert_close(jax.hessian(square)(x), jax.hessian(wanted)(x), "second")
+        self.assertEqual(redtune.jax.by_key(x, keys.astype("int8")).shape, (8,))
+        self.assertEqual(redtune.jax.by_key(x, keys - 9).shape, (0,))
+
+    def test_batches_by_key(self):
+        for keys, x in self.keyed():
+            batch = jnp.stack([x, 2 * x, -x, x + 1])
+            all_keys = jnp.stack([keys, keys[::-1], keys + 1, keys * 0]).astype("uint8")
+            for name in ("sum", "mean", "max", "logsumexp"):
+                run = lambda x, keys: redtune.jax.by_key(x, keys, 3, name)
+                for place in range(x.ndim + 1):
+                    got = jax.vmap(run, (place, None))(jnp.moveaxis(batch, 0, place), keys)
+                    self.assert_close(got, jnp.stack([run(each, keys) for each in batch]), name)
+                want = jnp.stack([run(*each) for each in zip(batch, all_keys)])
+                got = jax.jit(jax.vmap(run, (-1, 1)))(jnp.moveaxis(batch, 0, -1), all_keys.T)
+                self.assert_close(got, want, (name, "keys"))
+                want = jnp.stack([run(x, each) for each in all_keys])
+                self.assert_close(jax.vmap(run, (None, 0))(x, all_keys), want, (name, "alone"))
+            loss = lambda x, keys: redtune.jax.by_key(x, keys, 3, "mean")[0].sum()
+            want = jnp.stack([jax.grad(loss)(*each) for each in zip(batch, all_keys)])
+            self.assert_close(jax.vmap(jax.grad(loss))(batch, all_keys), want, "gradient")
+        with jax.enable_x64(True):
+            run = lambda x, keys: redtune.jax.by_key(x, keys, 4, "max_at").index
+            want = [run(*each).tolist() for each in zip(batch, all_keys)]
+            self.assertEqual(jax.vmap(run)(batch, all_keys).tolist(), want)
+
+    def test_wrong_calls_by_key_say_so(self):
+        x, keys = jnp.ones(4), jnp.zeros(4, "int32")
+        by_key = redtune.jax.by_key
+        for call, kind, text in (
+            (lambda: jax.jit(by_key)(x, keys), ValueError, "within a compiled program: give K"),
+            (lambda: by_key(x, x, 2), TypeError, "keys of float32: give integers"),
+            (lambda: by_key(x, keys[:3], 2), ValueError, "as long as x's first one"),
+            (lambda: by_key(x, keys, 2, "dot"), TypeError, "it has two inputs"),
+            (lambda: by_key(x, keys, -1), ValueError, "K=-1"),
+            (lambda: by_key(x, keys, 2, spread="wide"), ValueError, "spread='wide'"),
+            (lambda: jax.vjp(lambda x: by_key(x, keys, 1, "prod"), x), TypeError, "differentiate"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(kind, text):
+                call()
+
     def test_what_has_no_gradient_says_so(self):
         with self.assertRaisesRegex(TypeError, "cannot differentiate prod: .*norm2"):
             jax.grad(redtune.jax.prod)(self.x)
@@ -140,7 +207,8 @@ class Jax(unittest.TestCase):
         mesh = jax.make_mesh((2,), ("x",))
         spec = jax.sharding.PartitionSpec("x")
         x = jax.device_put(self.x, jax.sharding.NamedSharding(mesh, spec))
-        for run in (redtune.jax.sum, jax.jit(redtune.jax.sum)):
+        by_key = lambda x: redtune.jax.by_key(x, jnp.zeros(2, "int32"), 1)
+        for run in (redtune.jax.sum, jax.jit(redtune.jax.sum), by_key):
             with self.assertRaisesRegex(ValueError, "on 2 devices: .*shard_map"):
                 run(x)
         part = lambda x: redtune.jax.sum(x, axis=(1, 2))
@@ -157,9 +225,10 @@ class Jax(unittest.TestCase):
 
     def test_the_docstring_is_true(self):
         names = {"redtune": redtune, "jax": jax}
-        text = redtune.jax.reduce.__doc__
         runner = doctest.DocTestRunner()
-        runner.run(doctest.DocTestParser().get_doctest(text, names, "reduce", None, None))
+        for function in (redtune.jax.reduce, redtune.jax.by_key):
+            text = function.__doc__
+            runner.run(doctest.DocTestParser().get_doctest(text, names, "jax", None, None))
         self.assertEqual(runner.summarize(verbose=False).failed, 0)
 
     def test_wrong_calls_say_so(self):
