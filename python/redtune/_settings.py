@@ -10,13 +10,15 @@ _ORDER = {"free": 0, "fixed": 1}  # redtune_order
 
 # Where an array of the host is reduced, as configure says.
 device = "0"
+# What the command is told of the settings, by its options' names.
+of_command = {}
 
 
 def _path(path, name):
     return _checks.text(os.fspath(path) if hasattr(path, "__fspath__") else path, name, "a path")
 
 
-def _joined(paths, name):
+def joined(paths, name):
     """Paths with ':' between, as the library takes them."""
     if paths is None:
         return None
@@ -70,12 +72,16 @@ def configure(
         _checks.text(machine, "machine", 'a label, such as "a1"')
     command = _bundle.command() if worker else None
     record = None if record is None else _path(record, "record")
-    files = _joined(ops, "ops")
+    files = joined(ops, "ops")
     if files:
         _core.ops_read(files)
         _functions.publish(vars(sys.modules[__package__]))
+    database = joined(database, "database")
     _core.configure(
-        name, _joined(database, "database"), machine, record, files, command, bool(background),
+        name, database, machine, record, files, command, bool(background),
         _TRUST[trust], _checks.seconds(verify_s, "verify_s"), _ORDER[order],
     )  # fmt: skip
+    of_command.update(
+        db=database, ops=files, machine=machine, order="fixed" if order == "fixed" else None
+    )
     globals()["device"] = name

@@ -109,11 +109,15 @@ def _text(value):
 
 
 def _options(**options):
-    """The command's options: None and False are left out, True stands alone, lists have commas."""
+    """The command's options: None is as redtune.configure says, or left out like False, True stands
+    alone, lists have commas."""
     words = []
     for key, value in options.items():
+        value = _settings.of_command.get(key) if value is None else value
         if value is None or value is False:
             continue
+        if key in ("db", "ops"):
+            value = _settings.joined(value, key)
         words.append("--" + key)
         if value is not True:
             values = value if isinstance(value, (list, tuple)) else [value]
@@ -188,9 +192,9 @@ def tune(
     "1K..256M" or [4096, 65536]. shape: a tuple, or a list of tuples, and axis the reduced axis.
     order, accuracy: as for the functions. device: "0", "0,1", "all" or "sim"; None: as
     redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
-    also what is known already. database: as for redtune.configure. ops: files of your own.
-    progress: a function that is called with a line for each problem that is done; None: they are
-    printed to sys.stderr, unless quiet.
+    also what is known already. database, ops: as for redtune.configure, whose settings hold for
+    what is None, and whose machine names the measurements. progress: a function that is called
+    with a line for each problem that is done; None: they are printed to sys.stderr, unless quiet.
 
     Returns the winners as a table: of dictionaries, by the command's JSON names. Raises ValueError
     for what the command does not take, and redtune.Error where the tune fails. Ctrl-C ends it; what
@@ -202,6 +206,7 @@ def tune(
     words = _options(
         op=op, dtype=dtype, size=size, shape=_shape(shape), axis=axis, order=order,
         accuracy=accuracy, device=_settings.device if device is None else device, effort=effort,
+        machine=None,
         budget=None if budget is None else f"{budget}s", again=again, db=database, ops=ops,
         json=True,
     )  # fmt: skip
@@ -246,7 +251,9 @@ def show(op=None, dtype=None, *, gpu=None, shipped=False, database=None):
     >>> redtune.show("sum", "f32", gpu="H200", shipped=True)[0]["op"]
     'sum'
     """
-    words = _options(op=op, dtype=dtype, gpu=gpu, shipped=shipped, db=database, json=True)
+    words = _options(
+        op=op, dtype=dtype, gpu=gpu, shipped=shipped, db=database, ops=None, json=True
+    )  # fmt: skip
     return Winners(_read(_run("show", *words))["rows"])
 
 
@@ -256,4 +263,5 @@ def report(*, gpu=None, shipped=False, database=None):
     >>> redtune.report(gpu="H200", shipped=True).startswith("<!DOCTYPE html>")
     True
     """
-    return Page(_run("report", *_options(gpu=gpu, shipped=shipped, db=database, output="-")))
+    words = _options(gpu=gpu, shipped=shipped, db=database, ops=None, output="-")
+    return Page(_run("report", *words))

@@ -58,6 +58,20 @@ class Notebook(unittest.TestCase):
         self.assertIn("<td>match</td>", why._repr_html_())
         self.assertEqual(why["count"], 4096)
 
+    def test_settings_hold_for_the_command_too(self):
+        here, other = (os.path.join(os.environ["XDG_DATA_HOME"], name) for name in ("a.db", "b.db"))
+        redtune.configure(device="sim", database=here, machine="m1")
+        redtune.tune("sum", "f32", size=256, effort="quick", quiet=True)
+        redtune.configure(device="sim", database=[other, here])
+        self.assertEqual({row["machine"] for row in redtune.show()}, {"m1"})
+        self.assertEqual(redtune.explain("sum", "f32", count=256)["match"], "exact")
+        self.assertIn("256", redtune.report())
+        redtune.configure(device="sim", order="fixed")
+        self.assertEqual(redtune.explain("sum", "f32", count=256)["family"], "ordered")
+        why = redtune.explain("sum", "f32", count=256, order="free", database=[other, here])
+        self.assertEqual(why["match"], "exact")
+        self.assertEqual(len(redtune.show()), 0)
+
     def test_without_a_gpu_the_first_error_names_the_simulated_one(self):
         code = "import numpy, redtune\ntry: redtune.sum(numpy.ones(3))\nexcept redtune.Error as e: print(e)"
         env = {**os.environ, "REDTUNE_CUDA_DRIVER": "/nowhere"}
