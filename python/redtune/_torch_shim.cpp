@@ -170,6 +170,16 @@ template <class Result> bool serve(call &c, const Tensor &x, Result *out) {
     return done == REDTUNE_TORCH_SERVED;
 }
 
+// Whether PyTorch's kernel of a call that was left runs on this thread: the ops that it is made of,
+// as logsumexp is of amax and sum, are not asked for one by one.
+thread_local bool is_left = false;
+
+struct leaving {
+    const bool before = is_left;
+    leaving() { is_left = true; }
+    ~leaving() { is_left = before; }
+};
+
 // The kernel before an op's new one.
 template <class Op> struct slot {
     static inline std::optional<c10::SafeKernelFunction> before;
@@ -177,6 +187,7 @@ template <class Op> struct slot {
 
     template <class Result, class... Arguments>
     static Result call_before(c10::DispatchKeySet keys, Arguments... arguments) {
+        const leaving now;
         return kernel_in(*before).template call<Result, Arguments...>(
             *handle, keys, std::forward<Arguments>(arguments)...);
     }
@@ -197,10 +208,12 @@ struct kernel<number, Op, Result(const Tensor &, More...)> {
     static Result run(c10::DispatchKeySet keys, const Tensor &x, More... more) {
         call c;
         Result out;
-        c.op = number;
-        take_tensor(c, x);
-        take(c, more...);
-        if (hooks.choose(&c) && serve(c, x, &out)) return out;
+        if (!is_left) {
+            c.op = number;
+            take_tensor(c, x);
+            take(c, more...);
+            if (hooks.choose(&c) && serve(c, x, &out)) return out;
+        }
         return slot<Op>::template call_before<Result, const Tensor &, More...>(
             keys, x, std::forward<More>(more)...);
     }
@@ -260,7 +273,7 @@ struct by_key<number, Op, Result(Self, int64_t, const Tensor &, const Tensor &, 
                       const Tensor &source, More... more) {
         redtune_torch_keyed k;
         k.op = number;
-        if ((dim == 0 || dim == -1) && take_keyed(k, self, index, source, more...) &&
+        if (!is_left && (dim == 0 || dim == -1) && take_keyed(k, self, index, source, more...) &&
             hooks.choose_keyed(&k)) {
             if constexpr (std::is_reference_v<Result>) {
                 if (serve_keyed(k, self, index, source)) return self;

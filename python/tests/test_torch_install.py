@@ -138,6 +138,12 @@ class TorchInstall(unittest.TestCase):
         self.assertEqual(its, {"logsumexp": {"served": 0, "left": left}})
         self.assertIn("logsumexp", str(its))
 
+    def test_the_ops_that_a_left_call_is_made_of_are_not_asked_for(self):
+        x = random_matrix(7, 129).float()
+        self.install(at_least=2**40)
+        x.logsumexp(1)
+        self.assertEqual(list(redtune.torch.report()), ["logsumexp"])
+
     def test_the_dispatcher_is_as_before_and_nobody_is_warned(self):
         before = dispatcher()
         with warnings.catch_warnings():
