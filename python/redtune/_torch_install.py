@@ -14,7 +14,7 @@ import tempfile
 
 import torch
 
-from . import _core
+from . import _core, _torch_measure
 
 # PyTorch's functions, and the ops of its dispatcher that they come to.
 _OPS = {
@@ -44,8 +44,13 @@ _AT_LEAST = {"index_add": 1 << 20, "scatter_add": 1 << 20, "scatter_reduce": 1 <
 _FLAGS = ["-O2", "-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden"]
 _MESSAGE_BYTES = 1024
 
+# What at_least="measured" tries: 4 KiB to 16 MiB, and how much slower redtune may be there.
+_MEASURED, _SLOWER = (12, 16, 20, 24), 1.03
+_NEVER = 1 << 61
+
 _shim = None  # the shared library, once it is loaded
 _installed = False
+_device = "cuda"
 
 
 # ---- the shim ------------------------------------------------------------------------------------
@@ -124,6 +129,7 @@ def _load_shim():
             ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p,
         ]  # fmt: skip
         found.redtune_torch_shim_uninstall.restype = None
+        found.redtune_torch_shim_leave.restype = None
         _shim = found
     return _shim
 
@@ -138,6 +144,27 @@ def _chosen(ops):
         if name not in _OPS:
             raise ValueError(f"cannot install {name!r}: give some of {', '.join(_OPS)}")
     return names
+
+
+def _measure(names):
+    """From how many bytes of f32 on each op was as fast in all layouts, and what is as large."""
+    kinds = {}
+    for name in names:
+        for log_bytes in _MEASURED:
+            some = (log_bytes - 2) // 2
+            layouts = [(each, some) for each in _torch_measure.ALONG]
+            if name in _AT_LEAST:
+                layouts = [(_torch_measure.KEYED, min(8, some))]
+            for layout, results in layouts:
+                kind = _OPS[name][-1], _torch_measure.FLOAT, layout, log_bytes, results
+                kinds[name, kind] = log_bytes
+    times = _torch_measure.race(_shim, _device, kinds)
+    least = {name: 0 for name in names}
+    for (name, kind), (plain, served) in times.items():
+        if served > _SLOWER * plain:
+            larger = [1 << each for each in _MEASURED if each > kind[3]] + [_NEVER]
+            least[name] = max(least[name], larger[0])
+    return least
 
 
 def _bytes(at_least, name):
@@ -166,9 +193,10 @@ def install(ops=None, at_least=None, *, _key="CUDA"):
     """Has PyTorch's own calls on CUDA tensors run redtune's kernels where they mean the same.
 
     ops: names such as ["sum", "norm"], or one; None: all that docs/torch.md lists. at_least: bytes
-    of a tensor from which redtune serves it, or a dictionary of them by op; None: as measured
-    (docs/torch.md). Everything else runs PyTorch's kernel, as do calls whose kernel is still to be
-    made, which a thread then does.
+    of a tensor from which redtune serves it, or a dictionary of them by op; None: as measured on an
+    H100 (docs/torch.md); "measured": as is measured now, which makes kernels of four sizes for each
+    op and takes seconds to a minute. Everything else runs PyTorch's kernel, as do calls whose kernel
+    is still to be made, which a thread then does.
 
     Use it as a function, or with `with`. Raises RuntimeError where it is installed already, or the
     shim cannot be compiled, ValueError for what cannot be.
@@ -176,24 +204,34 @@ def install(ops=None, at_least=None, *, _key="CUDA"):
     >>> redtune.torch.install()                   # doctest: +SKIP
     >>> with redtune.torch.install(["sum"]): ...  # doctest: +SKIP
     """
-    global _installed
+    global _installed, _device
     names = _chosen(ops)
     if _installed:
         raise RuntimeError("cannot install: redtune is installed; call uninstall() before")
     if _key == "CUDA" and not torch.cuda.is_available():
         raise RuntimeError("cannot install: PyTorch finds no GPU")
     numbers = {op: number for number, op in enumerate(_core.torch_ops)}
+    is_measured = isinstance(at_least, str) and at_least == "measured"
     least, bits = [0] * len(numbers), 0
     for name in names:
         for op in _OPS[name]:
             bits |= 1 << numbers[op]
-            least[numbers[op]] = _bytes(at_least, name)
+            least[numbers[op]] = 0 if is_measured else _bytes(at_least, name)
     shim, message = _load_shim(), ctypes.create_string_buffer(_MESSAGE_BYTES)
     device = torch.cuda.current_device() if _key == "CUDA" else -1  # others once a call needs them
     hooks = _core.torch_install(device, least)
     if shim.redtune_torch_shim_install(hooks, _key.encode(), bits, message):
         raise RuntimeError(f"cannot install: {message.value.decode(errors='replace')}")
-    _installed = True
+    _installed, _device = True, _key.lower()
+    if is_measured:
+        try:
+            for name, found in _measure(names).items():
+                for op in _OPS[name]:
+                    least[numbers[op]] = found
+        except BaseException:
+            uninstall()
+            raise
+        _core.torch_install(device, least)
     return _Installed()
 
 
@@ -209,22 +247,55 @@ def uninstall():
 
 
 class Report(dict):
-    """What became of the calls: {op: {"served": n, "left": {reason: n}}}, and a table as text."""
+    """What became of the calls: {op: {"served": n, "left": {reason: n}}}, and a table as text.
+    Where it was measured, "saved_ms" of each op is an estimate of what redtune saved."""
+
+    kinds = None  # how many kinds of calls were measured
 
     def __str__(self):
-        lines = [f"{'op':<16}{'served':>10}{'left':>10}  why they were left to PyTorch"]
+        saved = "" if self.kinds is None else f"{'saved ms':>10}"
+        lines = [f"{'op':<16}{'served':>10}{saved}{'left':>10}  why they were left to PyTorch"]
         for op, its in self.items():
             why = ", ".join(f"{count} {reason}" for reason, count in its["left"].items())
-            left = sum(its["left"].values())
-            lines.append(f"{op:<16}{its['served']:>10}{left:>10}  {why}".rstrip())
+            left, saved = sum(its["left"].values()), ""
+            if self.kinds is not None:
+                saved = f"{its['saved_ms']:>10.2f}"
+            lines.append(f"{op:<16}{its['served']:>10}{saved}{left:>10}  {why}".rstrip())
+        if self.kinds is not None:
+            total = sum(its["saved_ms"] for its in self.values())
+            lines.append(f"saved {total:.2f} ms, from the times of {self.kinds} kinds of calls")
         if self.failure:
             lines.append(f"the last failure: {self.failure}")
         return "\n".join(lines)
 
 
-def report(reset=False):
+def _add_saved(found):
+    if not _installed:
+        raise RuntimeError(
+            "cannot measure what was saved: redtune is not installed; ask before uninstall()"
+        )
+    names = {op: name for name, ops in _OPS.items() for op in ops}
+    counts = {}
+    for number, *kind, count in _core.torch_kinds():
+        op = _core.torch_ops[number]
+        counts[names[op], (op, *kind)] = count
+    times = _torch_measure.race(_shim, _device, counts)
+    found.kinds = len(times)
+    for its in found.values():
+        its["saved_ms"] = 0.0
+    for each, (plain, served) in times.items():
+        if each[0] in found:
+            found[each[0]]["saved_ms"] += 1e3 * counts[each] * (plain - served)
+
+
+def report(reset=False, *, saved=False):
     """What redtune served of PyTorch's calls and what it left, how often and why, since the start
     or the last reset. Ops without calls are left out.
+
+    saved: estimates the ms that redtune saved, as "saved_ms" of each op. Every kind of call that
+    was served (one op, dtype and layout, and equal powers of two of bytes and results) is measured
+    now on a tensor of its own, by PyTorch's kernel and by redtune's. Calls of more kinds than a few
+    thousand are not in it.
 
     >>> print(redtune.torch.report())  # doctest: +SKIP
     """
@@ -240,6 +311,8 @@ def report(reset=False):
             found[name] = {"served": served, "left": left}
     found.failure = _core.torch_failure()
     found.pending = _core.torch_pending()
+    if saved:
+        _add_saved(found)
     if reset:
         _core.torch_forget_counts()
     return found

@@ -170,8 +170,8 @@ template <class Result> bool serve(call &c, const Tensor &x, Result *out) {
     return done == REDTUNE_TORCH_SERVED;
 }
 
-// Whether PyTorch's kernel of a call that was left runs on this thread: the ops that it is made of,
-// as logsumexp is of amax and sum, are not asked for one by one.
+// Whether PyTorch's kernel of a call that was left runs on this thread, or all are to be: the ops
+// that it is made of, as logsumexp is of amax and sum, are not asked for one by one.
 thread_local bool is_left = false;
 
 struct leaving {
@@ -364,4 +364,9 @@ redtune_torch_shim_install(const redtune_torch_hooks *given, const char *key, ui
 
 extern "C" __attribute__((visibility("default"))) void redtune_torch_shim_uninstall() {
     library.reset();
+}
+
+// Whether this thread's calls are all PyTorch's.
+extern "C" __attribute__((visibility("default"))) void redtune_torch_shim_leave(int leaves) {
+    is_left = leaves != 0;
 }

@@ -351,8 +351,8 @@ def _check_keyed(op, x, keys):
         raise TypeError(f"cannot take keys of {keys.dtype}: give integers")
     if keys.ndim != 1 or x.shape[:1] != keys.shape:
         raise ValueError(
-            f"cannot take keys of the shape {keys.shape} for x of {x.shape}: give one axis, as long "
-            "as x's first one"
+            f"cannot take keys of the shape {keys.shape} for x of {x.shape}: give one axis, as "
+            "long as x's first one"
         )
 
 

@@ -17,7 +17,8 @@ import redtune
 from . import _checks, _core, _functions, _libraries
 from ._torch_install import install, report, uninstall
 
-__all__ = ["sum", "mean", "var", "norm2", "dot", "max", "min", "by_key", "install", "uninstall", "report"]
+__all__ = ["sum", "mean", "var", "norm2", "dot", "max", "min", "by_key"]
+__all__ += ["install", "uninstall", "report"]
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _DTYPES = _libraries.find(torch.empty(0)).dtypes

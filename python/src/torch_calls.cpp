@@ -25,7 +25,9 @@ int64_t least_bytes[REDTUNE_TORCH_ALL_OPS]; // settled before the shim has the h
 std::atomic<uint64_t> served[REDTUNE_TORCH_ALL_OPS];
 std::atomic<uint64_t> left[REDTUNE_TORCH_ALL_OPS][TORCH_REASON_COUNT];
 
-void count(std::atomic<uint64_t> &counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+void count(std::atomic<uint64_t> &counter) {
+    if (!torch_kinds_are_quiet()) counter.fetch_add(1, std::memory_order_relaxed);
+}
 
 redtune *handle_of(int device) {
     const int place = device - HOST_DEVICE;
@@ -171,6 +173,19 @@ int after_failure(redtune_torch_call *call, const redtune_error &err) {
                              err.status == REDTUNE_UNPREPARED ? TORCH_UNREADY : TORCH_FAILED);
 }
 
+void count_kind(redtune_torch_call &call) {
+    const redtune_problem *problem = problem_of(&call);
+    int64_t results = 1;
+    for (int i = 0; i < call.result_dimensions; i++) results *= call.result_sizes[i];
+    const bool is_columns = redtune_problem_operands(problem).inner > 1;
+    torch_kinds_count(call.op, call.dtype,
+                      results == 1 ? TORCH_WHOLE
+                      : is_columns ? TORCH_COLUMNS
+                                   : TORCH_ROWS,
+                      call.elements * static_cast<int64_t>(redtune_dtype_bytes(problem->dtype)),
+                      results);
+}
+
 int run(redtune_torch_call *call) {
     redtune_error err;
     const torch_running now;
@@ -179,6 +194,7 @@ int run(redtune_torch_call *call) {
     if (!rt) return torch_calls_leave(call->op, TORCH_UNREADY);
     if (status) return after_failure(call, err);
     torch_calls_count_served(call->op);
+    count_kind(*call);
     return REDTUNE_TORCH_SERVED;
 }
 
@@ -214,6 +230,7 @@ nb::list counts() {
 }
 
 void forget_counts() {
+    torch_kinds_forget();
     for (auto &each : served) each = 0;
     for (auto &op : left)
         for (auto &each : op) each = 0;
@@ -291,6 +308,7 @@ void torch_calls_add(nb::module_ &module) {
     REDTUNE_TORCH_KEYED_LIST(NAME)
 #undef NAME
     module.attr("torch_ops") = nb::tuple(names);
+    torch_kinds_add(module);
     module.def("torch_install", &install);
     module.def("torch_counts", &counts);
     module.def("torch_forget_counts", &forget_counts);

@@ -55,6 +55,15 @@ size_t torch_worker_left();
 int torch_keyed_choose(redtune_torch_keyed *call);
 int torch_keyed_run(redtune_torch_keyed *call);
 
+// ---- what was served, by kinds: torch_kinds.cpp ------------------------------------------------
+
+enum torch_layout { TORCH_WHOLE, TORCH_ROWS, TORCH_COLUMNS, TORCH_KEYED };
+void torch_kinds_count(int op, int dtype, torch_layout layout, int64_t bytes, int64_t results);
+// This thread measures, and its calls are not counted.
+bool torch_kinds_are_quiet();
+void torch_kinds_forget();
+void torch_kinds_add(nb::module_ &module);
+
 // ---- what both kinds of calls share ------------------------------------------------------------
 
 // Counts a call that is left; returns REDTUNE_TORCH_LEFT.

@@ -13,6 +13,10 @@ static redtune_problem *problem_of(redtune_torch_keyed *call) {
     return reinterpret_cast<redtune_problem *>(call->problem);
 }
 
+static int64_t bytes_of(const redtune_torch_keyed &call) {
+    return call.elements * static_cast<int64_t>(redtune_dtype_bytes(torch_dtype_of(call.dtype)));
+}
+
 // false: the dtypes are not redtune's, or a result has another one than PyTorch's.
 static bool make_problem(redtune_torch_keyed *call) {
     const redtune_op op = call->reduce == '+'   ? REDTUNE_SUM
@@ -31,8 +35,7 @@ static bool make_problem(redtune_torch_keyed *call) {
 
 static torch_reason reason_to_leave(redtune_torch_keyed *call) {
     if (call->elements < 2 || call->keys < 1) return TORCH_FORM;
-    const int64_t bytes = call->elements * (call->dtype == 6 ? 4 : 8); // of f32, or the other two
-    if (bytes < torch_calls_least_bytes(call->op)) return TORCH_SMALL;
+    if (bytes_of(*call) < torch_calls_least_bytes(call->op)) return TORCH_SMALL;
     if (call->reduce == '+' && call->elements / ADDITIONS_MIN < call->keys) return TORCH_SLOWER;
     if (call->is_deterministic || torch_calls_are_fixed()) return TORCH_UNSUPPORTED;
     if (!make_problem(call)) return TORCH_DTYPE;
@@ -67,6 +70,7 @@ int torch_keyed_run(redtune_torch_keyed *call) {
                                                     static_cast<CUstream_st *>(call->stream), &err);
     if (!status) {
         torch_calls_count_served(call->op);
+        torch_kinds_count(call->op, call->dtype, TORCH_KEYED, bytes_of(*call), call->keys);
         return REDTUNE_TORCH_SERVED;
     }
     if (status != REDTUNE_INVALID) torch_worker_refuse(*problem_of(call), err.message);

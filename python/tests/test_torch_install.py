@@ -9,6 +9,7 @@ import random
 import shutil
 import time
 import unittest
+import unittest.mock
 import warnings
 
 import redtune
@@ -176,6 +177,33 @@ class TorchInstall(unittest.TestCase):
         self.assertEqual(its["sum"], {"served": 1, "left": {}})
         self.assertEqual(its["amax"], {"served": 0, "left": {"smaller than at_least": 1}})
 
+    def test_what_was_saved_is_measured(self):
+        x = random_matrix().float()
+        with self.install(ops=["sum", "max", "norm"]):
+            torch.use_deterministic_algorithms(True)
+            calls = [lambda: x.sum(1), lambda: x.sum(0), lambda: x.max(), lambda: x.half().max(1)]
+            for call in (*calls, *calls):
+                call()
+            its = redtune.torch.report(saved=True)
+            self.assertEqual(its.kinds, 4)
+            served = {name: each["served"] for name, each in its.items()}
+            self.assertEqual(served, {"sum": 4, "max": 4})
+            self.assertNotEqual(its["sum"]["saved_ms"], 0)
+            self.assertRegex(str(its), r"saved ms(.|\n)*saved .* ms, from the times of 4 kinds")
+            self.assertEqual(redtune.torch.report(reset=True)["sum"], {"served": 4, "left": {}})
+        with self.assertRaisesRegex(RuntimeError, "ask before uninstall"):
+            redtune.torch.report(saved=True)
+
+    def test_thresholds_may_be_measured(self):
+        times = lambda shim, device, kinds: {each: (1.0, 1.0 + (each[1][3] < 20)) for each in kinds}
+        with unittest.mock.patch("redtune._torch_measure.race", times):
+            self.install(ops=["sum", "amax"], at_least="measured")
+        torch.use_deterministic_algorithms(True)
+        x = torch.ones(2**18, device=DEVICE)
+        x[1:].sum(), x.sum()
+        its = redtune.torch.report()["sum"]
+        self.assertEqual(its, {"served": 1, "left": {"smaller than at_least": 1}})
+
     def test_deterministic_mode_has_one_kernel_from_the_first_call_on(self):
         x = random_matrix(9, 257).float()
         self.install(ops="sum")
@@ -210,7 +238,16 @@ class TorchInstall(unittest.TestCase):
         def vmapped(x):
             return torch.vmap(lambda row: row.sum() + row.amax())(x)
 
-        calls = (gradient, vmapped, lambda x: x.T.sum(1), lambda x: x[:, 3:].mean(1),
+        flat = torch.cat([random_matrix(1, 1003)[0].float() for _ in range(3)])
+
+        def flattened(x):
+            """Parameters are slices of one, as FSDP's are, at any element."""
+            whole = flat.clone().requires_grad_()
+            one, other = whole[7:487].view(12, 40), whole[487:].split((1, 1001, 1520))[1]
+            (one.norm(dim=1).sum() + one.var(0).sum() + other.norm() * other.amax()).backward()
+            return whole.grad, torch.linalg.vector_norm(whole.grad[3:]), whole.grad[5:485].sum()
+
+        calls = (gradient, vmapped, flattened, lambda x: x.T.sum(1), lambda x: x[:, 3:].mean(1),
                  lambda x: x.expand(3, 12, 40).sum(0), lambda x: conjugate.sum())  # fmt: skip
         want = [call(x) for call in calls]
         self.install()
