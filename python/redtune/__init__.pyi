@@ -22,7 +22,7 @@ class bits:
     def __init__(self, buffer: Any, offset: int = 0) -> None: ...
 
 class Plan:
-    config: str
+    config: Optional[str]
     match: str
     def run(self) -> Any: ...
     def __call__(self, x: Any, y: Any = None, out: Any = None, stream: Any = None) -> Any: ...
@@ -290,12 +290,12 @@ def tune(
     order: Order = None, accuracy: Accuracy = None, device: Any = None,
     effort: Optional[str] = None, budget: Optional[float] = None, again: bool = False,
     database: Any = None, ops: Any = None, quiet: bool = False,
-    progress: Optional[Callable[[str], Any]] = None
+    progress: Optional[Callable[[str], Any]] = None, count: Any = None
 ) -> _tuning.Winners: ...
 def explain(
-    op: str = "sum", dtype: str = "f32", count: Optional[int] = None, shape: Any = None,
+    op: str = "sum", dtype: str = "f32", size: Any = None, shape: Any = None,
     axis: Any = None, *, order: Order = None, accuracy: Accuracy = None, device: Any = None,
-    gpu: Optional[str] = None, database: Any = None, ops: Any = None
+    gpu: Optional[str] = None, database: Any = None, ops: Any = None, count: Any = None
 ) -> _tuning.Explanation: ...
 def show(
     op: Any = None, dtype: Any = None, *, gpu: Optional[str] = None, shipped: bool = False,

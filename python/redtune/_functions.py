@@ -378,26 +378,40 @@ def reduce(
     return kind(*found) if kind else found
 
 
+def _is_on_host(x):
+    """Whether an array says, by DLPack, that it lies in the host's memory."""
+    ask = getattr(x, "__dlpack_device__", None)
+    return ask is not None and int(ask()[0]) == 1
+
+
 def plan(
     x, y=None, *, op="sum", axis=None, keepdims=False, out=None, dtype=None, order=None,
     accuracy=None, config=None, **parameters,
 ):  # fmt: skip
-    """Prepares a reduction of a GPU's array that is run often.
+    """Prepares a reduction that is run often.
 
     The arguments are those of the ops' functions; config is a configuration that another plan had.
     The plan's run() reduces the same arrays again, and costs little more than a kernel launch. The
     plan itself takes other arrays of the same shape, strides and dtype: plan(x), plan(x, out=out).
     Its kernel is compiled here, not by the first run, so that runs may be captured into graphs.
+    Arrays of the host go to the GPU at each run; their plan takes no config.
 
-    >>> step = redtune.plan(gpu_array, op="max")  # doctest: +SKIP
-    >>> step.run()                                # doctest: +SKIP
+    >>> step = redtune.plan(numpy.array([3, 4], dtype="f4"), op="norm2")
+    >>> step.run()
+    np.float32(5.0)
     """
+    if config is not None:
+        _checks.text(config, "config", "what Plan.config said")
+    elif _is_on_host(x):
+        from ._host_plan import HostPlan
+
+        asked = {"op": op, "axis": axis, "keepdims": bool(keepdims), "dtype": dtype, "order": order}
+        call = functools.partial(reduce, **asked, accuracy=accuracy, **parameters)
+        return HostPlan(call, x, y, out)
     number, values, _ = _take(op, parameters)
     dtype, order, accuracy, keepdims = (
         _number(dtype), _order(order), _accuracy(accuracy), bool(keepdims)
     )  # fmt: skip
-    if config is not None:
-        _checks.text(config, "config", "what Plan.config said")
     return _core.make_plan(
         number, x, y, axis, keepdims, out, dtype, order, accuracy, values, config
     )  # fmt: skip
@@ -499,6 +513,9 @@ class List:
 
     def __len__(self):
         return len(self._own.arrays)
+
+    def __repr__(self):
+        return f"<redtune list of {len(self)} array{'s' if len(self) != 1 else ''}>"
 
     def reduce(
         self, op="sum", *, each=False, out=None, dtype=None, order=None, accuracy=None, stream=None,

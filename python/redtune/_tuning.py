@@ -125,6 +125,12 @@ def _options(**options):
     return words
 
 
+def _size(size, count):
+    if size is not None and count is not None:
+        raise ValueError(f"cannot take size={size!r} and count={count!r}: both are the elements")
+    return count if size is None else size
+
+
 def _shape(shape):
     if shape is None:
         return None
@@ -184,12 +190,12 @@ def _read(text):
 def tune(
     op="sum", dtype=None, size=None, shape=None, axis=None, *, order=None, accuracy=None,
     device=None, effort=None, budget=None, again=False, database=None, ops=None, quiet=False,
-    progress=None,
+    progress=None, count=None,
 ):  # fmt: skip
     """Finds the fastest kernels on a GPU, and stores every measurement; later calls use them.
 
     op, dtype: names, or lists of them. size: numbers of elements of whole arrays, such as
-    "1K..256M" or [4096, 65536]. shape: a tuple, or a list of tuples, and axis the reduced axis.
+    "1K..256M" or [4096, 65536]; count is the same. shape: a tuple, or a list of tuples, and axis the reduced axis.
     order, accuracy: as for the functions. device: "0", "0,1", "all" or "sim"; None: as
     redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
     also what is known already. database, ops: as for redtune.configure, whose settings hold for
@@ -204,7 +210,7 @@ def tune(
     'sum'
     """
     words = _options(
-        op=op, dtype=dtype, size=size, shape=_shape(shape), axis=axis, order=order,
+        op=op, dtype=dtype, size=_size(size, count), shape=_shape(shape), axis=axis, order=order,
         accuracy=accuracy, device=_settings.device if device is None else device, effort=effort,
         machine=None,
         budget=None if budget is None else f"{budget}s", again=again, db=database, ops=ops,
@@ -219,25 +225,26 @@ def tune(
 
 
 def explain(
-    op="sum", dtype="f32", count=None, shape=None, axis=None, *, order=None, accuracy=None,
-    device=None, gpu=None, database=None, ops=None,
+    op="sum", dtype="f32", size=None, shape=None, axis=None, *, order=None, accuracy=None,
+    device=None, gpu=None, database=None, ops=None, count=None,
 ):  # fmt: skip
     """Says which configuration a reduction would run, and where it was measured.
 
-    count: the elements of a whole array; or shape and axis. order, accuracy: as for the functions.
+    size, or count: the elements of a whole array; or shape and axis. order, accuracy: as for the
+    functions.
     device: a GPU here; gpu: a model by its name, such as "H200", which need not be here. database,
     ops: as for redtune.tune. Returns a dictionary that
     prints as redtune explain does.
 
-    >>> redtune.explain("sum", "f32", count=1 << 20, gpu="H200")["gpu"]
+    >>> redtune.explain("sum", "f32", size=1 << 20, gpu="H200")["gpu"]
     'NVIDIA H200'
-    >>> redtune.explain("sum", "f32", count=1 << 20, gpu="H200", order="fixed")["family"]
+    >>> redtune.explain("sum", "f32", size=1 << 20, gpu="H200", order="fixed")["family"]
     'ordered'
     """
     if device is None and gpu is None:
         device = _settings.device
     words = _options(
-        op=op, dtype=dtype, count=count, shape=_shape(shape), axis=axis, order=order,
+        op=op, dtype=dtype, size=_size(size, count), shape=_shape(shape), axis=axis, order=order,
         accuracy=accuracy, device=device, gpu=gpu, db=database, ops=ops,
     )  # fmt: skip
     found = Explanation(_read(_run("explain", *words, "--json")))

@@ -484,6 +484,19 @@ class Devices(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "make a plan for it"):
             plan(sim_memory.asarray(SMALL.astype("f8")))
 
+    def test_a_plan_of_the_host(self):
+        out = numpy.zeros(len(SMALL), SMALL.dtype)
+        plan = redtune.plan(SMALL, op="sum", axis=1, out=out)
+        self.assertEqual(out.tolist(), SMALL.sum(1).tolist())
+        out[:] = 0
+        self.assertIs(plan.run(), out)
+        self.assertEqual(out.tolist(), SMALL.sum(1).tolist())
+        self.assertEqual(plan(SMALL + 1).tolist(), (SMALL + 1).sum(1).tolist())
+        self.assertEqual((plan.config, plan.match), (None, "host"))
+        self.assertIn("int64 (3, 4)", repr(plan))
+        var = redtune.plan(SMALL, op="var", ddof=1, keepdims=True)
+        self.assertAlmostEqual(float(var.run()[0, 0]), SMALL.var(ddof=1), places=5)
+
     def test_a_plan_has_parameters(self):
         x = sim_memory.asarray(SMALL.astype("f4"))
         plan = redtune.plan(x, op="var", ddof=1)

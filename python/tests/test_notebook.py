@@ -53,7 +53,7 @@ class Notebook(unittest.TestCase):
             self.assertEqual("problem" in said.getvalue(), not quiet)
 
     def test_explain_speaks_as_the_command_does(self):
-        why = redtune.explain("sum", "f32", count=4096)
+        why = redtune.explain("sum", "f32", size=4096)
         self.assertRegex(repr(why), "^sum of 4096 f32 on redtune simulated GPU\n  uses  ")
         self.assertIn("<td>match</td>", why._repr_html_())
         self.assertEqual(why["count"], 4096)

@@ -143,7 +143,7 @@ class Package(unittest.TestCase):
         self.assertTrue(shown.startswith("<table><caption>NVIDIA H200</caption>"), shown[:80])
         self.assertEqual(shown.count("<tr>"), len(winners) + 1)
         self.assertEqual(len(repr(winners).splitlines()), len(winners) + 3)
-        why = redtune.explain("sum", "f32", count=4096, gpu="H200")
+        why = redtune.explain("sum", "f32", size=4096, gpu="H200")
         self.assertIn("<td>match</td>", why._repr_html_())
         self.assertIn("family", why)
         page = redtune.report(gpu="H200", shipped=True)
