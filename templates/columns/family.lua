@@ -40,6 +40,13 @@ local function aligned_vec(p)
     return shapes.aligned_vec(p, p.inner)
 end
 
+-- Whether the array is likely a part of another, which begins anywhere: its rows have gaps, and do not divide into
+-- loads. One that is not aligned goes by loads of one column, of strips made for wide ones.
+local function may_begin_anywhere(p)
+    local bytes = aligned_vec(p) * p.dtype.bytes
+    return bytes > p.dtype.bytes and bytes < 16 and p.count > 1 and p.step > p.inner
+end
+
 function family.serves(p)
     return p.layout == "columns"
 end
@@ -60,7 +67,7 @@ function family.distinct(c, p, d)
 end
 
 function family.useful(c, p, d)
-    if c.vec ~= aligned_vec(p) then return false end
+    if c.vec ~= aligned_vec(p) and not (c.vec == 1 and may_begin_anywhere(p)) then return false end
     -- More side by side than long columns gain by, unless accumulators are wide and threads that have
     -- columns of their own need not combine them.
     local own = c.width == c.block and limits.accumulator_bytes(p, d) > 4
@@ -142,12 +149,13 @@ function family.default(p, d)
     if known and family.allowed(known, p, d) then return known end
     local bytes = p.dtype.bytes
     local c = {
-        block = 256, width = 1, vec = aligned_vec(p), unroll = 8, load = "no_allocate",
+        block = 256, width = 1, vec = may_begin_anywhere(p) and 1 or aligned_vec(p), unroll = 8, load = "no_allocate",
     }
     if c.vec * bytes < 16 then c.unroll = 16 end
     shape.widen(c, p, d)
-    -- Short columns: more of them with as many loads in flight, if there are more than enough.
-    while c.width < c.block and depth(c) >= 2 * p.count and sets(c, p) >= 4 * d.sm_count do
+    -- Short columns: more of them with as many loads in flight, if there are more than enough. Of rows with a step a
+    -- strip has one.
+    while p.inner > 1 and c.width < c.block and depth(c) >= 2 * p.count and sets(c, p) >= 4 * d.sm_count do
         c.width = 2 * c.width
     end
     shape.fit_unroll(c, p, 1)

@@ -6,6 +6,8 @@
 //@ local depth, own = block // width, kept and vec or 1
 //@ local rows = kept and (width < 32 and block // 32 or depth) or math.max(1, depth // 32)
 //@ local shared, strip = finish ~= "single", width * own
+//@ -- Whether a warp has all of a result's threads: no memory that a block shares, and no barrier.
+//@ local alone = not shared and depth <= (kept and 1 or 32)
 //@ local loads = require "lib/load"
 //@ local single = loads.layout(dtype, 1)
 //@ include("lib/title.cu", { by = "strided", of = "axes", many = true, shares = shared and "sets of " .. strip .. " results" })
@@ -212,6 +214,7 @@ __device__ __forceinline__ void reduce_vectors(accumulator (&a)[OWN], const orig
 }
 
 //@ end
+//@ if not alone then
 // Leaves in shared memory what this thread has of its results, once the lanes of its warp that have the same are
 // combined.
 __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&a)[OWN]@{given.parameter})
@@ -228,13 +231,16 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
 //@ end
 }
 
-//@ include "lib/load_column.cu"
-//@ include("lib/finish_strip.cu", { vec = own, skew_type = ", const strides &s, u64 set", place = "output[place_of_result(s, set + c).result]" })
+//@     include "lib/load_column.cu"
+//@     include("lib/finish_strip.cu", { vec = own, skew_type = ", const strides &s, u64 set", place = "output[place_of_result(s, set + c).result]" })
+//@ end
 //@ include("lib/entry.cu", { extents = "const __grid_constant__ strides s" })
 {
     // What the arguments alone say is made before the kernel waits for the one before it.
     share mine = share_of((s.results + STRIP - 1) / STRIP);
+//@ if not alone then
     __shared__ alignas(16) accumulator shared[SHARED];
+//@ end
 //@ include("lib/begin.cu", { count = "s.count" })
     const origin inputs = {input + s.x@{two and ", second_of(input, given) + s.y" or ""}};
 //@ if by_spans then
@@ -244,7 +250,9 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
 //@ end
     for (; mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 set = mine.set * STRIP, first = set + across() * OWN;
+//@ if not alone then
         const u32 columns = s.results - set < STRIP ? (u32)(s.results - set) : STRIP;
+//@ end
         accumulator a[OWN];
 //@ if vec > 1 then
         if (!wide)
@@ -252,9 +260,19 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
         else
 //@ end
             @{by_spans and "reduce_spans(a, inputs, s, first, mine, input" or "reduce_vectors(a, inputs, s, first, mine"}@{given.argument});
+//@ if alone then
+//@     if not kept then
+//@         include("lib/fold_lanes.cu", { lanes = depth, value = "a[0]" })
+//@     end
+        if (along() == 0)
+#pragma unroll
+            for (u32 j = 0; j < OWN; j++)
+                if (first + j < s.results) @{given.write("output[s.result + place_of_result(s, first + j).result]", "a[j]", "s.count")}
+//@ else
         store_values(shared, a@{given.argument});
         __syncthreads();
         finish_strip(shared, mine, scratch, output + s.result, s.count, columns, s, set@{given.argument});
         __syncthreads();
+//@ end
     }
 }

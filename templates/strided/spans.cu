@@ -168,6 +168,50 @@ __device__ __forceinline__ bool has_spans(const strides &s)
     return step > 0 && step < VEC && (step & step - 1) == 0 && s.count >> 31 == 0 && s.reduced[0].size * step + VEC >> 31 == 0;
 }
 
+//@ if two then
+// A tile of one span's loads, UNROLL of this thread's from that address on, and those of the second input.
+template <bool WHOLE>
+__device__ __forceinline__ void take_tile_of_run(@{given.part} (&part)[LANES], u64 at, u64 second, u32 left@{given.parameter})
+{
+    vector v[UNROLL];
+    second_words other[UNROLL];
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u32 there = WHOLE || i * DEPTH < left ? ALL : 0;
+        v[i] = {};
+        @{loads.guarded(layout, load, "v[i].word", "at + i * (DEPTH * LOAD_BYTES)", "there")}
+        other[i] = load_second(second + i * (DEPTH * LOAD_BYTES), there);
+    }
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        realign(v[i], other[i]);
+        take_counted(part, v[i], WHOLE || i * DEPTH < left ? ALL : 0@{given.argument});
+    }
+}
+
+// One span of `reach` elements behind its first: its whole loads have elements before and behind them, and the first
+// two threads take what is left at its ends.
+__device__ __forceinline__ void take_run(@{given.part} (&part)[LANES], u64 start, u64 second, u32 reach, const share &mine@{given.parameter})
+{
+    constexpr u32 TILE = UNROLL * DEPTH;
+    const u64 body = start / LOAD_BYTES * LOAD_BYTES + LOAD_BYTES;
+    const u32 before = (u32)(body - start) / sizeof(element), loads = reach > before ? (reach - before) / VEC : 0;
+    const u32 behind = before + loads * VEC;
+    const u64 opposite = second + (body - start);
+    u32 n = mine.split * TILE + along();
+    for (; n - along() + TILE <= loads; n += mine.splits * TILE)
+        take_tile_of_run<true>(part, body + (u64)n * LOAD_BYTES, opposite + (u64)n * LOAD_BYTES, 0@{given.argument});
+    if (n < loads)
+        take_tile_of_run<false>(part, body + (u64)n * LOAD_BYTES, opposite + (u64)n * LOAD_BYTES, loads - n@{given.argument});
+    if (mine.split > 0) return;
+    for (u32 k = along(); k < 2; k += DEPTH) {
+        const u32 first = k ? behind : 0, end = k ? reach + 1 : before < reach + 1 ? before : reach + 1;
+        const u32 many = end > first ? end - first : 0;
+        take_apart(part, start + first * sizeof(element), second + first * sizeof(element), (1u << many) - 1@{given.argument});
+    }
+}
+
+//@ end
 // This thread's share of its result. Loads are dealt as reduce_vectors deals vectors.
 __device__ __forceinline__ void reduce_spans(accumulator (&a)[OWN], const origin &inputs, const strides &s,
                                              u64 first, const share &mine, const element *input@{given.parameter})
@@ -184,6 +228,12 @@ __device__ __forceinline__ void reduce_spans(accumulator (&a)[OWN], const origin
     const u32 spans_skipped = skipped / all.loads, loads_skipped = skipped % all.loads;
     u32 span = begin / all.loads, j = begin % all.loads;
 //@ include "lib/begin_parts.cu"
+//@ if two then
+    if (end == 1) {
+        take_run(part, (u64)from, (u64)both.y, all.reach, mine@{given.argument});
+        span = end;
+    }
+//@ end
     while (span < end) {
         vector v[UNROLL];
 //@ if two then
