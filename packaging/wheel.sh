@@ -48,6 +48,8 @@ if [ ! -e "$work/root/version" ]; then
     echo "$debian" >"$work/root/version"
 fi
 
+# Zig compiles its C++ library once, which takes longer than all of redtune; it is kept here.
+export ZIG_GLOBAL_CACHE_DIR=${ZIG_GLOBAL_CACHE_DIR:-$PWD/build/wheel/zig}
 compiler() {
     printf '#!/bin/sh\nexec python3 -m ziglang %s -target %s-linux-gnu.%s "$@"\n' \
         "$1" "$machine" "$glibc" >"$work/$2"
@@ -95,7 +97,7 @@ if [ "$machine" != "$(uname -m)" ]; then
         exit 1
     }
 fi
-rm -rf "$work/raw" "$work/named" "$work/build" # Zig keeps what it compiled
+rm -rf "$work/raw" "$work/named" "$work/build"
 python3 -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps --no-index \
     --wheel-dir "$work/raw" ./python
 python3 -m auditwheel repair --wheel-dir "$work/named" "$work"/raw/*.whl
