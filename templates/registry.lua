@@ -4,5 +4,5 @@
 return {
     "block", "short", "staged", "rows", "thin", "skewed", "columns", "tiled", "grouped", "ragged", "ordered",
     "ordered_rows", "ordered_columns", "ordered_segments", "strided", "ordered_strided",
-    "keyed",
+    "keyed", "reordered",
 }

@@ -13,6 +13,7 @@ static redtune_status find_function(const rdt_kernel *kernel, const char *name, 
 static redtune_status set_up_keyed(rdt_kernel *kernel, const rdt_launch *launch,
                                    redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
+    if (launch->reorders) return rdt_kernel_load_reordering(kernel, err);
     redtune_status status = find_function(kernel, "redtune_finish_keys", &kernel->finish, err);
     if (!status && !launch->sliced)
         status = find_function(kernel, "redtune_preset_keys", &kernel->preset, err);
@@ -142,6 +143,7 @@ static redtune_status start_keyed(const rdt_kernel *kernel, const rdt_launch *ho
                                   const rdt_operands *operands, CUstream stream,
                                   redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
+    if (how->reorders) return rdt_kernel_reorder(kernel, how, operands, stream, err);
     const uint32_t blocks = rdt_launch_blocks(how, operands->keyed.count * operands->keyed.width);
     const uint32_t over_keys = key_blocks(how, operands->keyed.keys);
     rdt_keyed keyed = operands->keyed;

@@ -10,6 +10,7 @@ typedef struct rdt_kernel {
     CUfunction reduce;
     /* Each only where the launch has it. */
     CUfunction combine, join, join_each, join_peers, prefix, preset, finish;
+    CUfunction count_digits, scan_digits, place_digits, find_keys, name_indices;
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
@@ -41,6 +42,17 @@ typedef struct rdt_operands {
  * leaves it as it is, in any state. */
 redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *launch,
                                 const rdt_operands *operands, CUstream stream, redtune_error *err);
+
+/* Those of a launch that reorders: reordering.c. rdt_kernel_start leaves the elements where
+ * rdt_launch_reorder says, for the kernels of segments. */
+redtune_status rdt_kernel_load_reordering(rdt_kernel *kernel, redtune_error *err);
+redtune_status rdt_kernel_reorder(const rdt_kernel *kernel, const rdt_launch *launch,
+                                  const rdt_operands *operands, CUstream stream,
+                                  redtune_error *err);
+/* Afterwards: results that are indices within a key's elements become those of all. */
+redtune_status rdt_kernel_name_indices(const rdt_kernel *kernel, const rdt_launch *launch,
+                                       const rdt_operands *operands, CUdeviceptr indices,
+                                       CUstream stream, redtune_error *err);
 
 /* Accumulators side by side, and what becomes of them: redtune_combine of model/launch.h. */
 typedef struct rdt_combination {

@@ -10,7 +10,39 @@ uint32_t rdt_launch_blocks(const rdt_launch *launch, uint64_t count) {
     return tiles < launch->blocks_max ? (uint32_t)tiles : launch->blocks_max;
 }
 
-uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, uint64_t keys) {
+/* Room of count times `each` bytes behind *end, which moves on; it stays UINT64_MAX. */
+static uint64_t add_room(uint64_t *end, uint64_t count, uint64_t each) {
+    const uint64_t at = *end;
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(count, each, &bytes) || bytes > UINT64_MAX - 64 ||
+        __builtin_add_overflow(at, (bytes + 63) / 64 * 64, end))
+        *end = UINT64_MAX;
+    return at;
+}
+
+uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, uint64_t scratch,
+                            rdt_reordering *out) {
+    const uint64_t n = sizes->count, cells = sizes->width > 1 ? sizes->keys : 0;
+    const uint64_t warps = (uint64_t)rdt_launch_blocks(launch, n) * (launch->threads / 32);
+    uint64_t end = RDT_SCRATCH_BYTES, elements = 0;
+    if (__builtin_mul_overflow(n, sizes->width, &elements)) elements = UINT64_MAX;
+    for (int i = 0; i < 2; i++) {
+        out->key[i] = scratch + add_room(&end, n, sizeof(uint32_t));
+        out->index[i] = scratch + add_room(&end, n, sizeof(uint32_t));
+    }
+    out->counts = scratch + add_room(&end, RDT_DIGITS * warps, sizeof(uint32_t));
+    out->totals = scratch + add_room(&end, RDT_DIGITS, sizeof(uint32_t));
+    out->first = scratch + add_room(&end, sizes->keys / sizes->width + 1, sizeof(uint64_t));
+    out->begin = scratch + add_room(&end, cells, sizeof(uint64_t));
+    out->end = scratch + add_room(&end, cells, sizeof(uint64_t));
+    out->values = scratch + add_room(&end, elements, launch->cell_bytes);
+    return end;
+}
+
+uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, const rdt_keyed *sizes) {
+    rdt_reordering places;
+    if (launch->reorders) return rdt_launch_reorder(launch, sizes, 0, &places);
+    const uint64_t keys = sizes->keys;
     const uint64_t tables = launch->sliced ? launch->blocks_max : 1;
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(tables * launch->cell_bytes, keys, &bytes) ||

@@ -128,6 +128,18 @@ typedef struct rdt_keyed {
     uint64_t slices;  /* tables: blocks of the launch, or 1 */
 } rdt_keyed;
 
+/* A launch that reorders leaves the elements in the order of their keys, those of a key in their
+ * own order, as segments of which each is a cell, in memory behind scratch. Its source defines
+ *   redtune_count_digits, redtune_scan_digits and redtune_place_digits, launched one after the
+ * other for each digit of the keys, redtune_find_keys, and redtune_reduce, which takes the elements
+ * to their places, and redtune_name_indices(rdt_keyed, rdt_reordering, indices), for results that
+ * are indices. (templates/reordered/kernel.cu). There are fewer than 2^32 elements and keys. */
+enum { RDT_DIGITS = 256, RDT_DIGIT_BITS = 8 };
+typedef struct rdt_reordering {
+    uint64_t key[2], index[2], counts, totals, first, begin, end,
+        values; /* as the kernel has them */
+} rdt_reordering;
+
 /* Whether each segment ends where the next one begins, by the addresses of the tables. */
 static inline bool rdt_launch_are_neighbours(const rdt_segments *segments) {
     if (!segments->end) return true;
@@ -196,7 +208,8 @@ typedef struct rdt_launch {
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
     bool keyed;   /* the kernel takes rdt_keyed, between others */
     bool sliced;  /* each block leaves a table, which the last launch combines */
-    uint32_t cell_bytes;    /* of a key, in a table */
+    bool reorders;          /* by key: it only brings elements into the order of their keys */
+    uint32_t cell_bytes;    /* of a key, in a table; of an element, where it reorders */
     uint32_t dynamic_bytes; /* of shared memory that the kernel is launched with */
 } rdt_launch;
 
@@ -216,8 +229,12 @@ static inline bool rdt_launch_has_prefix(const rdt_launch *launch) {
     return launch->segments && !launch->results && !launch->packed;
 }
 
-/* Bytes of scratch with the tables of so many keys, at most UINT64_MAX. */
-uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, uint64_t keys);
+/* Bytes of scratch with the tables of a run by key, of whose sizes keys, count and width count, at
+ * most UINT64_MAX. */
+uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, const rdt_keyed *sizes);
+/* The same of a launch that reorders, and where in scratch its parts are. */
+uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, uint64_t scratch,
+                            rdt_reordering *out);
 
 /* Blocks for complete extents: those, or where blocks make sets of results, enough for all of them,
  * at least 1, at most RDT_GRID_MAX. */

@@ -60,8 +60,6 @@ static const char *lacking(const redtune_problem *problem) {
         return "there are no kernels with a mask; give elements that do not count a key that is "
                "out of range";
     if (rdt_op_find(problem->op)->inputs > 1) return "it has two inputs";
-    if (problem->order == REDTUNE_ORDER_FIXED) return "there are no kernels in fixed order";
-    if (problem->accuracy) return "there are no kernels of another accuracy than the plain one";
     if (problem->uses & REDTUNE_USE_DEVICE_COUNT) return "there are no kernels with d_count";
     return NULL;
 }

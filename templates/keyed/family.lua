@@ -41,13 +41,16 @@ local function cells(p, c)
     return p.keys * (c and c.columns > 0 and c.columns or columns)
 end
 
-function family.serves(p)
-    return p.layout == "keyed"
-end
-
 -- Bytes of shared memory that a block may have, and a multiprocessor has, if a kernel asks for them.
 local function block_bytes_max(d)
     return keyed.block_bytes_max(10 * d.major + d.minor)
+end
+
+-- Other orders and accuracies, and more keys of accumulators that no atomic combines, are for "reordered".
+function family.serves(p, d)
+    if p.layout ~= "keyed" or p.accuracy ~= "plain" then return false end
+    local cell, bytes = keyed.cell_of(p, d)
+    return (cell.parts or cell.word or cells(p) * bytes <= block_bytes_max(d)) and true or false
 end
 
 local function table_bytes(c, p, d)
@@ -73,10 +76,6 @@ function family.allowed(c, p, d)
         return false, "vec=%d, and a load has at most %d elements of %s with their keys", c.vec, widest(p), p.dtype.name
     end
     local most = block_bytes_max(d)
-    if c.tables == "warps" and table_bytes(c, p, d) > most and not (cell.parts or cell.word) then
-        return false, "no atomic operation combines accumulators of %s, so that a warp needs a table of its own, "
-            .. "and shared memory has room for one of %d keys", p.op.name, most // bytes // (cells(p) // p.keys)
-    end
     if table_bytes(c, p, d) > most then
         return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, cells(p, c),
             table_bytes(c, p, d), most
@@ -139,8 +138,8 @@ local function choose_columns(c, p, d)
     c.columns = 0
 end
 
--- Narrow cells where there is no room for 16 copies of wide ones: atomics of 64 bits wait longer for each other. A carry
--- of a split cell is added where all blocks add, so hot keys had better not come there.
+-- Narrow cells where there is no room for 16 copies of wide ones: atomics of 64 bits wait longer for each other. Split
+-- ones where there is no room for these.
 local function choose_cells(c, p, d)
     local cell, most = keyed.cell_of(p, d), block_bytes_max(d)
     local function add_copies(bytes)
@@ -155,7 +154,6 @@ local function choose_cells(c, p, d)
     if table_bytes(c, p, d) > most and keyed.narrow(p, cell, true) then
         c.cells = "split"
         if p.of_rows then choose_columns(c, p, d) end
-        if p.spread ~= "uniform" and not p.of_rows then c.agree, c.hot = "yes", 2 end
     end
     add_copies(most // 2 - 1024)
 end

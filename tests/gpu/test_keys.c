@@ -1,6 +1,7 @@
 /* Facts about the kernels of reductions by key: by their configs, every op, random problems, hot
  * keys, and keys at the limits of their dtypes. */
 #include "keyed_trials.h"
+#include "order_reference.h"
 
 static const redtune_dtype key_dtypes[] = {REDTUNE_I32, REDTUNE_I64, REDTUNE_U8,  REDTUNE_U32,
                                            REDTUNE_I8,  REDTUNE_U64, REDTUNE_I16, REDTUNE_U16};
@@ -79,13 +80,13 @@ static void kernels_are_right_whatever_the_problem(void) {
 }
 
 /* Each as its default makes it, by few keys, by more of them than columns fit, and by more than a
- * warp's table, where there is a way; what is refused says why. */
+ * warp's table, for which elements are reordered where no atomics combine them. */
 static void every_op_is_right(void) {
     NEED_GPU();
     static const redtune_dtype dtypes[] = {REDTUNE_F32,  REDTUNE_I32, REDTUNE_F64, REDTUNE_U8,
                                            REDTUNE_BF16, REDTUNE_I64, REDTUNE_E5M2};
     begin();
-    int many = 0, refused = 0;
+    int atomic = 0, reordered = 0;
     for (int op = 0; op < rdt_op_compiled_in.count && !check_state.failed; op++) {
         const rdt_op_traits *traits = &rdt_op_compiled_in.entry[op];
         redtune_plan *plan = NULL;
@@ -104,16 +105,15 @@ static void every_op_is_right(void) {
         at.p.keys = 1500; /* a table of 40 bytes each fits the 64 KiB of sm_75 */
         run(&at);
         at.p.keys = 30000;
-        const redtune_status status = redtune_prepare(rt, &at.p, 1, &err);
-        many += !status;
-        refused += status == REDTUNE_UNSUPPORTED;
-        if (status)
-            CHECK_CONTAINS(err.message, "no atomic operation combines accumulators of");
-        else
-            run(&at);
+        run(&at);
+        CHECK_OK(redtune_plan_create(rt, &at.p, &plan, &err), err);
+        const bool is_reordered = !strncmp(redtune_plan_config(plan), "reordered:", 10);
+        redtune_plan_destroy(plan);
+        atomic += !is_reordered;
+        reordered += is_reordered;
     }
-    CHECK(many >= 24 && refused >= 8);
-    printf("    %d ops by 30000 keys, %d by fewer only\n", many, refused);
+    CHECK(atomic >= 24 && reordered >= 8);
+    printf("    %d ops by 30000 keys with atomics, %d reordered\n", atomic, reordered);
     end();
 }
 
@@ -162,6 +162,48 @@ static void columns_of_rows_have_results_of_their_own(void) {
                           1 + draw(i % 5 < 3 ? most : 1500 / width), draw(ROOM / width - 8), width);
         draw_the_rest(&at);
         run(&at);
+    }
+    end();
+}
+
+/* Those of each key's elements packed in their order, whatever the keys and the rows. */
+static void fixed_order_has_the_bits_of_packed_elements(void) {
+    NEED_GPU();
+    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_VAR, REDTUNE_PROD};
+    static const uint64_t key_counts[] = {1, 3, 200, 700, 70000}, widths[] = {1, 1, 1, 5, 33};
+    static float packed[ROOM], got[OUT_ROOM];
+    begin();
+    draw_from(4);
+    for (int i = 0; i < 24 && !check_state.failed; i++) {
+        const uint64_t width = widths[i % 5], k = key_counts[draw(width > 1 ? 4 : 5)];
+        trial at = trial_of_rows(ops[i % 4], REDTUNE_F32, key_dtypes[(i / 3) % 8], k,
+                                 draw(ROOM / width - 8), width);
+        redtune_problem plain = redtune_problem_whole(at.p.op, REDTUNE_F32, 0);
+        draw_the_rest(&at);
+        at.p.order = plain.order = REDTUNE_ORDER_FIXED;
+        at.p.accuracy = plain.accuracy =
+            i % 8 == 0 ? REDTUNE_ACCURACY_COMPENSATED : REDTUNE_ACCURACY_PLAIN;
+        CHECK_OK(rdt_problem_resolve(&plain, &plain, &err), err);
+        fill(&at);
+        for (uint64_t e = 0; e < at.count * width; e++) {
+            const float x = (float)(1 + draw(1 << 23)) / (1 << 22) - 1;
+            memcpy(values + (at.x_off + e) * sizeof x, &x, sizeof x);
+        }
+        upload();
+        const redtune_keyed keyed = keyed_of(&at);
+        CHECK_OK(redtune_run_keyed(rt, &at.p, &keyed, gpu.stream, &err), err);
+        CHECK_OK(rdt_buffer_read(gpu.driver, got, out[0].address + MARGIN, k * width * sizeof *got,
+                                 gpu.stream, &err),
+                 err);
+        for (uint64_t cell = 0; cell < k * width; cell += 1 + k * width / 40) {
+            redtune_value want[2];
+            uint64_t count = 0;
+            for (uint64_t e = 0; e < at.count; e++)
+                if (key_of[e] == (int64_t)(cell / width))
+                    memcpy(packed + count++, values + (at.x_off + e * width + cell % width) * 4, 4);
+            rdt_order_reference_reduce(&plain, packed, NULL, count, want);
+            CHECK(!memcmp(&got[cell], &want[0].f32, 4) || (got[cell] != got[cell] && count < 2));
+        }
     }
     end();
 }
@@ -252,6 +294,7 @@ int main(int argc, char **argv) {
         FACT(every_op_is_right),
         FACT(random_problems_are_right),
         FACT(columns_of_rows_have_results_of_their_own),
+        FACT(fixed_order_has_the_bits_of_packed_elements),
         FACT(a_hot_key_counts_beyond_2_to_the_24),
         FACT(narrow_cells_are_accurate_over_the_whole_range),
     };

@@ -9,13 +9,14 @@
 static void results_go_on_from_what_there_is(void) {
     NEED_GPU();
     begin();
-    for (int i = 0; i < 4 && !check_state.failed; i++) {
+    for (int i = 0; i < 6 && !check_state.failed; i++) {
         const bool begins = i % 2;
         const redtune_value initial = {.f32 = 100};
         const uint64_t k = i < 2 ? 4 : 3000;
         float got[4], before[4];
         trial at = trial_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, k, 500);
         redtune_keyed keyed = keyed_of(&at);
+        at.p.order = i < 4 ? REDTUNE_ORDER_FREE : REDTUNE_ORDER_FIXED;
         run(&at);
         CHECK_OK(rdt_buffer_read(gpu.driver, before, out[0].address + MARGIN, 16, gpu.stream, &err),
                  err);
@@ -33,10 +34,11 @@ static void results_go_on_from_what_there_is(void) {
 static void what_is_captured_runs_again(void) {
     NEED_GPU();
     begin();
-    for (int i = 0; i < 3 && !check_state.failed; i++) {
-        static const uint64_t key_counts[] = {4, 2000, 60000};
+    for (int i = 0; i < 4 && !check_state.failed; i++) {
+        static const uint64_t key_counts[] = {4, 2000, 60000, 300};
         trial at = trial_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, key_counts[i], 3000);
         const redtune_keyed keyed = keyed_of(&at);
+        at.p.order = i < 3 ? REDTUNE_ORDER_FREE : REDTUNE_ORDER_FIXED;
         rdt_graph *graph = NULL;
         CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
         CHECK_INT(redtune_run_keyed(rt, &at.p, &keyed, gpu.stream, &err), REDTUNE_UNPREPARED);
@@ -87,13 +89,12 @@ static void streams_run_side_by_side(void) {
     end();
 }
 
-static void a_workspace_has_room_for_the_table(void) {
-    NEED_GPU();
-    begin();
+static void try_workspaces(redtune_order order) {
     redtune_plan *plan = NULL;
     redtune_workspace *small = NULL, *large = NULL;
     trial at = trial_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 60000, 3000);
     redtune_keyed keyed = keyed_of(&at);
+    at.p.order = order;
     fill(&at);
     upload();
     CHECK_OK(redtune_plan_create(rt, &at.p, &plan, &err), err);
@@ -123,6 +124,14 @@ static void a_workspace_has_room_for_the_table(void) {
     redtune_plan_destroy(plan);
     redtune_workspace_destroy(small);
     redtune_workspace_destroy(large);
+}
+
+/* Of atomics, and of elements that are reordered. */
+static void a_workspace_has_room_for_the_table(void) {
+    NEED_GPU();
+    begin();
+    try_workspaces(REDTUNE_ORDER_FREE);
+    try_workspaces(REDTUNE_ORDER_FIXED);
     end();
 }
 
@@ -250,10 +259,6 @@ static void what_makes_no_sense_is_refused(void) {
     CHECK_FAILS(redtune_run_keyed(rt, &p, &keyed, gpu.stream, &err), status, err, part);           \
     keyed = keyed_of(&at);                                                                         \
     p = at.p
-    p.order = REDTUNE_ORDER_FIXED;
-    REFUSED(REDTUNE_UNSUPPORTED, "in fixed order");
-    p.accuracy = REDTUNE_ACCURACY_COMPENSATED;
-    REFUSED(REDTUNE_UNSUPPORTED, "accuracy");
     p.mask = REDTUNE_MASK_BYTES;
     REFUSED(REDTUNE_UNSUPPORTED, "with a mask");
     p.kept_axes = 1;

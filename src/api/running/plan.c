@@ -54,9 +54,9 @@ static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at
     CUstreamCaptureMode mode = rdt_context_relax(rt->context);
     status = obtain(rt, need, at_once, &executable, err);
     if (!status) status = rdt_workspace_reserve(rt->workspace, err);
+    const rdt_keyed sizes = rdt_plan_keyed_sizes(need->problem);
     if (!status && executable->launch.keyed)
-        status =
-            rdt_tables_reserve(rt, &executable->launch, rdt_problem_results(need->problem), err);
+        status = rdt_tables_reserve(rt, &executable->launch, &sizes, err);
     rdt_context_restore(rt->context, mode);
     rdt_context_leave(rt->context, entered);
     if (status) {
@@ -83,6 +83,11 @@ static void *finish_plan(void *user) {
         return NULL;
     }
     plan->later = made;
+    if (made->launch.reorders && rdt_reordered_prepare(plan, &failure)) {
+        rdt_log_write(&plan->rt->log, REDTUNE_LOG_WARNING, "going on with %s: %s",
+                      plan->first->text, failure.message);
+        return NULL;
+    }
     atomic_store_explicit(&plan->now, made, memory_order_release);
     return NULL;
 }
@@ -140,6 +145,11 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
     const bool is_tuned = !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED &&
                           !rdt_problem_is_strided(&plan->problem) &&
                           !rdt_problem_is_keyed(&plan->problem);
+    if (plan->first->launch.reorders) status = rdt_reordered_prepare(plan, err);
+    if (status) {
+        redtune_plan_destroy(plan);
+        return status;
+    }
     if (rt->recorder && is_tuned && !plan->problem.mask)
         plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
@@ -208,6 +218,7 @@ void redtune_plan_destroy(redtune_plan *plan) {
     if (plan->threaded) pthread_join(plan->thread, NULL);
     redtune_plan_destroy(atomic_load(&plan->parts));
     redtune_plan_destroy(atomic_load(&plan->scattered));
+    redtune_plan_destroy(atomic_load(&plan->segments));
     const rdt_executable *served = rdt_plan_executable(plan);
     rdt_recorder_add(plan->rt->recorder, plan->tally,
                      &(rdt_served){&plan->problem, &served->measured, served->info.match,
@@ -227,6 +238,15 @@ const char *redtune_plan_config(const redtune_plan *plan) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static redtune_status start_kernel(const redtune_plan *plan, const rdt_executable *executable,
+                                   const rdt_operands *operands, const rdt_traffic *traffic,
+                                   CUstream stream, redtune_error *err) {
+    redtune_status status =
+        rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err);
+    if (status || !executable->launch.reorders) return status;
+    return rdt_reordered_run(plan, executable, operands, traffic, stream, err);
+}
+
 /* In scratch of the stream's. */
 static redtune_status run_here(redtune_plan *plan, const rdt_executable *executable,
                                const rdt_traffic *traffic, rdt_operands *operands, CUstream stream,
@@ -241,13 +261,13 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
     rdt_turn turn;
     redtune_status status = REDTUNE_OK;
     if (launch->keyed)
-        status = rdt_tables_find(plan->rt, rdt_launch_keyed_bytes(launch, operands->keyed.keys),
+        status = rdt_tables_find(plan->rt, rdt_launch_keyed_bytes(launch, &operands->keyed),
                                  &workspace, err);
     if (!status) status = rdt_workspace_begin(workspace, &call, &turn, err);
     if (status) return status;
     operands->scratch = turn.scratch;
     operands->chained = turn.chained;
-    status = rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err);
+    status = start_kernel(plan, executable, operands, traffic, stream, err);
     rdt_workspace_end(workspace, &call, &turn, !status);
     return status;
 }
@@ -255,8 +275,7 @@ static redtune_status run_here(redtune_plan *plan, const rdt_executable *executa
 /* The tables of a run by key may be larger than the caller's scratch. */
 static bool has_room(const rdt_executable *executable, const rdt_operands *operands) {
     return !executable->launch.keyed || !operands->scratch ||
-           rdt_launch_keyed_bytes(&executable->launch, operands->keyed.keys) <=
-               operands->scratch_bytes;
+           rdt_launch_keyed_bytes(&executable->launch, &operands->keyed) <= operands->scratch_bytes;
 }
 
 redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
@@ -269,12 +288,11 @@ redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
                         "cannot reduce by %" PRIu64 " keys in a workspace of %" PRIu64
                         " bytes: it takes %" PRIu64 ", as redtune_keyed_workspace_bytes says",
                         operands->keyed.keys, operands->scratch_bytes,
-                        rdt_launch_keyed_bytes(&executable->launch, operands->keyed.keys));
+                        rdt_launch_keyed_bytes(&executable->launch, &operands->keyed));
     rdt_trace_push("redtune run");
     const redtune_status status =
-        operands->scratch
-            ? rdt_kernel_start(executable->kernel, &executable->launch, operands, stream, err)
-            : run_here(plan, executable, traffic, operands, stream, err);
+        operands->scratch ? start_kernel(plan, executable, operands, traffic, stream, err)
+                          : run_here(plan, executable, traffic, operands, stream, err);
     rdt_trace_pop();
     return status;
 }

@@ -18,6 +18,8 @@ struct redtune_plan {
     _Atomic(redtune_plan *) parts;
     /* For segments that an executable leaves to it; owned, NULL: none have come yet. */
     _Atomic(redtune_plan *) scattered;
+    /* Where an executable reorders by key: the plan of the segments; owned, NULL: none does. */
+    _Atomic(redtune_plan *) segments;
     pthread_t thread; /* that makes later */
     bool threaded;
 };
@@ -53,6 +55,15 @@ redtune_status rdt_plan_take_workspace(const redtune *rt, const redtune_workspac
 /* The plan of the problem in rt's table, found or made, for a run on the stream: reduce.c. */
 redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem, CUstream stream,
                                     redtune_plan **out, redtune_error *err);
+
+/* What a run by key of the problem's extents takes. */
+rdt_keyed rdt_plan_keyed_sizes(const redtune_problem *problem);
+/* Makes plan->segments, unless there are, and runs it on elements that the executable reordered, in
+ * operands->scratch, which both have: reordered.c. */
+redtune_status rdt_reordered_prepare(redtune_plan *plan, redtune_error *err);
+redtune_status rdt_reordered_run(const redtune_plan *plan, const rdt_executable *executable,
+                                 const rdt_operands *operands, const rdt_traffic *traffic,
+                                 CUstream stream, redtune_error *err);
 
 /* Whether segments that are not one after the other are left to plan->scattered. */
 bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *executable);

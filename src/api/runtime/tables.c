@@ -31,10 +31,10 @@ redtune_status rdt_tables_find(redtune *rt, uint64_t bytes, rdt_workspace **out,
     return REDTUNE_OK;
 }
 
-redtune_status rdt_tables_reserve(redtune *rt, const rdt_launch *launch, uint64_t keys,
+redtune_status rdt_tables_reserve(redtune *rt, const rdt_launch *launch, const rdt_keyed *sizes,
                                   redtune_error *err) {
     enum { RESERVED_BYTES_MAX = 1 << 24 };
-    const uint64_t bytes = rdt_launch_keyed_bytes(launch, keys);
+    const uint64_t bytes = rdt_launch_keyed_bytes(launch, sizes);
     rdt_workspace *workspace = NULL;
     if (bytes > RESERVED_BYTES_MAX) return REDTUNE_OK;
     redtune_status status = rdt_tables_find(rt, bytes, &workspace, err);
