@@ -139,6 +139,7 @@ static int call_launch(lua_State *state) {
         .overlap = rdt_marshal_flag(state, table, "overlap"),
         .keyed = rdt_marshal_flag(state, table, "keyed"),
         .sliced = rdt_marshal_flag(state, table, "sliced"),
+        .sorts = rdt_marshal_flag(state, table, "sorts"),
         .reorders = rdt_marshal_flag(state, table, "reorders"),
         .cell_bytes = number_of(state, table, "cell_bytes"),
         .dynamic_bytes = number_of(state, table, "dynamic_bytes"),

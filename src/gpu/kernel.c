@@ -13,8 +13,11 @@ static redtune_status find_function(const rdt_kernel *kernel, const char *name, 
 static redtune_status set_up_keyed(rdt_kernel *kernel, const rdt_launch *launch,
                                    redtune_error *err) {
     const rdt_driver *driver = kernel->driver;
-    if (launch->reorders) return rdt_kernel_load_reordering(kernel, err);
-    redtune_status status = find_function(kernel, "redtune_finish_keys", &kernel->finish, err);
+    redtune_status status = launch->sorts || launch->reorders
+                                ? rdt_kernel_load_sorting(kernel, launch, err)
+                                : REDTUNE_OK;
+    if (status || launch->reorders) return status;
+    status = find_function(kernel, "redtune_finish_keys", &kernel->finish, err);
     if (!status && !launch->sliced)
         status = find_function(kernel, "redtune_preset_keys", &kernel->preset, err);
     if (status || !launch->dynamic_bytes) return status;
@@ -153,13 +156,19 @@ static redtune_status start_keyed(const rdt_kernel *kernel, const rdt_launch *ho
     void *preset_args[] = {&keyed, scratch};
     void *args[] = {(void *)&operands->input, &keyed, (void *)&operands->output, scratch, &overlaps,
                     (void *)&operands->given};
+    rdt_reordering places;
+    void *sorted_args[] = {args[0], &keyed, &places, args[2], scratch, &overlaps, args[5]};
     CUresult rc = CUDA_SUCCESS;
+    redtune_status status =
+        how->sorts ? rdt_kernel_sort(kernel, how, operands, &places, stream, err) : REDTUNE_OK;
+    if (status) return status;
     if (!how->sliced)
         rc = launch(driver, kernel->preset, over_keys, RDT_KEYED_THREADS, false, stream,
                     preset_args);
     if (!rc)
         rc = driver->launch_kernel(kernel->reduce, blocks, 1, 1, how->threads, 1, 1,
-                                   how->dynamic_bytes, stream, args, NULL);
+                                   how->dynamic_bytes, stream, how->sorts ? sorted_args : args,
+                                   NULL);
     if (!rc) rc = launch(driver, kernel->finish, over_keys, RDT_KEYED_THREADS, false, stream, args);
     return rdt_driver_check(driver, rc, err, "launch a reduction by key on %u blocks of %u threads",
                             blocks, how->threads);

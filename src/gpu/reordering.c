@@ -3,9 +3,10 @@
 
 #include <inttypes.h>
 
-enum { REORDERED_MAX = UINT32_MAX - 1 };
+enum { SORTED_MAX = UINT32_MAX - 1 };
 
-redtune_status rdt_kernel_load_reordering(rdt_kernel *kernel, redtune_error *err) {
+redtune_status rdt_kernel_load_sorting(rdt_kernel *kernel, const rdt_launch *launch,
+                                       redtune_error *err) {
     const struct {
         const char *name;
         CUfunction *out;
@@ -15,9 +16,9 @@ redtune_status rdt_kernel_load_reordering(rdt_kernel *kernel, redtune_error *err
                    {"redtune_find_keys", &kernel->find_keys},
                    {"redtune_name_indices", &kernel->name_indices}};
     CUresult rc = CUDA_SUCCESS;
-    for (size_t i = 0; !rc && i < sizeof entries / sizeof *entries; i++)
+    for (size_t i = 0; !rc && i < (launch->reorders ? 5 : 3); i++)
         rc = kernel->driver->module_get_function(entries[i].out, kernel->module, entries[i].name);
-    return rdt_driver_check(kernel->driver, rc, err, "find a compiled kernel that reorders");
+    return rdt_driver_check(kernel->driver, rc, err, "find a compiled kernel that sorts by key");
 }
 
 static CUresult start(const rdt_kernel *kernel, CUfunction function, uint64_t blocks,
@@ -35,7 +36,8 @@ static uint64_t blocks_of(uint64_t count) {
 
 static CUresult place_keys(const rdt_kernel *kernel, const rdt_launch *how, rdt_keyed *keyed,
                            rdt_reordering *places, CUstream stream) {
-    const uint64_t keys = keyed->keys / keyed->width, blocks = rdt_launch_blocks(how, keyed->count);
+    const uint64_t keys = keyed->keys / keyed->width,
+                   blocks = rdt_launch_sort_blocks(how, keyed->count);
     const uint32_t digits =
         (64 - (uint32_t)__builtin_clzll(keys) + RDT_DIGIT_BITS - 1) / RDT_DIGIT_BITS;
     uint32_t warps = (uint32_t)blocks * (RDT_DIGITS / 32);
@@ -50,21 +52,31 @@ static CUresult place_keys(const rdt_kernel *kernel, const rdt_launch *how, rdt_
     return rc;
 }
 
+redtune_status rdt_kernel_sort(const rdt_kernel *kernel, const rdt_launch *how,
+                               const rdt_operands *operands, rdt_reordering *out, CUstream stream,
+                               redtune_error *err) {
+    rdt_keyed keyed = operands->keyed;
+    const uint64_t keys = keyed.keys / keyed.width;
+    if (keyed.count > SORTED_MAX || keys > SORTED_MAX)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot bring %" PRIu64 " elements into the order of %" PRIu64
+                        " keys: at most %u of each; reduce them in parts, with accumulate",
+                        keyed.count, keys, (unsigned)SORTED_MAX);
+    rdt_launch_reorder(how, &keyed, operands->scratch, out);
+    return rdt_driver_check(kernel->driver, place_keys(kernel, how, &keyed, out, stream), err,
+                            "launch a sorting by key");
+}
+
 redtune_status rdt_kernel_reorder(const rdt_kernel *kernel, const rdt_launch *how,
                                   const rdt_operands *operands, CUstream stream,
                                   redtune_error *err) {
     rdt_keyed keyed = operands->keyed;
     rdt_reordering places;
-    const uint64_t keys = keyed.keys / keyed.width;
-    if (keyed.count > REORDERED_MAX || keys > REORDERED_MAX)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot bring %" PRIu64 " elements into the order of %" PRIu64
-                        " keys: at most %u of each; reduce them in parts, with accumulate",
-                        keyed.count, keys, (unsigned)REORDERED_MAX);
-    rdt_launch_reorder(how, &keyed, operands->scratch, &places);
+    redtune_status status = rdt_kernel_sort(kernel, how, operands, &places, stream, err);
+    if (status) return status;
     void *args[] = {&keyed, &places}, *take_args[] = {(void *)&operands->input, &keyed, &places};
-    CUresult rc = place_keys(kernel, how, &keyed, &places, stream);
-    if (!rc) rc = start(kernel, kernel->find_keys, blocks_of(keys + 1), stream, args);
+    const uint64_t keys = keyed.keys / keyed.width;
+    CUresult rc = start(kernel, kernel->find_keys, blocks_of(keys + 1), stream, args);
     if (!rc)
         rc = start(kernel, kernel->reduce, blocks_of(keyed.count * keyed.width), stream, take_args);
     return rdt_driver_check(kernel->driver, rc, err, "launch a reordering by key");

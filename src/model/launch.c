@@ -20,18 +20,33 @@ static uint64_t add_room(uint64_t *end, uint64_t count, uint64_t each) {
     return at;
 }
 
+uint32_t rdt_launch_sort_blocks(const rdt_launch *launch, uint64_t count) {
+    const uint64_t blocks = divide_up(count, 16 * RDT_DIGITS);
+    return blocks < 1 ? 1 : blocks < launch->blocks_max ? (uint32_t)blocks : launch->blocks_max;
+}
+
+/* The end of tables of cells, one or one of each block. */
+static uint64_t tables_end(const rdt_launch *launch, uint64_t keys) {
+    uint64_t end = RDT_SCRATCH_SLOTS_OFFSET;
+    const uint64_t tables = launch->sliced ? launch->blocks_max : 1;
+    add_room(&end, keys, tables * launch->cell_bytes);
+    return end;
+}
+
 uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, uint64_t scratch,
                             rdt_reordering *out) {
     const uint64_t n = sizes->count, cells = sizes->width > 1 ? sizes->keys : 0;
-    const uint64_t warps = (uint64_t)rdt_launch_blocks(launch, n) * (launch->threads / 32);
-    uint64_t end = RDT_SCRATCH_BYTES, elements = 0;
-    if (__builtin_mul_overflow(n, sizes->width, &elements)) elements = UINT64_MAX;
+    const uint64_t warps = (uint64_t)rdt_launch_sort_blocks(launch, n) * (RDT_DIGITS / 32);
+    uint64_t end = launch->reorders ? RDT_SCRATCH_BYTES : tables_end(launch, sizes->keys);
+    uint64_t elements = 0;
     for (int i = 0; i < 2; i++) {
         out->key[i] = scratch + add_room(&end, n, sizeof(uint32_t));
         out->index[i] = scratch + add_room(&end, n, sizeof(uint32_t));
     }
     out->counts = scratch + add_room(&end, RDT_DIGITS * warps, sizeof(uint32_t));
     out->totals = scratch + add_room(&end, RDT_DIGITS, sizeof(uint32_t));
+    if (!launch->reorders) return end;
+    if (__builtin_mul_overflow(n, sizes->width, &elements)) elements = UINT64_MAX;
     out->first = scratch + add_room(&end, sizes->keys / sizes->width + 1, sizeof(uint64_t));
     out->begin = scratch + add_room(&end, cells, sizeof(uint64_t));
     out->end = scratch + add_room(&end, cells, sizeof(uint64_t));
@@ -41,14 +56,10 @@ uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, ui
 
 uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, const rdt_keyed *sizes) {
     rdt_reordering places;
-    if (launch->reorders) return rdt_launch_reorder(launch, sizes, 0, &places);
-    const uint64_t keys = sizes->keys;
-    const uint64_t tables = launch->sliced ? launch->blocks_max : 1;
-    uint64_t bytes = 0;
-    if (__builtin_mul_overflow(tables * launch->cell_bytes, keys, &bytes) ||
-        __builtin_add_overflow(bytes, (uint64_t)RDT_SCRATCH_SLOTS_OFFSET, &bytes))
-        return UINT64_MAX;
-    return bytes < RDT_SCRATCH_BYTES ? RDT_SCRATCH_BYTES : bytes;
+    const uint64_t end = launch->reorders || launch->sorts
+                             ? rdt_launch_reorder(launch, sizes, 0, &places)
+                             : tables_end(launch, sizes->keys);
+    return end < RDT_SCRATCH_BYTES ? RDT_SCRATCH_BYTES : end;
 }
 
 /* The sets of results. */

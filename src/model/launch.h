@@ -128,12 +128,15 @@ typedef struct rdt_keyed {
     uint64_t slices;  /* tables: blocks of the launch, or 1 */
 } rdt_keyed;
 
-/* A launch that reorders leaves the elements in the order of their keys, those of a key in their
- * own order, as segments of which each is a cell, in memory behind scratch. Its source defines
- *   redtune_count_digits, redtune_scan_digits and redtune_place_digits, launched one after the
- * other for each digit of the keys, redtune_find_keys, and redtune_reduce, which takes the elements
- * to their places, and redtune_name_indices(rdt_keyed, rdt_reordering, indices), for results that
- * are indices. (templates/reordered/kernel.cu). There are fewer than 2^32 elements and keys. */
+/* A launch that sorts has the numbers of elements in the order of their keys, those of a key in
+ * their own order, in memory behind its table. Its source also defines
+ *   redtune_count_digits, redtune_scan_digits and redtune_place_digits, launched before it one
+ *     after the other for each digit of the keys,
+ * and redtune_reduce takes an rdt_reordering behind the rdt_keyed. A launch that reorders leaves
+ * the elements themselves in that order, as segments of which each is a cell, in memory behind
+ * scratch. It has redtune_find_keys, launched in between, and redtune_name_indices(rdt_keyed,
+ * rdt_reordering, indices), for results that are indices, and no other of redtune_reduce's
+ * parameters. There are fewer than 2^32 elements and keys. */
 enum { RDT_DIGITS = 256, RDT_DIGIT_BITS = 8 };
 typedef struct rdt_reordering {
     uint64_t key[2], index[2], counts, totals, first, begin, end,
@@ -208,6 +211,7 @@ typedef struct rdt_launch {
     bool overlap; /* the kernel itself waits for the one before it, so it may be launched earlier */
     bool keyed;   /* the kernel takes rdt_keyed, between others */
     bool sliced;  /* each block leaves a table, which the last launch combines */
+    bool sorts;   /* by key: the numbers of rows come into the order of their keys before */
     bool reorders;          /* by key: it only brings elements into the order of their keys */
     uint32_t cell_bytes;    /* of a key, in a table; of an element, where it reorders */
     uint32_t dynamic_bytes; /* of shared memory that the kernel is launched with */
@@ -232,7 +236,9 @@ static inline bool rdt_launch_has_prefix(const rdt_launch *launch) {
 /* Bytes of scratch with the tables of a run by key, of whose sizes keys, count and width count, at
  * most UINT64_MAX. */
 uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, const rdt_keyed *sizes);
-/* The same of a launch that reorders, and where in scratch its parts are. */
+/* Blocks of RDT_DIGITS threads that sort so many elements. */
+uint32_t rdt_launch_sort_blocks(const rdt_launch *launch, uint64_t count);
+/* The bytes of a launch that sorts or reorders, and where in scratch its parts are. */
 uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, uint64_t scratch,
                             rdt_reordering *out);
 

@@ -7,6 +7,8 @@
 --   shared   the block has `copies` tables in shared memory, which its threads add to by atomics, and adds what they
 --            have to a table in global memory in the end
 --   global   all threads add to that table
+--   sorted   rows' numbers are brought into the order of their keys first; threads combine the rows of a key by
+--            themselves, and add them to that table
 -- Atomics serve accumulators that are added, each part by itself, and those of one word by compare-and-swap. A warp
 -- whose keys of a load are all equal, and a thread whose keys are, combines them first and adds once (`agree`): else
 -- a hot key would have all threads wait for one cell.
@@ -21,7 +23,7 @@ local family = {}
 
 family.params = {
     params.block,
-    { name = "tables", labels = { "private", "warps", "shared", "global" },
+    { name = "tables", labels = { "private", "warps", "shared", "global", "sorted" },
       doc = "the table that threads add to: a column for each thread, one for each warp, for the block, for all" },
     { name = "cells", labels = { "wide", "narrow", "split" },
       doc = "of a block's table: accumulators; two words, floats in a fixed point; one, the other in the table of all" },
@@ -80,7 +82,7 @@ function family.allowed(c, p, d)
         return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, cells(p, c),
             table_bytes(c, p, d), most
     end
-    if (c.tables == "shared" or c.tables == "global") and not (cell.parts or cell.word) then
+    if c.tables ~= "private" and c.tables ~= "warps" and not (cell.parts or cell.word) then
         return false, "tables=%s, and no atomic operation combines accumulators of %s: tables=warps", c.tables,
             p.op.name
     end
@@ -94,7 +96,11 @@ function family.allowed(c, p, d)
         return false, "hot=%d, agree=%s, and keys of rows, whose elements side by side have cells of their own: hot=0, "
             .. "agree=no", c.hot, c.agree
     end
-    if c.columns > 0 and (c.tables ~= "shared" or not p.of_rows or c.columns % c.vec > 0) then
+    if c.tables == "sorted" and (not p.of_rows or c.hot > 0 or c.columns < c.vec or c.columns // c.vec > 32) then
+        return false, "tables=sorted, columns=%d: of rows alone, by a load to 32 of columns: columns=%d", c.columns,
+            16 * c.vec
+    end
+    if c.columns > 0 and (c.tables ~= "shared" and c.tables ~= "sorted" or not p.of_rows or c.columns % c.vec > 0) then
         return false, "columns=%d, tables=%s, vec=%d: blocks that share a table of rows have some of their columns, in "
             .. "whole loads; add columns=0", c.columns, c.tables, c.vec
     end
@@ -158,6 +164,18 @@ local function choose_cells(c, p, d)
     add_copies(most // 2 - 1024)
 end
 
+-- Whether sorting the keys takes far less time than reading the rows.
+local function is_long(p)
+    local bytes = p.inner * p.dtype.bytes
+    return p.of_rows and bytes >= 128 and p.count * bytes >= 64 << 20 and p.count < 1 << 32 and p.keys < 1 << 32
+end
+
+local function sort_rows(c, p, d)
+    c.tables, c.agree, c.unroll, c.columns = "sorted", "no", 4, 64
+    while c.columns >= 2 * p.inner or c.columns // c.vec > 32 do c.columns = c.columns // 2 end
+    return with_per_sm(c, p, d)
+end
+
 -- Columns where a multiprocessor has room for those of 512 threads: hot keys cost nothing there, and any op goes. Else
 -- the block's table with agreement, whose worst case is the best, as long as it fits; with copies for few keys; of ops
 -- that no atomic combines, the warps' tables. Few elements of many keys are added where all tables meet in the end.
@@ -179,6 +197,7 @@ function family.default(p, d)
     if 512 * cells(p) * bytes <= most then return with_per_sm(c, p, d) end
     -- Where keys are said to agree by chance alone, asking costs 2 to 5 %.
     c.agree = (p.spread == "uniform" or p.of_rows) and "no" or "yes"
+    if atomic and is_long(p) then return sort_rows(c, p, d) end
     if not atomic then
         c.tables = "warps"
         while c.block > 32 and table_bytes(c, p, d) > most do c.block = c.block // 2 end
@@ -201,12 +220,13 @@ end
 function family.launch(c, p, d)
     local _, bytes = keyed.cell_of(p, d)
     local tile = c.block * c.vec * c.unroll
-    if c.tables ~= "global" then tile = math.max(tile, math.min(2 * c.copies * cells(p, c), 1 << 24)) end
+    if c.tables == "sorted" then tile = 128 * c.block * c.vec end
+    if c.tables == "shared" or c.tables == "private" or c.tables == "warps" then tile = math.max(tile, math.min(2 * c.copies * cells(p, c), 1 << 24)) end
     local shared = table_bytes(c, p, d)
     return {
         threads = c.block, tile = tile, blocks_max = math.min(c.per_sm * d.sm_count, d.blocks_max), keyed = true,
         sliced = c.tables == "private" or c.tables == "warps", cell_bytes = bytes,
-        dynamic_bytes = shared > 0 and shared or nil,
+        dynamic_bytes = shared > 0 and shared or nil, sorts = c.tables == "sorted",
     }
 end
 

@@ -4,6 +4,7 @@
 //@ local private, warps, agrees = tables == "private", tables == "warps", agree == "yes"
 //@ local sliced, shared = private or warps, tables == "shared"
 //@ local split = cells == "split"
+//@ local sorted = tables == "sorted"
 //@ local narrow = cells ~= "wide" and keyed.narrow(_ENV, cell, split)
 //@ local hots = hot
 //@ local single, single_key = loads.layout(dtype, 1), loads.layout(key, 1)
@@ -19,7 +20,7 @@
 //@ end
 //@ -- The part of a launch's blocks that this one has, of which all take other elements.
 //@ local part, parts_of = "blockIdx.x", "gridDim.x"
-//@ if columns > 0 then part, parts_of = "to.part", "to.parts" end
+//@ if columns > 0 and not sorted then part, parts_of = "to.part", "to.parts" end
 //@ include("lib/title.cu", { by = "keyed", of = "keys", many = true })
 
 //@ include "lib/head.cu"
@@ -27,7 +28,7 @@
 constexpr u64 KEY_LOAD_BYTES = @{key_vec * key.bytes}, TILE = (u64)BLOCK * UNROLL;
 constexpr u32 COPIES = @{copies};  // of a block's cells
 //@ if columns > 0 then
-constexpr u32 COLUMNS = @{columns};  // of a row that the block's table has, and loads of these
+constexpr u32 COLUMNS = @{columns};  // of a row that a block, or a thread's row of threads, takes
 constexpr u32 ROW_LOADS = COLUMNS / VEC;
 //@ end
 //@ if hots > 0 then
@@ -123,8 +124,13 @@ __device__ __forceinline__ void load_one(const element *x_at, const key_element 
     key[0] = @{key_number("key_word[0]", 0)};
 }
 
+//@ if sorted then
+//@     include "lib/keyed/digits.cu"
+//@     include "lib/keyed/sorted.cu"
+//@ else
 //@ include "lib/keyed/loads.cu"
-//@ if vec > 1 then
+//@ end
+//@ if vec > 1 and not sorted then
 // Those from the first aligned load on: blocks advance by the grid's width.
 __device__ __forceinline__ void take_vectors(target &to, const element *input, const elements &s, u64 head,
                                              u64 vectors@{given.parameter})
@@ -159,6 +165,7 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
 }
 
 //@ end
+//@ if not sorted then
 // Those before `head` and from `tail` on, one by one.
 __device__ __forceinline__ void take_singles(target &to, const element *input, const elements &s, u64 head,
                                              u64 tail@{given.parameter})
@@ -194,6 +201,7 @@ __device__ __forceinline__ void take_singles(target &to, const element *input, c
     }
 }
 
+//@ end
 __device__ __forceinline__ void count_skipped(const elements &s, u64 skipped)
 {
     if (!s.skipped) return;
@@ -239,7 +247,7 @@ redtune_preset_keys(elements s, void *scratch)
 }
 
 //@ end
-//@ include("lib/entry.cu", { extents = "elements s" })
+//@ include("lib/entry.cu", { extents = sorted and "elements s, reordering r" or "elements s" })
 {
 //@ for _, line in ipairs(given.begin("input", "s.count", "output")) do
     @{line}
@@ -247,7 +255,7 @@ redtune_preset_keys(elements s, void *scratch)
     accumulator *table = table_in(scratch);
     target to = {};
     to.cells = table;
-    to.keys = @{columns > 0 and "(u32)(s.keys / s.width) * COLUMNS" or "(" .. number .. ")s.keys"};
+    to.keys = @{sorted and "(u32)(s.keys / s.width)" or columns > 0 and "(u32)(s.keys / s.width) * COLUMNS" or "(" .. number .. ")s.keys"};
 //@ if agrees and not private then
     to.run = to.keys;  // there is none yet
     to.run_sum = @{op.identity};
@@ -255,7 +263,7 @@ redtune_preset_keys(elements s, void *scratch)
 //@ if hots > 0 then
     const u64 sample = sample_key(s);
 //@ end
-//@ if columns > 0 then
+//@ if columns > 0 and not sorted then
     // Blocks take slices of columns in turn, those of a slice other rows each; few blocks take several slices.
     const u64 slices = (s.width + COLUMNS - 1) / COLUMNS;
     to.part = blockIdx.x / slices;
@@ -298,7 +306,12 @@ redtune_preset_keys(elements s, void *scratch)
 //@ if hots > 0 then
     find_hot_keys(to, sample);
 //@ end
-//@ if of_rows and vec > 1 then
+//@ if sorted then
+    const u64 slices = (s.width + COLUMNS - 1) / COLUMNS, pieces = (s.count + ROWS - 1) / ROWS * slices;
+    for (u64 i = (blockIdx.x * (u64)BLOCK + threadIdx.x) / LANES_OF_ROW; i < pieces;
+         i += gridDim.x * (u64)BLOCK / LANES_OF_ROW)
+        take_sorted(to, input, s, r, i / slices, i % slices@{given.argument});
+//@ elseif of_rows and vec > 1 then
     // Loads that lie within rows; else all are taken one by one.
     const bool within = s.width % VEC == 0 && (u64)input % LOAD_BYTES == 0;
     const u64 vectors = within ? s.count * @{columns > 0 and "ROW_LOADS" or "s.width / VEC"} : 0;
@@ -325,7 +338,7 @@ redtune_preset_keys(elements s, void *scratch)
 //@ elseif shared then
     add_tables(table, to@{given.argument});
 //@ end
-//@ if columns > 0 then
+//@ if columns > 0 and not sorted then
     }
 //@ end
     count_skipped(s, to.skipped);

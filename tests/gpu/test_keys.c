@@ -145,14 +145,16 @@ static void columns_of_rows_have_results_of_their_own(void) {
     static const char *const slices[] = {
         "keyed:tables=shared,cells=narrow,columns=8,vec=4,copies=1,block=64",
         "keyed:tables=shared,cells=split,columns=16,vec=2,copies=2,block=128,per_sm=1",
-        "keyed:tables=shared,cells=wide,columns=4,vec=1,copies=1,block=32,per_sm=1"};
+        "keyed:tables=shared,cells=wide,columns=4,vec=1,copies=1,block=32,per_sm=1",
+        "keyed:tables=sorted,cells=wide,copies=1,columns=8,vec=4,unroll=2,block=64",
+        "keyed:tables=sorted,cells=wide,copies=1,columns=32,vec=1,unroll=4,block=128,per_sm=1"};
     draw_from(2);
-    for (int i = 0; i < 27 && !check_state.failed; i++) {
-        const uint64_t width = widths[i / 3];
+    for (int i = 0; i < 45 && !check_state.failed; i++) {
+        const uint64_t width = widths[i / 5];
         trial at = trial_of_rows(REDTUNE_SUM, REDTUNE_F32, key_dtypes[i % 8], 1 + draw(25),
                                  draw(ROOM / width - 8), width);
         draw_the_rest(&at);
-        at.p.config = slices[i % 3];
+        at.p.config = slices[i % 5];
         run_plan(&at);
     }
     for (int i = 0; i < 45 && !check_state.failed; i++) {

@@ -1,5 +1,5 @@
 //@ -- How threads bring accumulators into the cells of keys.
-//@ takes op, given, acc, cell, narrow, split, hots, of_rows, columns, number, agrees, sliced, shared, private, warps
+//@ takes op, given, acc, cell, narrow, split, hots, of_rows, columns, number, agrees, sliced, sorted, shared, private, warps
 //@ if not sliced then
 // Whether it changes nothing.
 __device__ __forceinline__ bool is_neutral(const accumulator &a)
@@ -50,7 +50,7 @@ struct target {
     accumulator *cells;
     @{number} keys;
     u64 skipped;
-//@ if columns > 0 then
+//@ if columns > 0 and not sorted then
     u64 part, parts;  // of the slice's blocks
     u64 column, width;  // the slice's first, and the row's
 //@ end
@@ -82,7 +82,7 @@ __device__ __forceinline__ u32 copy_of()
 }
 
 //@ end
-//@ if columns > 0 then
+//@ if columns > 0 and not sorted then
 // A block's cells of a key, side by side, are its columns in the order of the loads' first elements, the second ones
 // behind these, and so on: lanes side by side add to different banks.
 __device__ __forceinline__ u32 cell_of_column(u32 column)
