@@ -123,9 +123,9 @@ static redtune_status reduce_whole(const rdt_options *options, const redtune_pro
                                    rdt_input_files *files, redtune_reading *reading,
                                    redtune_error *err) {
     redtune *rt = NULL;
-    if (options->where && rdt_device_names_several(options))
+    if (files->masked && rdt_device_names_several(options))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use --where with --device %.40s: name one GPU",
+                               "cannot use a mask with --device %.40s: name one GPU",
                                options->device);
     if (rdt_device_names_several(options))
         return rdt_shared_file_reduce(options, problem, files, reading, err);
@@ -325,7 +325,7 @@ static int run_reduce(const rdt_options *options) {
         .dtype = files.file[0].dtype,
         .order = options->order,
         .accuracy = options->accuracy,
-        .mask = options->where ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE,
+        .mask = files.masked ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE,
     };
     rdt_shape_set(&problem, 0, files.file[0].count);
     int code = status  ? rdt_message_fail(&err)
@@ -364,6 +364,7 @@ const rdt_command rdt_cmd_reduce = {
         "\n"
         "--where names a mask, bools of the same shape: elements where it is false are absent, as\n"
         "in NumPy, and means divide by the number of those that are there (docs/masks.md).\n"
+        "--where-bits names a file of bits instead, raw or an .npy file of uint8.\n"
         "\n"
         "Ops of two inputs take two files, of the same shape and dtype, and several results are\n"
         "printed with their names; along an axis each goes to a -o of its own, in the order of\n"

@@ -78,23 +78,43 @@ static redtune_status check_alike(const rdt_input_files *files, redtune_error *e
     return REDTUNE_OK;
 }
 
-/* A mask of an op of one input: bools that lie as the elements do. */
+/* Bits of the elements as they stand in the file: how many these are is known. */
+static redtune_status begin_bits(const rdt_options *options, rdt_input_files *files,
+                                 redtune_error *err) {
+    const rdt_element_file *x = &files->file[0];
+    const char *what =
+        !x->count && !x->is_npy ? "how many elements standard input has is not known; name a file"
+        : x->fortran_order ? "the array is in Fortran order; save numpy.ascontiguousarray of it"
+                           : NULL;
+    if (what)
+        return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --where-bits %.200s: %s",
+                               options->where_bits, what);
+    return rdt_bit_file_begin(&files->bits, &files->file[1], options->where_offset, x->count, err);
+}
+
+/* A mask of an op of one input: bools that lie as the elements do, or bits. */
 static redtune_status open_mask(const rdt_options *options, rdt_input_files *files,
                                 redtune_error *err) {
     const rdt_element_file *x = &files->file[0];
     rdt_element_file *mask = &files->file[1];
+    const char *path = options->where ? options->where : options->where_bits;
+    const char *name = options->where ? "--where" : "--where-bits";
+    if (options->where && options->where_bits)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --where and --where-bits together: leave one out");
     if (files->info.inputs > 1)
-        return rdt_message_set(
-            err, REDTUNE_INVALID, 0,
-            "cannot use --where %.200s: %s has two inputs, and a mask is for one", options->where,
-            files->info.name);
-    if (!strcmp(options->where, "-") && !strcmp(options->arguments[0], "-"))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use %s %.200s: %s has two inputs, and a mask is for one",
+                               name, path, files->info.name);
+    if (!strcmp(path, "-") && !strcmp(options->arguments[0], "-"))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot read elements and a mask from standard input; name a file");
-    redtune_status status = rdt_element_file_open_npy("a mask", options->where, mask, err);
+    redtune_status status = options->where ? rdt_element_file_open_npy("a mask", path, mask, err)
+                                           : rdt_element_file_open(path, REDTUNE_U8, mask, err);
     files->count++;
     files->masked = true;
     if (status) return status;
+    if (options->where_bits) return begin_bits(options, files, err);
     if (!mask->is_bool)
         return rdt_message_set(err, REDTUNE_FILE, 0,
                                "cannot use --where %.200s: its elements are %s; save a mask of "
@@ -189,7 +209,10 @@ redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files 
         out->count++;
         if (!status) status = check_array(&out->info, file, err);
     }
-    if (!status && options->where) return open_mask(options, out, err);
+    if (!status && options->where_offset && !options->where_bits)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --where-offset without --where-bits: name the file");
+    if (!status && (options->where || options->where_bits)) return open_mask(options, out, err);
     if (!status && options->by) return open_keys(options, out, err);
     return !status && out->count > 1 ? check_alike(out, err) : status;
 }
@@ -200,6 +223,8 @@ void rdt_input_files_close(rdt_input_files *files) {
 
 redtune_input rdt_input_files_source(rdt_input_files *files) {
     files->second = (redtune_input){.read = rdt_element_file_read, .user = &files->file[1]};
+    if (files->bits.file)
+        files->second = (redtune_input){.read = rdt_bit_file_read, .user = &files->bits};
     return (redtune_input){.read = rdt_element_file_read,
                            .user = &files->file[0],
                            .second = files->count > 1 ? &files->second : NULL,
@@ -208,7 +233,8 @@ redtune_input rdt_input_files_source(rdt_input_files *files) {
 
 redtune_status rdt_input_files_finish(rdt_input_files *files, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < files->count; i++)
+    const size_t many = files->bits.file ? 1 : files->count; /* bits may be followed by more */
+    for (size_t i = 0; !status && i < many; i++)
         status = rdt_element_file_finish(&files->file[i], err);
     return status;
 }

@@ -2,7 +2,7 @@
  * and its parameters. */
 #pragma once
 
-#include "cli/element_file.h"
+#include "cli/bit_file.h"
 #include "cli/options.h"
 
 enum { RDT_INPUT_FILES_MAX = 2 };
@@ -15,6 +15,7 @@ typedef struct rdt_input_files {
     size_t count; /* of those that are open */
     double parameters[RDT_OPTIONS_PARAMETERS_MAX];
     redtune_input second; /* what source points to */
+    rdt_bit_file bits;    /* of a mask of bits: what reads the second */
 } rdt_input_files;
 
 /* Opens the files that the options name for their op (default: the sum), and reads the parameters.

@@ -48,11 +48,11 @@ typedef struct rdt_sizes {
 typedef struct rdt_options {
     const char *device, *database, *family, *config, *show, *gpu, *machine, *output, *export,
         *recorded, *bits, *format;
-    const char *shape;           /* arrays with commas between, read once already */
-    const char *offsets;         /* a file of them */
-    const char *where;           /* a file: the mask */
-    const char *by;              /* a file: the keys */
-    const char *segments, *list; /* as cli/lengths.h reads them */
+    const char *shape;              /* arrays with commas between, read once already */
+    const char *offsets;            /* a file of them */
+    const char *where, *where_bits; /* a file: the mask */
+    const char *by;                 /* a file: the keys */
+    const char *segments, *list;    /* as cli/lengths.h reads them */
     const char *argument; /* what stands beside the options, such as a file: the first of them */
     const char *op_files; /* read already */
     const char *arguments[RDT_OPTIONS_ARGUMENT_MAX];
@@ -71,7 +71,7 @@ typedef struct rdt_options {
     redtune_order order;
     redtune_accuracy accuracy;
     double limit_s, budget_s, tolerance; /* the last in % */
-    uint64_t count, key_count, seed, sample, block, trace, jobs;
+    uint64_t count, key_count, seed, sample, block, trace, jobs, where_offset;
     rdt_shard shard;
     int again, all, shipped, lines, counters, one_block, csv, winners, dry_run, json, quiet,
         verbose, keepdims, repair, ptx, help, version; /* how often they were given */

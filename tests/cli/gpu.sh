@@ -228,6 +228,27 @@ reduce_leaves_out_what_a_mask_does() {
     want_refused 2 "dot has two inputs"
 }
 
+reduce_leaves_out_what_bits_do() {
+    { npy "'<i4'" "(2, 3)"; integers 4 6; } >x.npy
+    printf '\042\377\377' >bits           # 1 and 5, from the lowest on
+    printf '\377\020\021\377' >later      # the same from bit 11 on
+    value 6 x.npy --where-bits bits
+    value 6 x.npy --where-bits later --where-offset 11
+    lines "1/5" x.npy --where-bits bits --op mean --axis 1
+    { npy "'<i8'" "(3,)"; little_endian 8 1; little_endian 8 3; little_endian 8 6; } >offsets.npy
+    lines "1/5" x.npy --where-bits bits --offsets offsets.npy
+    run "$redtune" reduce x.npy --where-bits bits --where-offset 19
+    want_refused 1 "cannot read the bits of bits: 1 of those that the elements need"
+    run "$redtune" reduce x.npy --where-bits bits --where-offset 99
+    want_refused 1 "6 of those"
+    run "$redtune" reduce x.npy --where-bits bits --where bits
+    want_refused 2 "together"
+    run "$redtune" reduce x.npy --where-offset 3
+    want_refused 2 "without --where-bits"
+    run "$redtune" reduce x.npy --where-bits bits --device all
+    want_refused 2 "name one GPU"
+}
+
 reduce_names_several_results() {
     { npy "'<i4'" "(2, 3)"; integers 4 6; } >x.npy
     lines "min 0/max 5" x.npy --op minmax
@@ -401,7 +422,8 @@ check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_
     quiet_tunes_in_silence tune_writes_json interrupts_keep_what_was_measured \
     no_such_device_is_named reduce_sums_files reduce_takes_bool_and_big_endian_arrays \
     reduce_takes_what_fits_as_one_piece reduce_sums_raw_elements reduce_goes_along_axes \
-    reduce_takes_two_files reduce_leaves_out_what_a_mask_does reduce_names_several_results \
+    reduce_takes_two_files reduce_leaves_out_what_a_mask_does reduce_leaves_out_what_bits_do \
+    reduce_names_several_results \
     reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_floats_of_8_bits \
     reduce_reads_standard_input \
     reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked \
