@@ -128,6 +128,7 @@ void take_tensor(call &c, const Tensor &x) {
         {c10::DispatchKey::Negative, c10::DispatchKey::Conjugate, c10::DispatchKey::ZeroTensor});
     c.wanted = -1;
     c.dim_count = -1;
+    c.out_dtype = -1;
     c.keeps = false;
     c.parameter = 0;
     c.stream = nullptr;
@@ -140,6 +141,16 @@ void take_tensor(call &c, const Tensor &x) {
     c.is_deterministic = at::globalContext().deterministicAlgorithms();
     c.is_plain = (on_host || (x.is_cuda() && at::detail::empty_cuda)) &&
                  c.dimensions <= REDTUNE_TORCH_AXES && !x.key_set().has_any(unusual);
+}
+
+// A result's tensor; PyTorch resizes others, or refuses them.
+void take_out(call &c, const Tensor &x, const Tensor &out) {
+    const c10::DispatchKeySet unusual({c10::DispatchKey::Negative, c10::DispatchKey::Conjugate});
+    c.out_dtype = static_cast<int32_t>(out.scalar_type());
+    c.out_dimensions = static_cast<int32_t>(out.dim());
+    c.out_sizes = out.sizes().data();
+    c.is_plain = c.is_plain && out.device() == x.device() && out.is_contiguous() &&
+                 !out.is_alias_of(x) && !out.key_set().has_any(unusual);
 }
 
 // ---- serving -----------------------------------------------------------------------------------
@@ -159,10 +170,18 @@ void make_results(call &c, const Tensor &x, std::tuple<Tensor, Tensor> *out) {
     *out = {make_result(c, 0, x), make_result(c, 1, x)};
 }
 
+void take_results(call &c, const Tensor &, const Tensor *out) {
+    c.result[0] = out->mutable_data_ptr();
+}
+
+// out is made, or const where the caller gave it.
 template <class Result> bool serve(call &c, const Tensor &x, Result *out) {
     char message[REDTUNE_TORCH_MESSAGE];
     if (c.device >= 0 && aoti_torch_get_current_cuda_stream(c.device, &c.stream)) return false;
-    make_results(c, x, out);
+    if constexpr (std::is_const_v<Result>)
+        take_results(c, x, out);
+    else
+        make_results(c, x, out);
     c.data = x.const_data_ptr();
     c.message = message;
     const int done = hooks.run(&c);
@@ -218,6 +237,40 @@ struct kernel<number, Op, Result(const Tensor &, More...)> {
             keys, x, std::forward<More>(more)...);
     }
 };
+
+// ---- forms with out= ---------------------------------------------------------------------------
+
+template <class... Types> struct types;
+
+// The types but the last.
+template <class Done, class... Rest> struct all_but_last;
+template <class... Done, class Last> struct all_but_last<types<Done...>, Last> {
+    using type = types<Done...>;
+};
+template <class... Done, class Next, class Another, class... Rest>
+struct all_but_last<types<Done...>, Next, Another, Rest...>
+    : all_but_last<types<Done..., Next>, Another, Rest...> {};
+
+template <int number, class Op, class Schema = typename Op::schema> struct out_kernel;
+
+template <int number, class Op, class... More> struct out_kernel<number, Op, types<More...>> {
+    static Tensor &run(c10::DispatchKeySet keys, const Tensor &x, More... more, Tensor &out) {
+        call c;
+        if (!is_left) {
+            c.op = number;
+            take_tensor(c, x);
+            take(c, more...);
+            take_out(c, x, out);
+            if (hooks.choose(&c) && serve<const Tensor>(c, x, &out)) return out;
+        }
+        return slot<Op>::template call_before<Tensor &, const Tensor &, More..., Tensor &>(
+            keys, x, std::forward<More>(more)..., out);
+    }
+};
+
+template <int number, class Op, class... More>
+struct out_kernel<number, Op, Tensor &(const Tensor &, More...)>
+    : out_kernel<number, Op, typename all_but_last<types<>, More...>::type> {};
 
 // ---- by key ------------------------------------------------------------------------------------
 
@@ -320,6 +373,26 @@ struct silent : c10::WarningHandler {
     X(ALL_DIMS, all_dims)                                                                          \
     X(COUNT_NONZERO, count_nonzero_dim_IntList)
 
+// They count as their ops.
+#define OUT_KERNELS(X)                                                                             \
+    X(SUM, sum_IntList_out)                                                                        \
+    X(MEAN, mean_out)                                                                              \
+    X(NANSUM, nansum_out)                                                                          \
+    X(AMAX, amax_out)                                                                              \
+    X(AMIN, amin_out)                                                                              \
+    X(ARGMAX, argmax_out)                                                                          \
+    X(ARGMIN, argmin_out)                                                                          \
+    X(VAR, var_correction_out)                                                                     \
+    X(STD, std_correction_out)                                                                     \
+    X(NORM, linalg_vector_norm_out)                                                                \
+    X(LOGSUMEXP, logsumexp_out)                                                                    \
+    X(ANY, any_all_out)                                                                            \
+    X(ANY_DIM, any_out)                                                                            \
+    X(ANY_DIMS, any_dims_out)                                                                      \
+    X(ALL, all_all_out)                                                                            \
+    X(ALL_DIM, all_out)                                                                            \
+    X(ALL_DIMS, all_dims_out)
+
 #define KEYED_KERNELS(X)                                                                           \
     X(INDEX_ADD, index_add)                                                                        \
     X(INDEX_ADD_IN_PLACE, index_add_)                                                              \
@@ -336,10 +409,13 @@ void put_all(c10::DispatchKey key, uint64_t ops) {
     if (ops >> REDTUNE_TORCH_##name & 1)                                                           \
         slot<at::_ops::op>::put(key, &its<REDTUNE_TORCH_##name, at::_ops::op>::run);
 #define PUT_KERNEL(name, op) PUT(name, op, kernel)
+#define PUT_OUT(name, op)    PUT(name, op, out_kernel)
 #define PUT_KEYED(name, op)  PUT(name, op, by_key)
     KERNELS(PUT_KERNEL)
+    OUT_KERNELS(PUT_OUT)
     KEYED_KERNELS(PUT_KEYED)
 #undef PUT_KEYED
+#undef PUT_OUT
 #undef PUT_KERNEL
 #undef PUT
 }

@@ -64,6 +64,10 @@ typedef struct redtune_torch_call {
     const int64_t *sizes, *strides, *dims;
     int64_t elements;
     double parameter; /* the correction, or the norm's order */
+    /* What out= gives takes the result if it has this dtype, -1: nothing is given, and this shape.
+     */
+    int32_t out_dtype, out_dimensions;
+    const int64_t *out_sizes;
     const void *data;
     void *stream;
 

@@ -110,6 +110,13 @@ bool is_slower(const redtune_torch_call &call, const redtune_problem &problem) {
     return of.outer > 1 && of.inner <= 1;
 }
 
+bool fits_out(const redtune_torch_call &call) {
+    return call.out_dtype == call.result_dtype[0] &&
+           call.out_dimensions == call.result_dimensions &&
+           !memcmp(call.out_sizes, call.result_sizes,
+                   static_cast<size_t>(call.out_dimensions) * sizeof *call.out_sizes);
+}
+
 // TORCH_REASON_COUNT: redtune serves the call.
 torch_reason reason_to_leave(redtune_torch_call *call) {
     axes_of axes;
@@ -133,6 +140,7 @@ torch_reason reason_to_leave(redtune_torch_call *call) {
     call->chosen = choice;
     call->results = choice->results;
     memcpy(call->result_dtype, choice->result_dtype, sizeof call->result_dtype);
+    if (call->out_dtype >= 0 && !fits_out(*call)) return TORCH_FORM;
     if (fixed || call->is_deterministic || redtune_is_prepared(rt, problem))
         return TORCH_REASON_COUNT;
     torch_worker_prepare(rt, *problem);

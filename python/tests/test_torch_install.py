@@ -213,6 +213,39 @@ class TorchInstall(unittest.TestCase):
         self.assertTrue(torch.equal(x.sum(1), first))
         self.assertEqual(redtune.torch.report()["sum"], {"served": 2, "left": {}})
 
+    def test_forms_with_out_are_served_where_it_fits(self):
+        x = random_matrix().float()
+        like = lambda dtype, *shape: torch.full(shape, 7, dtype=dtype, device=DEVICE)
+        real, long, bools = torch.float32, torch.int64, torch.bool
+        # Resized, with gaps, overlapping, of another dtype.
+        others = (lambda y: like(real, 5), lambda y: like(real, 12, 2)[:, 0], lambda y: y[:, 0],
+                  lambda y: like(long, 12))  # fmt: skip
+        into = lambda out: outcome(lambda y: torch.amax(y, 1, out=out(y)), x.clone())
+        theirs = [into(out) for out in others]
+        self.install()
+        torch.use_deterministic_algorithms(True)
+        fits = (
+            ("sum", lambda o: torch.sum(x, 1, out=o), like(real, 12), x.sum(1)),
+            ("mean", lambda o: torch.mean(x, 1, True, out=o), like(real, 12, 1), x.mean(1, True)),
+            ("nansum", lambda o: torch.nansum(x, 0, out=o), like(real, 40), x.nansum(0)),
+            ("amax", lambda o: torch.amax(x, 0, out=o), like(real, 40), x.amax(0)),
+            ("argmin", lambda o: torch.argmin(x, 1, out=o), like(long, 12), x.argmin(1)),
+            ("std", lambda o: torch.std(x, 1, out=o), like(real, 12), x.std(1)),
+            ("norm", lambda o: torch.linalg.vector_norm(x, out=o), like(real), x.norm()),
+            ("logsumexp", lambda o: torch.logsumexp(x, 1, out=o), like(real, 12), x.logsumexp(1)),
+            ("any", lambda o: torch.any(x, 1, out=o), like(bools, 12), x.any(1)),
+            ("all", lambda o: torch.all(x, out=o), like(bools), x.all()),
+        )
+        for name, call, out, want in fits:
+            redtune.torch.report(reset=True)
+            self.assertIs(call(out), out, name)
+            self.assertEqual(redtune.torch.report(), {name: {"served": 1, "left": {}}})
+            torch.testing.assert_close(out, want)
+        wide = like(torch.float64, 12)  # which is then the dtype of the sum
+        torch.testing.assert_close(torch.sum(x, 1, out=wide), x.double().sum(1))
+        for number, out in enumerate(others):
+            self.check(into(out), theirs[number], number)
+
     def test_fixed_order_gives_a_row_the_same_bits_in_each_batch(self):
         redtune.configure(device="0" if GPU else "sim", order="fixed")
         self.install(at_least=2**20)  # which a batch must not decide by
