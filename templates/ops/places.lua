@@ -57,7 +57,8 @@ local first_least = [[
 
 __device__ __forceinline__ arg first_least(arg a, arg b)
 {
-    return b.key < a.key || (b.key == a.key && b.index < a.index) ? b : a;
+    const bool goes = (b.key < a.key) | ((b.key == a.key) & (b.index < a.index));
+    return arg{goes ? b.key : a.key, goes ? b.index : a.index};
 }
 ]]
 

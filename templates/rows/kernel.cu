@@ -219,36 +219,33 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const element *input, u64 row,
                                             const extents &e, const share &mine@{given.parameter})
 {
-//@ if indexed then
-    // A thread counts its loads in 32 bits: stretches keep it from running over.
-    constexpr u64 STRETCH = 1ull << 31;
-    const u64 most = e.count < STRETCH ? e.count : STRETCH;
-//@ else
-    const u64 most = e.count;
-//@ end
     progress p[ROWS];
     const element *from[ROWS];
     u64 count[ROWS];
-#pragma unroll
-    for (u32 r = 0; r < ROWS; r++, row += GROUPS) {
-        from[r] = input + (row < e.outer ? row * e.outer_step : 0);
-        count[r] = row < e.outer ? most : 0;
-        begin_row(p[r], from[r], count[r], mine@{given.argument});
-    }
-#pragma unroll
-    for (u32 r = 0; r < ROWS; r++)
-        a[r] = end_row(p[r], from[r], count[r], mine@{indexed and ", 0" or ""}@{given.argument});
+//@ local call = "end_row(p[r], from[r], count[r], mine"
+//@ local begin, value = "", call .. given.argument .. ")"
 //@ if indexed then
-    for (u64 at = STRETCH; at < e.count; at += STRETCH) {
-        const u64 left = e.count - at < STRETCH ? e.count - at : STRETCH;
+    // A thread counts its loads in 32 bits: stretches keep it from running over.
+    constexpr u64 STRETCH = 1ull << 31;
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++) a[r] = @{op.identity};
+    for (u64 at = 0; at < e.count; at += STRETCH) {
+        const u64 left = e.count - at, most = left < STRETCH ? left : STRETCH;
+//@     begin, value = " + at", "combine(a[r], " .. call .. ", at" .. given.argument .. ")" .. given.argument .. ")"
+//@ else
+    {
+        const u64 most = e.count;
+//@ end
 #pragma unroll
         for (u32 r = 0; r < ROWS; r++) {
-            if (count[r] == 0) continue;
-            begin_row(p[r], from[r] + at, left, mine@{given.argument});
-            a[r] = combine(a[r], end_row(p[r], from[r] + at, left, mine, at@{given.argument})@{given.argument});
+            const u64 own = row + r * GROUPS;
+            from[r] = input + (own < e.outer ? own * e.outer_step@{begin} : 0);
+            count[r] = own < e.outer ? most : 0;
+            begin_row(p[r], from[r], count[r], mine@{given.argument});
         }
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) a[r] = @{value};
     }
-//@ end
 }
 
 constexpr u32 SET = GROUPS * ROWS;  // rows that a block takes at a time
@@ -269,7 +266,7 @@ __device__ __forceinline__ void prefetch_rows(const element *input, const extent
     for (u32 r = 0; r < ROWS && first + r * GROUPS < e.outer; r++) {
         const u64 begin = (u64)(input + (first + r * GROUPS) * e.outer_step);
         const u64 tile = begin + mine.split * TILE_BYTES, stop = begin + row_bytes;
-#pragma unroll
+#pragma unroll 1
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 place = place_of(tile, i);
             const bool begins = i == 0 && member() == 0 && row_bytes >= 128;
