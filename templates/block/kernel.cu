@@ -125,7 +125,7 @@ __device__ __forceinline__ void prefetch_tile(const element *input, u64 count@{g
     const u64 begin = (u64)input, stop = begin + count * sizeof(element);
     const u64 tile = begin + (u64)blockIdx.x * TILE_BYTES;
     if (threadIdx.x % (128 / LOAD_BYTES) > 0) return;
-#pragma unroll
+#pragma unroll 1
     for (u32 i = 0; i < UNROLL; i++) {
         const u64 place = place_of(tile, i);
 //@     include("lib/prefetch_line.cu", { place = "place", first = "begin", each = "if (place < stop) " })
@@ -146,30 +146,27 @@ redtune_reduce(const element *input, u64 count, @{result.c} *output, void *scrat
     if (blockIdx.x > 0 || threadIdx.x >= 32) return;
     const accumulator a = end_meeting(words@{given.argument});
     if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
-//@ else
-    accumulator a = reduce_block(reduce_share(input, count@{given.argument})@{given.argument});
-//@ end
-//@ if finish == "single" then
+//@ elseif finish == "single" then
+    const accumulator a = reduce_block(reduce_share(input, count@{given.argument})@{given.argument});
     if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
-//@ elseif not together then
-    if (gridDim.x == 1) {
-        if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
-        return;
-    }
-//@ end
-//@ if finish == "poll" then
-    if (blockIdx.x > 0) {
-        if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
-        return;
-    }
-    // Block 0 waits for all others, which wait for nobody.
-    if (threadIdx.x > 0) a = @{op.identity};
-    for (u32 i = threadIdx.x; i < gridDim.x; i += BLOCK)
-        if (i > 0) a = combine(a, collect(words_of(scratch, i))@{given.argument});
+//@ else
+    accumulator a = reduce_share(input, count@{given.argument});
+    // Block 0 comes back with the values of all others: one copy of what the threads' values meet in.
+    for (u32 blocks = gridDim.x;; blocks = 1) {
+        a = reduce_block(a@{given.argument});
+        if (blocks == 1) break;
+        if (blockIdx.x > 0) {
+            if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
+            return;
+        }
+        // It waits for all others, which wait for nobody.
+        if (threadIdx.x > 0) a = @{op.identity};
+        for (u32 i = threadIdx.x; i < blocks; i += BLOCK)
+            if (i > 0) a = combine(a, collect(words_of(scratch, i))@{given.argument});
 //@     if block > 32 then
-    __syncthreads();
+        __syncthreads();
 //@     end
-    a = reduce_block(a@{given.argument});
+    }
     if (threadIdx.x == 0) @{given.write("*output", "a", "count")}
 //@ end
 }
