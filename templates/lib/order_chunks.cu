@@ -3,13 +3,13 @@
 //@ -- `apart`: callers say as a constant whether vectors are aligned. Many loads of small elements between the others
 //@ -- cost rows of bf16 an eighth of their time.
 //@ takes op, acc, given, unroll, apart
-// Where a lane's load i of a step is. A step brings UNROLL loads of a lane's eight, which are taken with
+// Where a lane's load i of a step is in its chunk. A step brings UNROLL loads of a lane's eight, which are taken with
 // the bits of their numbers reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving
 // combines.
-__device__ __forceinline__ u64 place_of(u64 chunk, u32 step, u32 i)
+__device__ __forceinline__ u32 piece_of(u32 step, u32 i)
 {
     const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
-    return chunk + (threadIdx.x % 32 + load * 32) * LOAD_BYTES;
+    return (threadIdx.x % 32 + load * 32) * (u32)LOAD_BYTES;
 }
 
 // Whether vectors stand at multiples of 16 bytes. Where that is known to stay the same, compilers take all that
@@ -26,33 +26,32 @@ __device__ __forceinline__ bool are_aligned(bool aligned)
 //@ end
 }
 
-// PART: of the chunk there is a part only, up to `end`. What is missing of it is not loaded.
-template <bool PART>
-__device__ __forceinline__ void load_step(vector (&v)[UNROLL], bool aligned, u64 chunk, u64 end,
+// Of the chunk there are so many bytes: all, or a part of it. What is missing is not loaded. Whole chunks have no
+// copy of their own, neither here nor below: NVRTC would take twice as long.
+__device__ __forceinline__ void load_step(vector (&v)[UNROLL], bool aligned, u64 chunk, u32 bytes,
                                           u32 step@{given.parameter})
 {
 //@ for _, kind in ipairs { "load", "gather" } do
     @{kind == "load" and "if (are_aligned(aligned)) {" or "} else {"}
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
-            const u64 at = place_of(chunk, step, i);
-            if (!PART || at + LOAD_BYTES <= end) v[i] = @{kind}_vector(at@{given.argument});
+            const u32 place = piece_of(step, i);
+            if (place + LOAD_BYTES <= bytes) v[i] = @{kind}_vector(chunk + place@{given.argument});
         }
 //@ end
     }
 }
 
 // A step's loads, neighbours first. `edge` is the value of the vector of which there is a part.
-template <bool PART>
-__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u64 chunk, u64 end,
-                                                u32 step, accumulator edge@{given.parameter})
+__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u32 bytes, u32 step,
+                                                 accumulator edge@{given.parameter})
 {
     accumulator a[UNROLL];
 #pragma unroll
     for (u32 i = 0; i < UNROLL; i++) {
-        const u64 at = place_of(chunk, step, i);
+        const u32 place = piece_of(step, i);
         a[i] = fold_vector(v[i]@{given.argument});
-        if (PART && at + LOAD_BYTES > end) a[i] = at < end ? edge : @{op.identity};
+        if (place + LOAD_BYTES > bytes) a[i] = place < bytes ? edge : @{op.identity};
     }
 //@ include("lib/fold_pairs.cu", { array = "a", many = unroll })
     return a[0];
@@ -80,30 +79,26 @@ __device__ __forceinline__ run run_between(u64 at, u64 end, u32 most)
     return run{at, (u32)left / (u32)CHUNK_BYTES, (u32)left % (u32)CHUNK_BYTES};
 }
 
-// Asks for the first step of a run, if it has any.
-__device__ __forceinline__ void load_first(vector (&v)[UNROLL], bool aligned, const run &r@{given.parameter})
+// How many bytes of a run's first chunk there are.
+__device__ __forceinline__ u32 first_bytes(const run &r)
 {
-    if (r.whole > 0)
-        load_step<false>(v, aligned, r.at, 0, 0@{given.argument});
-    else if (r.part_bytes > 0)
-        load_step<true>(v, aligned, r.at, r.at + r.part_bytes, 0@{given.argument});
+    return r.whole > 0 ? (u32)CHUNK_BYTES : r.part_bytes;
 }
 
 // Lane 0 returns the value of the first chunk of a run, whose first step is on its way. The first step
-// of `next` is asked for before the last one of the chunk is done with.
-template <bool PART>
+// of `next`, if it has any, is asked for before the last one of the chunk is done with.
 __device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], bool aligned, const run &own,
                                                   accumulator edge, const run &next@{given.parameter})
 {
-    const u64 end = own.at + own.part_bytes;  // of a part
+    const u32 bytes = first_bytes(own);
     accumulator part[STEPS];
 #pragma unroll
     for (u32 i = 0; i < STEPS; i++) {
-        part[i] = fold_step<PART>(v, own.at, end, i, edge@{given.argument});
+        part[i] = fold_step(v, bytes, i, edge@{given.argument});
         if (i + 1 < STEPS)
-            load_step<PART>(v, aligned, own.at, end, i + 1@{given.argument});
+            load_step(v, aligned, own.at, bytes, i + 1@{given.argument});
         else
-            load_first(v, aligned, next@{given.argument});
+            load_step(v, aligned, next.at, first_bytes(next), 0@{given.argument});
     }
 //@ include("lib/fold_pairs.cu", { array = "part", many = 8 // unroll })
     return reduce_lanes(part[0]@{given.argument});
@@ -143,16 +138,15 @@ __device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], bool aligne
         const u64 end = own.at + own.whole * CHUNK_BYTES + own.part_bytes;
         edge = take_edge(end - behind, end@{given.argument});
     }
-    while (own.whole > 0) {
-        const run rest = {own.at + CHUNK_BYTES, own.whole - 1, own.part_bytes};
+    while (own.whole + own.part_bytes > 0) {
+        const bool whole = own.whole > 0;
+        const run rest = {own.at + CHUNK_BYTES, own.whole - whole, whole ? own.part_bytes : 0};
         const bool is_last = rest.whole + rest.part_bytes == 0;
         const run further = {is_last ? next.at : rest.at, is_last ? next.whole : rest.whole,
                              is_last ? next.part_bytes : rest.part_bytes};
-        waiting = carry(waiting, take_chunk<false>(v, aligned, own, edge, further@{given.argument}), taken++@{given.argument});
+        waiting = carry(waiting, take_chunk(v, aligned, own, edge, further@{given.argument}), taken++@{given.argument});
         own = rest;
     }
-    if (own.part_bytes > 0)
-        waiting = carry(waiting, take_chunk<true>(v, aligned, own, edge, next@{given.argument}), taken++@{given.argument});
     return settle(waiting, taken@{given.argument});
 }
 

@@ -159,7 +159,7 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, bool 
     u32 node = first_node(p);
     bool is_there = has_node(p);
     vector v[UNROLL];
-    load_first(v, aligned, own@{given.argument});
+    load_step(v, aligned, own.at, first_bytes(own), 0@{given.argument});
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;
