@@ -45,32 +45,37 @@ __device__ @{op.costly and "__noinline__" or "__forceinline__"} accumulator redu
     const bool aligned = begin % LOAD_BYTES == 0;
 //@ if apart then
     if (aligned) {
-        load_first(v, true, own@{given.argument});
+        load_step(v, true, begin, first_bytes(own), 0@{given.argument});
         return take_run(v, true, own, none@{given.argument});
     }
 //@ end
-    load_first(v, @{apart and "false" or "aligned"}, own@{given.argument});
+    load_step(v, @{apart and "false" or "aligned"}, begin, first_bytes(own), 0@{given.argument});
     return take_run(v, @{apart and "false" or "aligned"}, own, none@{given.argument});
 }
 
 //@ include "lib/segments/listed.cu"
 //@ include "ordered_segments/short.cu"
 //@ include "ordered_segments/nodes.cu"
-// The same by one copy of what takes a chunk, element by element.
-__device__ __noinline__ accumulator reduce_slow_run(u64 begin, u64 bytes@{given.parameter})
+// What a lane has of one load, of which there is what stands before `end`.
+__device__ __noinline__ accumulator take_slowly(u64 from, u64 end@{given.parameter})
+{
+    return from < end ? take_edge(from, end@{given.argument}) : @{op.identity};
+}
+
+// The same by a load at a time, which stand in the order that neighbours are combined in.
+__device__ __forceinline__ accumulator reduce_slow_run(u64 begin, u64 bytes@{given.parameter})
 {
     const u64 end = begin + bytes;
-    const u32 behind = bytes % LOAD_BYTES;
-    accumulator waiting = @{op.identity}, edge = @{op.identity};
-    if (behind > 0) edge = take_edge(end - behind, end@{given.argument});
+    accumulator waiting = @{op.identity};
     u32 taken = 0;
-    const run none = {0, 0, 0};
 #pragma unroll 1
     for (u64 at = begin; at < end; at += CHUNK_BYTES) {
-        const run own = {at, 0, (u32)(end - at < CHUNK_BYTES ? end - at : CHUNK_BYTES)};
-        vector v[UNROLL];
-        load_step<true>(v, false, at, at + own.part_bytes, 0@{given.argument});
-        waiting = carry(waiting, take_chunk<true>(v, false, own, edge, none@{given.argument}), taken++@{given.argument});
+        const u64 stop = end - at < CHUNK_BYTES ? end : at + CHUNK_BYTES;
+        accumulator part[8];
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) part[i] = take_slowly(at + piece_of(0, i), stop@{given.argument});
+//@ include("lib/fold_pairs.cu", { array = "part", many = 8 })
+        waiting = carry(waiting, reduce_lanes(part[0]@{given.argument}), taken++@{given.argument});
     }
     return settle(waiting, taken@{given.argument});
 }

@@ -16,7 +16,10 @@ struct segment {
 
 __device__ __forceinline__ i64 offset_at(const segments &s, u64 table, u64 i)
 {
-    return s.wide ? ((const i64 *)table)[i] : ((const int *)table)[i];
+    // Compilers must not know that it stays the same: they would make every loop that this is in twice.
+    u32 wide = s.wide;
+    asm volatile("" : "+r"(wide));
+    return wide ? ((const i64 *)table)[i] : ((const int *)table)[i];
 }
 
 __device__ __forceinline__ segment segment_of(const segments &s, u64 i)
