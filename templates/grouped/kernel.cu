@@ -26,6 +26,7 @@ constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 //@ include "lib/segments/offsets.cu"
 //@ local fewest, apart = lanes, lanes < 32
 //@ local help_loads, two_tiles = require("grouped/family").help_loads(_ENV, dtype)
+//@ local guarded = false
 //@ include "lib/segments/elements.cu"
 //@ -- More than an average block and three average segments together.
 //@ local long, times, looks = "4 * (BLOCK * UNROLL * VEC) < OWN ? OWN : 4 * (BLOCK * UNROLL * VEC)", "(SHARE + 3)", 1

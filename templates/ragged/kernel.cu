@@ -59,7 +59,7 @@ constexpr u64 NONE = ~0ull;  // no segment
 //@ include "lib/segments/offsets.cu"
 //@ local ends = anywhere
 //@ include "lib/segments/search.cu"
-//@ local fewest, apart, two_tiles = 8, false, false
+//@ local fewest, apart, two_tiles, guarded = 8, false, false, true
 //@ include "lib/segments/elements.cu"
 // Neighbours of one that is loaded so are loaded next: L1 keeps them.
 //@ include("lib/load_element.cu", { name = "load_near", load = "plain" })

@@ -20,6 +20,7 @@ constexpr u64 OWN = 8 * 32 * UNROLL * VEC;
 //@ include "lib/segments/offsets.cu"
 //@ local fewest, apart = 1, false
 //@ local help_loads, two_tiles = require("grouped/family").help_loads(_ENV, dtype)
+//@ local guarded = false
 //@ include "lib/segments/elements.cu"
 //@ local full = true
 //@ include "lib/segments/batch.cu"

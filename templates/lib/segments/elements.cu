@@ -1,7 +1,8 @@
 //@ -- A thread's share of elements that lie side by side: of a run, which `fewest` threads take at
-//@ -- least. `apart`: there are runs that are APART. `two_tiles`: some are taken by TWO_TILES.
+//@ -- least. `apart`: there are runs that are APART. `two_tiles`: some are taken by TWO_TILES. `guarded`: whole tiles
+//@ -- have no copy of their own, which NVRTC would take long for.
 //@ takes op, acc, given, indexed, result, second, dtype, layout, load, vec, parts, block, apart
-//@ takes fewest, order, two_tiles
+//@ takes fewest, guarded, order, two_tiles
 //@ include "lib/vector.cu"
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
@@ -31,14 +32,32 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
     {
         return tile + (rank + i * wide) * (u32)LOAD_BYTES;
     }
+//@ if guarded then
+    // How many bytes of a tile there are from this lane's first load on; its loads are `step` bytes apart.
+    __device__ __forceinline__ u32 bytes_of(SIZE tile) const
+    {
+        const SIZE place = place_of(tile, 0), left = place < stop ? stop - place : 0;
+        return left < tile_bytes() ? (u32)left : tile_bytes();
+    }
+    __device__ __forceinline__ u32 step() const { return wide * (u32)LOAD_BYTES; }
+//@ end
+//@ if two_tiles or not guarded then
     __device__ __forceinline__ void load_whole(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
 #pragma unroll
         for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
     }
+//@ end
     // All loads of a tile before the first use; those from stop on are left out.
     __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
+//@ if guarded then
+        const u32 left = bytes_of(tile);
+        const u64 first = body + place_of(tile, 0);
+#pragma unroll
+        for (u32 i = 0; i < N; i++)
+            if (i * step() < left) v[i] = load_vector(first + i * step()@{given.argument});
+//@ else
         if (!APART && tile + tile_bytes() <= stop) {
             load_whole(tile, v@{given.argument});
             return;
@@ -46,6 +65,7 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
 #pragma unroll
         for (u32 i = 0; i < N; i++)
             if (place_of(tile, i) < stop) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
+//@ end
     }
 };
 
@@ -104,7 +124,13 @@ __device__ __forceinline__ accumulator reduce_loaded(const run<UNROLL, SIZE, APA
 //@     include("lib/take_some.cu", { vectors = "v", many = "UNROLL", counts = true })
         } else {
 //@ end
-//@ include "lib/take_tile.cu"
+//@ if guarded then
+        const auto bytes_of = [&](SIZE at, SIZE) { return r.bytes_of(at); };
+        const auto is_there = [&](u32 i, u32 left) { return i * r.step() < left; };
+//@     include("lib/take_some.cu", { vectors = "v", many = "UNROLL", counts = true })
+//@ else
+//@     include "lib/take_tile.cu"
+//@ end
 //@ if apart then
         }
 //@ end
