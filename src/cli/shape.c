@@ -89,7 +89,13 @@ void rdt_shape_set(redtune_problem *problem, uint64_t segments, uint64_t count) 
     problem->reduced[0] = (redtune_axis){.size = count};
 }
 
+/* Whether it has axes that are neither rows nor columns: the results have steps then. */
+static bool has_any_axes(const redtune_problem *problem) {
+    return problem->steps & 1u << REDTUNE_ARRAY_RESULTS;
+}
+
 redtune_problem rdt_shape_measured(const redtune_info *info) {
+    if (info->match == REDTUNE_MATCH_EXACT && has_any_axes(&info->problem)) return info->problem;
     const uint64_t outer = info->tuned_outer, inner = info->tuned_inner;
     const rdt_shape_array shape = {{(int64_t)outer, (int64_t)info->tuned_count, (int64_t)inner},
                                    .dimensions = 3};
@@ -129,11 +135,6 @@ redtune_layouts rdt_shape_layout(const redtune_problem *problem) {
         return problem->segmented == REDTUNE_SEGMENTED_ALL ? REDTUNE_LAYOUT_LIST
                                                            : REDTUNE_LAYOUT_RAGGED;
     return layout_of(&complete);
-}
-
-/* Whether it has axes that are neither rows nor columns: the results have steps then. */
-static bool has_any_axes(const redtune_problem *problem) {
-    return problem->steps & 1u << REDTUNE_ARRAY_RESULTS;
 }
 
 const char *rdt_shape_layout_name(const redtune_problem *problem) {
@@ -224,7 +225,19 @@ static const char *name_segments(const redtune_problem *of) {
     return of->segmented == REDTUNE_SEGMENTED_ALL ? "list" : "segments";
 }
 
+/* The reduced axes, and of which kept ones. */
+static void print_any_axes(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) {
+    char kept[RDT_SHAPE_AXES_BYTES], reduced[RDT_SHAPE_AXES_BYTES];
+    rdt_shape_print_axes(reduced, problem, false);
+    rdt_shape_print_axes(kept, problem, true);
+    snprintf(out, RDT_SHAPE_BYTES, "%.70s%s%.70s", reduced, *kept ? " of " : "", kept);
+}
+
 void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) {
+    if (has_any_axes(problem)) {
+        print_any_axes(out, problem);
+        return;
+    }
     const rdt_shape_extents complete = rdt_shape_complete(problem);
     char pitches[PITCH_BYTES];
     if (problem->segmented) {
@@ -241,15 +254,12 @@ void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) 
 
 void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *problem, bool in_full) {
     const rdt_shape_extents complete = rdt_shape_complete(problem);
-    char array[RDT_SHAPE_BYTES], reduced[RDT_SHAPE_AXES_BYTES], pitches[PITCH_BYTES] = "",
-                                                                along[32] = "";
+    char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES] = "", along[32] = "";
     int axis = -1;
     if (has_any_axes(problem)) {
-        char kept[RDT_SHAPE_AXES_BYTES];
-        rdt_shape_print_axes(reduced, problem, false);
-        rdt_shape_print_axes(kept, problem, true);
-        snprintf(out, RDT_SHAPE_BYTES, "%s of %s along %.70s%s%.70s", redtune_op_name(problem->op),
-                 redtune_dtype_name(problem->dtype), reduced, *kept ? " of " : "", kept);
+        print_any_axes(array, problem);
+        snprintf(out, RDT_SHAPE_BYTES, "%s of %s along %.150s", redtune_op_name(problem->op),
+                 redtune_dtype_name(problem->dtype), array);
         return;
     }
     if (problem->segmented) {

@@ -292,6 +292,7 @@ double rdt_problem_bytes(const redtune_problem *problem) {
 }
 
 uint64_t rdt_problem_reach(const redtune_problem *problem) {
+    if (rdt_problem_is_strided(problem)) return rdt_problem_strided_reach(problem);
     const rdt_extents extents = rdt_problem_extents(problem);
     uint64_t elements = 0;
     rdt_problem_span(&extents, UINT64_MAX, &elements);

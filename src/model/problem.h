@@ -130,6 +130,8 @@ static inline bool rdt_problem_is_strided(const redtune_problem *problem) {
 }
 /* Elements and results of such a problem, as of packed rows. */
 rdt_extents rdt_problem_strided_extents(const redtune_problem *problem);
+/* Elements of an input from the first to the last, of the one that lies farther apart. */
+uint64_t rdt_problem_strided_reach(const redtune_problem *problem);
 /* Makes it one of these axes, size 1 left out and neighbours joined; the lists are used up.
  * REDTUNE_UNSUPPORTED where more than REDTUNE_AXES_MAX of either are left; REDTUNE_INVALID where
  * they span more elements than there may be. */
@@ -138,6 +140,10 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
                                        size_t reduced_count, redtune_error *err);
 /* The sizes and the steps of x, of the reduced axes and of the kept ones. */
 void rdt_problem_strided_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
+/* Of what databases have no words for: results with gaps, a second input with other steps, a mask;
+ * and of problems by key. */
+redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
+                                                 redtune_error *err);
 /* REDTUNE_UNSUPPORTED for such a problem, or one by key: cannot <verb> it. */
 redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
                                           redtune_error *err);

@@ -77,6 +77,18 @@ static bool add_distance(const redtune_axis *axes, uint32_t count, int array, ui
     return true;
 }
 
+uint64_t rdt_problem_strided_reach(const redtune_problem *problem) {
+    const bool two = rdt_op_find(problem->op)->inputs > 1;
+    uint64_t most = 0;
+    for (int i = REDTUNE_ARRAY_X; i <= (two ? REDTUNE_ARRAY_Y : REDTUNE_ARRAY_X); i++) {
+        uint64_t reach = 1;
+        add_distance(problem->kept, problem->kept_axes, i, UINT64_MAX, &reach);
+        add_distance(problem->reduced, problem->reduced_axes, i, UINT64_MAX, &reach);
+        if (most < reach) most = reach;
+    }
+    return most;
+}
+
 static redtune_status check_distance(const redtune_problem *problem, redtune_error *err) {
     const uint64_t most = rdt_problem_count_max(problem->dtype ? problem->dtype : REDTUNE_I8);
     for (int i = 0; i < ARRAYS; i++) {
@@ -124,6 +136,38 @@ redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const 
                     "cannot %s axes that are neither rows nor columns of memory; copy the array to "
                     "a packed one",
                     verb);
+}
+
+/* Whether a second input has other steps than the first. */
+static bool has_steps_of_y(const redtune_problem *problem) {
+    enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y };
+    bool other = false;
+    for (uint32_t i = 0; i < problem->kept_axes; i++)
+        other |= problem->kept[i].step[X] != problem->kept[i].step[Y];
+    for (uint32_t i = 0; i < problem->reduced_axes; i++)
+        other |= problem->reduced[i].step[X] != problem->reduced[i].step[Y];
+    return other && rdt_op_find(problem->op)->inputs > 1;
+}
+
+/* Whether the results lie row-major along the kept axes, without gaps. */
+static bool has_packed_results(const redtune_problem *problem) {
+    uint64_t packed = 1;
+    for (uint32_t i = problem->kept_axes; i-- > 0; packed *= problem->kept[i].size)
+        if (problem->kept[i].step[RESULTS] != (int64_t)packed) return false;
+    return true;
+}
+
+redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
+                                                 redtune_error *err) {
+    if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, "tune for", err);
+    const bool packed = has_packed_results(problem);
+    if (!problem->mask && packed && !has_steps_of_y(problem)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot tune for axes that are neither rows nor columns of memory and %s; tune "
+                    "for the same axes without",
+                    problem->mask ? "a mask"
+                    : packed      ? "a second input with other steps"
+                                  : "results with gaps or in another order");
 }
 
 void rdt_problem_strided_describe(const redtune_problem *problem,

@@ -152,6 +152,20 @@ rdt_strides_lanes rdt_strides_lanes_of(const redtune_problem *problem) {
                                lanes_of(all.kept, all.kept_axes, all.kept_vec)};
 }
 
+/* Steps beyond a sector are as good as each other. */
+static bool are_lanes_alike(const rdt_lanes *a, const rdt_lanes *b) {
+    enum { STEP_MAX = 32 };
+    const bool far = a->step >= STEP_MAX && b->step >= STEP_MAX;
+    return a->vec == b->vec && (far || a->step == b->step) && (a->axes > 2) == (b->axes > 2) &&
+           !a->beside == !b->beside && (a->beside == 1) == (b->beside == 1) &&
+           a->run <= 2 * b->run && b->run <= 2 * a->run;
+}
+
+bool rdt_strides_alike(const redtune_problem *a, const redtune_problem *b) {
+    const rdt_strides_lanes of_a = rdt_strides_lanes_of(a), of_b = rdt_strides_lanes_of(b);
+    return are_lanes_alike(&of_a.reduced, &of_b.reduced) && are_lanes_alike(&of_a.kept, &of_b.kept);
+}
+
 static void add_way(const redtune_axis *axes, uint32_t count, redtune_array array, int64_t *first,
                     int64_t *last) {
     for (uint32_t i = 0; i < count; i++) {
@@ -168,4 +182,21 @@ rdt_reach rdt_strides_reach(const redtune_problem *problem, redtune_array array)
     add_way(problem->kept, problem->kept_axes, array, &first, &last);
     if (!results) add_way(problem->reduced, problem->reduced_axes, array, &first, &last);
     return (rdt_reach){first, (uint64_t)(last - first) + 1};
+}
+
+static int64_t place_along(const redtune_axis *axes, uint32_t count, redtune_array array,
+                           uint64_t n) {
+    int64_t place = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        const uint64_t size = axes[i].size ? axes[i].size : 1; /* 0: there is but number 0 */
+        place += (int64_t)(n % size) * axes[i].step[array];
+        n /= size;
+    }
+    return place;
+}
+
+int64_t rdt_strides_place(const redtune_problem *problem, redtune_array array, uint64_t r,
+                          uint64_t e) {
+    return place_along(problem->kept, problem->kept_axes, array, r) +
+           place_along(problem->reduced, problem->reduced_axes, array, e);
 }

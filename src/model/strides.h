@@ -20,6 +20,8 @@ typedef struct rdt_strides_lanes {
     rdt_lanes reduced, kept;
 } rdt_strides_lanes;
 rdt_strides_lanes rdt_strides_lanes_of(const redtune_problem *problem);
+/* Whether what is the fastest for one may be so for the other: their innermost axes lie alike. */
+bool rdt_strides_alike(const redtune_problem *a, const redtune_problem *b);
 
 /* Where the array's elements are, from the one with indices 0: the first of them, 0 or less, and
  * how many it is to the last one, itself included; 0: there is none. */
@@ -28,3 +30,7 @@ typedef struct rdt_reach {
     uint64_t elements;
 } rdt_reach;
 rdt_reach rdt_strides_reach(const redtune_problem *problem, redtune_array array);
+/* Where element e of result r is, from the one with indices 0; both are counted row-major along the
+ * problem's axes as they are given. */
+int64_t rdt_strides_place(const redtune_problem *problem, redtune_array array, uint64_t r,
+                          uint64_t e);

@@ -1,5 +1,5 @@
-/* Facts about a tune of shapes, from its list of problems to the plan that serves by it: two small
- * ones, of rows and of columns, on the simulated GPU. */
+/* Facts about a tune of shapes, from its list of problems to the plan that serves by it: small
+ * ones of rows, of columns and of planes, on the simulated GPU. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,12 @@
 #include "redtune/tune.h"
 #include "shaped.h"
 
-enum { SHAPES = 2, STOP_AFTER = 3 };
+enum { SHAPES = 3, STOP_AFTER = 3 };
 
 static const shaped shapes[SHAPES] = {
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 64, .outer = 8},
     {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 12, .inner = 33},
+    {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 3 * 49, .outer = 5}, /* 3x5x7x7, (0, 2, 3) */
 };
 
 static redtune_error err;
@@ -21,6 +22,14 @@ static char folder[64], database[96], other[96];
 static redtune_tuned tuned[SHAPES];
 static size_t tuned_count;
 static unsigned steps, stop_after;
+
+static redtune_problem problem_of(size_t i) {
+    redtune_problem problem = shaped_problem(shapes[i]);
+    if (i == 2)
+        redtune_problem_fold(&problem, (const int64_t[]){3, 5, 7, 7}, NULL, 4,
+                             (const int[]){0, 2, 3}, 3, NULL);
+    return problem;
+}
 
 static int progress(void *user, const redtune_progress *now) {
     (void)user, (void)now;
@@ -34,7 +43,7 @@ static void keep(void *user, const redtune_tuned *result) {
 }
 
 static redtune_status tune(void) {
-    const redtune_problem problems[SHAPES] = {shaped_problem(shapes[0]), shaped_problem(shapes[1])};
+    const redtune_problem problems[SHAPES] = {problem_of(0), problem_of(1), problem_of(2)};
     const redtune_tuning wanted = {.problems = problems,
                                    .problem_count = SHAPES,
                                    .effort = REDTUNE_EFFORT_QUICK,
@@ -63,7 +72,7 @@ static redtune_status ask(const char *path, const redtune_problem *problem, redt
 }
 
 static void a_stopped_tune_of_shapes_goes_on_to_winners_that_serve(void) {
-    static const char *const families[SHAPES] = {"rows", "columns"};
+    static const char *const families[SHAPES] = {"rows", "columns", "strided"};
     stop_after = STOP_AFTER;
     CHECK_FAILS(tune(), REDTUNE_INTERRUPTED, err, "");
     stop_after = 0;
@@ -72,13 +81,13 @@ static void a_stopped_tune_of_shapes_goes_on_to_winners_that_serve(void) {
     for (size_t i = 0; i < SHAPES; i++) {
         redtune_info info;
         /* The elements, and the results. */
-        const double bytes = i ? 4.0 * (12 * 33 + 33) : 4.0 * (64 * 8 + 8);
+        const double bytes = (double[]){4 * (64 * 8 + 8), 4 * (12 * 33 + 33), 4 * (147 * 5 + 5)}[i];
         CHECK_TEXT(tuned[i].family, families[i]);
         CHECK(tuned[i].measured && tuned[i].median_ns > 0 && tuned[i].default_ns > 0);
         CHECK(tuned[i].gbps > 0.999 * bytes / tuned[i].median_ns);
         CHECK(tuned[i].gbps < 1.001 * bytes / tuned[i].median_ns);
         CHECK(tuned[i].warm_ns == 0);
-        const redtune_problem problem = shaped_problem(shapes[i]);
+        const redtune_problem problem = problem_of(i);
         CHECK_OK(ask(database, &problem, &info), err);
         CHECK_INT(info.match, REDTUNE_MATCH_EXACT);
         CHECK_TEXT(info.family, tuned[i].family);

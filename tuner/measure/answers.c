@@ -3,6 +3,19 @@
 #include "tuner/measure/answers.h"
 
 #include <stdlib.h>
+#include "model/strides.h"
+
+/* Along any axes each result that is looked at has its elements gathered. */
+static void choose_sample(const redtune_problem *problem, size_t runs, uint64_t length,
+                          rdt_sample *out) {
+    const uint64_t count = rdt_problem_count(problem) + 1;
+    if (rdt_problem_is_strided(problem) && runs * length * count > RDT_GATHERED_MAX) {
+        const uint64_t most = count < RDT_GATHERED_MAX ? RDT_GATHERED_MAX / count : 1;
+        if (runs > most) runs = most;
+        length = most / runs;
+    }
+    rdt_sample_choose(problem, runs, length, out);
+}
 
 redtune_status rdt_answers_need(rdt_answers *self, const rdt_test_buffers *buffers,
                                 const redtune_problem *problem, redtune_error *err) {
@@ -11,17 +24,21 @@ redtune_status rdt_answers_need(rdt_answers *self, const rdt_test_buffers *buffe
     if (self->buffers && rdt_problem_same(&self->problem, problem)) return REDTUNE_OK;
     rdt_answers_forget(self);
     self->pool = is_exact ? &buffers->dense : &buffers->sparse;
-    redtune_status status =
-        rdt_axis_open(buffers, self->pool, extents.count > 1 ? extents.step : 1, &self->axis, err);
+    redtune_status status = REDTUNE_OK;
+    if (rdt_problem_is_strided(problem))
+        rdt_strides_set(&self->strides, problem);
+    else
+        status = rdt_axis_open(buffers, self->pool, extents.count > 1 ? extents.step : 1,
+                               &self->axis, err);
     if (!status && problem->segmented)
         status =
             rdt_segment_table_open(buffers->driver, buffers->stream, problem, &self->table, err);
     if (status) return status;
     self->buffers = buffers;
     self->problem = *problem;
-    rdt_sample_choose(problem, RDT_SAMPLE_RUNS_MAX, 64, &self->sample[RDT_LOOK_VERIFIED]);
+    choose_sample(problem, RDT_SAMPLE_RUNS_MAX, 64, &self->sample[RDT_LOOK_VERIFIED]);
     /* There are many timed calls, and each run is a copy. */
-    rdt_sample_choose(problem, 4, RDT_ANSWERS_TIMED_MAX / 4, &self->sample[RDT_LOOK_TIMED]);
+    choose_sample(problem, 4, RDT_ANSWERS_TIMED_MAX / 4, &self->sample[RDT_LOOK_TIMED]);
     return REDTUNE_OK;
 }
 
@@ -33,6 +50,7 @@ void rdt_answers_forget(rdt_answers *self) {
     for (size_t i = 0; i < set_count(self); i++) free(self->set[i].values);
     rdt_axis_close(&self->axis);
     rdt_segment_table_close(&self->table);
+    rdt_gathered_close(&self->gathered);
     self->asked = 0;
     self->buffers = NULL;
 }
@@ -52,17 +70,59 @@ rdt_place rdt_answers_place(const rdt_answers *self, uint64_t r) {
     return (rdt_place){r / extents.inner * extents.outer_step + r % extents.inner, extents.count};
 }
 
+uint64_t rdt_answers_element(const rdt_answers *self, int input, uint64_t r, uint64_t e) {
+    const redtune_problem *problem = &self->problem;
+    const redtune_array array = input ? REDTUNE_ARRAY_Y : REDTUNE_ARRAY_X;
+    if (!rdt_problem_is_strided(problem))
+        return rdt_answers_place(self, r).first + e * rdt_problem_extents(problem).step;
+    return rdt_gathered_lead(problem, array) + (uint64_t)rdt_strides_place(problem, array, r, e);
+}
+
+redtune_status rdt_answers_gather(rdt_answers *self, rdt_look look, uint64_t first,
+                                  redtune_error *err) {
+    const rdt_sample *sample = &self->sample[look];
+    if (!rdt_problem_is_strided(&self->problem) ||
+        (self->gathered.sample == sample && self->gathered.first == first))
+        return REDTUNE_OK;
+    rdt_gathered_close(&self->gathered);
+    return rdt_gathered_open(self->buffers, self->pool, sample, first, &self->gathered, err);
+}
+
+rdt_operands rdt_answers_operands(const rdt_answers *self, const rdt_pool *pool, uint64_t first,
+                                  uint64_t periods, CUdeviceptr second_output) {
+    const rdt_test_buffers *buffers = self->buffers;
+    const bool strided = rdt_problem_is_strided(&self->problem);
+    const uint64_t x = strided ? rdt_answers_element(self, 0, 0, 0) : 0;
+    const uint64_t y = strided ? rdt_answers_element(self, 1, 0, 0) : 0;
+    return (rdt_operands){
+        .input = pool->buffer.address + (first + x) * redtune_dtype_bytes(self->problem.dtype),
+        .extents = rdt_problem_extents(&self->problem),
+        .segments = rdt_segment_table_launch(&self->table),
+        .strides = strided ? &self->strides : NULL,
+        .given = rdt_test_buffers_given(
+            buffers, rdt_test_buffers_second(buffers, pool, first + y, periods), second_output),
+    };
+}
+
+/* Of one that was gathered. */
+static rdt_question question_of_gathered(const rdt_gathered *gathered, uint64_t r) {
+    size_t i = 0;
+    while (rdt_sample_result(gathered->sample, i) != r) i++;
+    return rdt_gathered_question(gathered, i);
+}
+
 rdt_question rdt_answers_question(const rdt_answers *self, uint64_t first, uint64_t r) {
+    if (rdt_problem_is_strided(&self->problem)) return question_of_gathered(&self->gathered, r);
     const rdt_place place = rdt_answers_place(self, r);
     return rdt_axis_question(&self->axis, first + place.first, place.count);
 }
 
-static redtune_status ask_set(const rdt_answers *self, rdt_answer_set *set, redtune_error *err) {
+static redtune_status ask_set(rdt_answers *self, rdt_answer_set *set, redtune_error *err) {
     const rdt_sample *sample = &self->sample[set->look];
     rdt_question *questions = malloc(sample->count * sizeof *questions);
     set->values = malloc(sample->count * sizeof *set->values);
-    redtune_status status = REDTUNE_OK;
-    if (!questions || !set->values)
+    redtune_status status = rdt_answers_gather(self, set->look, set->first, err);
+    if (!status && (!questions || !set->values))
         status = rdt_fail_memory(err, sample->count * sizeof *questions);
     for (size_t i = 0; !status && i < sample->count; i++)
         questions[i] = rdt_answers_question(self, set->first, rdt_sample_result(sample, i));

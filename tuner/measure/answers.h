@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tuner/measure/axis.h"
+#include "tuner/measure/gathered.h"
 #include "tuner/measure/sample.h"
 #include "tuner/measure/segment_table.h"
 
@@ -27,6 +28,8 @@ typedef struct rdt_answers {
     const rdt_pool *pool; /* that has exact results of its count */
     rdt_axis axis;
     rdt_segment_table table; /* of segments */
+    rdt_strides strides;     /* of any axes, as are the next */
+    rdt_gathered gathered;   /* the latest */
     rdt_sample sample[RDT_LOOKS];
     rdt_answer_set set[RDT_ANSWERS_SETS_MAX]; /* the latest; the oldest makes room */
     size_t asked;                             /* sets so far */
@@ -42,8 +45,18 @@ typedef struct rdt_place {
     uint64_t first, count;
 } rdt_place;
 rdt_place rdt_answers_place(const rdt_answers *answers, uint64_t r);
-/* Asks for result r of the problem whose first element is the pool's number `first`. */
+/* Where element e of result r is in an input, likewise. */
+uint64_t rdt_answers_element(const rdt_answers *answers, int input, uint64_t r, uint64_t e);
+/* Asks for result r of the problem whose first element is the pool's number `first`. Along any axes
+ * it is one of the sample that was gathered there (rdt_answers_gather). */
 rdt_question rdt_answers_question(const rdt_answers *answers, uint64_t first, uint64_t r);
+/* Has the sample's elements gathered, along any axes. */
+redtune_status rdt_answers_gather(rdt_answers *answers, rdt_look look, uint64_t first,
+                                  redtune_error *err);
+/* What a launch takes of the problem over a pool from its element number `first` on; periods: the
+ * second input's begin so many behind. The rest of it is zeroed. */
+rdt_operands rdt_answers_operands(const rdt_answers *answers, const rdt_pool *pool, uint64_t first,
+                                  uint64_t periods, CUdeviceptr second_output);
 /* Gives the right results of a sample. They stay while the answers are of this problem, and until
  * RDT_ANSWERS_SETS_MAX other sets were asked for. */
 redtune_status rdt_answers_get(rdt_answers *answers, rdt_look look, uint64_t first,

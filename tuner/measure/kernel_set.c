@@ -6,6 +6,7 @@
 #include "tuner/measure/verify.h"
 #include "tuner/measure/verify_segments.h"
 #include "tuner/measure/verify_shapes.h"
+#include "tuner/measure/verify_strides.h"
 
 struct rdt_kernel_set {
     const rdt_test_buffers *buffers;
@@ -100,6 +101,8 @@ static redtune_status verify_edges(const rdt_test_buffers *buffers, const redtun
                                    const rdt_kernel *kernel, const rdt_launch *launch,
                                    redtune_error *err) {
     if (problem->segmented) return rdt_verify_segments_edges(buffers, problem, kernel, launch, err);
+    if (rdt_problem_is_strided(problem))
+        return rdt_verify_strides_edges(buffers, problem, kernel, launch, err);
     return buffers->is_whole ? rdt_verify_edges(buffers, problem, kernel, launch, err)
                              : rdt_verify_shapes_edges(buffers, problem, kernel, launch, err);
 }

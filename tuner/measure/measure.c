@@ -102,19 +102,18 @@ static rdt_operands choose_operands(const rdt_measurement *self, int i) {
     const int scratch = (what->variant + (int)turn) % RDT_TEST_BUFFERS_SCRATCHES;
     const uint64_t first = input_of(self, i) * self->stride;
     const rdt_pool *pool = &what->buffers->dense;
-    const CUdeviceptr output = output_of(self, i);
-    static const rdt_segments none = {.count = 0};
-    return (rdt_operands){
+    const CUdeviceptr output = output_of(self, i), second = second_output(self, output);
+    rdt_operands operands = {
         .input = pool->buffer.address + first * redtune_dtype_bytes(what->problem->dtype),
         .extents = rdt_problem_extents(what->problem),
-        .segments = what->answers ? rdt_segment_table_launch(&what->answers->table) : none,
-        .output = output,
-        .given = rdt_test_buffers_given(what->buffers,
-                                        rdt_test_buffers_second(what->buffers, pool, first, 0),
-                                        second_output(self, output)),
-        .scratch = what->buffers->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES,
-        .chained = i > 0, /* as reductions that a program captures one after the other */
+        .given = rdt_test_buffers_given(
+            what->buffers, rdt_test_buffers_second(what->buffers, pool, first, 0), second),
     };
+    if (what->answers) operands = rdt_answers_operands(what->answers, pool, first, 0, second);
+    operands.output = output;
+    operands.scratch = what->buffers->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES;
+    operands.chained = i > 0; /* as reductions that a program captures one after the other */
+    return operands;
 }
 
 static redtune_status record_graph(rdt_measurement *self, redtune_error *err) {

@@ -196,11 +196,14 @@ typedef struct inspection {
     size_t plant_count, placed; /* placed: those that may stand in their places */
 } inspection;
 
-/* Whether no element is of two results. */
-static bool is_disjoint(const rdt_extents *at) {
-    const uint64_t along = (at->count - 1) * at->step, across = (at->outer - 1) * at->outer_step;
-    return (at->step >= at->inner && at->outer_step >= along + at->inner) ||
-           (at->outer_step >= at->inner && at->step >= across + at->inner);
+/* Whether no element is of two results; of any axes it is known where they have no gaps. */
+static bool is_disjoint(const redtune_problem *problem) {
+    const rdt_extents at = rdt_problem_extents(problem);
+    const uint64_t along = (at.count - 1) * at.step, across = (at.outer - 1) * at.outer_step;
+    if (rdt_problem_is_strided(problem))
+        return rdt_problem_reach(problem) == rdt_problem_elements(problem);
+    return (at.step >= at.inner && at.outer_step >= along + at.inner) ||
+           (at.outer_step >= at.inner && at.step >= across + at.inner);
 }
 
 static bool has_plant(const inspection *self, uint64_t result) {
@@ -227,18 +230,20 @@ static void add_plants(inspection *self, uint64_t first) {
     const size_t element = redtune_dtype_bytes(answers->problem.dtype);
     const size_t count = sample->count < PLANTS_MAX ? sample->count : PLANTS_MAX;
     uint64_t borders[BORDERS];
-    if (!extents.count || !is_disjoint(&extents) || !rdt_test_data_hides(&answers->problem)) return;
+    if (!extents.count || !is_disjoint(&answers->problem) ||
+        !rdt_test_data_hides(&answers->problem))
+        return;
     for (size_t i = 0; i < count; i++) {
         const size_t chosen = count > 1 ? i * (sample->count - 1) / (count - 1) : 0;
         const uint64_t r = rdt_sample_result(sample, chosen);
-        const rdt_place result = rdt_answers_place(answers, r);
-        if (has_plant(self, r) || !result.count) continue;
-        list_borders(self->launch->tile, result.count, borders);
+        const uint64_t elements = rdt_answers_place(answers, r).count;
+        if (has_plant(self, r) || !elements) continue;
+        list_borders(self->launch->tile, elements, borders);
         plant *each = &self->plants[self->plant_count++];
         each->result = r;
-        const uint64_t at = borders[i % BORDERS] % result.count;
-        const uint64_t place = result.first + at * extents.step;
+        const uint64_t at = borders[i % BORDERS] % elements;
         const int input = (int)i % buffers->inputs;
+        const uint64_t place = rdt_answers_element(answers, input, r, at);
         const size_t kind = i / 2 % RDT_TEST_DATA_DECIDERS;
         each->place = inputs[input] + (first + place) * element;
         each->decider = buffers->decider[kind];
@@ -297,18 +302,12 @@ static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr
     const rdt_answers *answers = self->answers;
     const rdt_test_buffers *buffers = answers->buffers;
     const redtune_problem *problem = &answers->problem;
-    const size_t element = redtune_dtype_bytes(problem->dtype);
     const CUdeviceptr output = buffers->results.address + RDT_SAMPLE_GUARD_BYTES;
-    const rdt_operands operands = {
-        .input = answers->pool->buffer.address + first * element,
-        .extents = rdt_problem_extents(problem),
-        .segments = rdt_segment_table_launch(&answers->table),
-        .output = output,
-        .scratch = buffers->scratch.address,
-        .given = rdt_test_buffers_given(
-            buffers, rdt_test_buffers_second(buffers, answers->pool, first, periods_of(first)),
-            output + rdt_sample_second(rdt_problem_results(problem), problem)),
-    };
+    rdt_operands operands =
+        rdt_answers_operands(answers, answers->pool, first, periods_of(first),
+                             output + rdt_sample_second(rdt_problem_results(problem), problem));
+    operands.output = output;
+    operands.scratch = buffers->scratch.address;
     CUresult rc = buffers->driver->memset_d8_async(
         buffers->results.address, RDT_TEST_BUFFERS_POISON,
         rdt_sample_output_bytes(rdt_problem_results(problem), problem), buffers->stream);
@@ -381,7 +380,8 @@ redtune_status rdt_verify_shapes_extents(rdt_answers *answers, const rdt_kernel 
     redtune_status status = REDTUNE_OK;
     for (uint64_t i = 0; !status && i < SHIFTS; i++)
         status = rdt_answers_get(answers, RDT_LOOK_VERIFIED, i, &wanted[i], err);
-    add_plants(&self, 1);
+    if (!status) status = rdt_answers_gather(answers, RDT_LOOK_VERIFIED, 1, err);
+    if (!status) add_plants(&self, 1);
     if (!status && self.plant_count) status = ask_plants(&self, err);
     if (!status) status = run_both(&self, wanted, err);
     if (status == REDTUNE_WRONG) clean_scratch(answers->buffers);

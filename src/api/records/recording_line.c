@@ -221,7 +221,7 @@ redtune_status rdt_recording_line_read(const char *line, const char *end, redtun
     problem->segmented = rdt_problem_segments_of((rdt_layout)layout);
     if (!status) status = read_axes_of(&said, problem, err);
     if (!status) status = rdt_problem_resolve(problem, problem, err);
-    if (!status) status = rdt_problem_strided_refuse(problem, "tune for", err);
+    if (!status) status = rdt_problem_strided_refuse_tuning(problem, err);
     if (!status) *out = recorded;
     return status;
 }

@@ -2,6 +2,7 @@
 #include "api/records/select.h"
 
 #include <math.h>
+#include "model/strides.h"
 
 /* ---- selecting ------------------------------------------------------------------------------- */
 
@@ -152,6 +153,8 @@ static bool look_at(const rdt_row *row, rdt_case at, nearness *near, rdt_choice 
     if (gpu < 0 || row->trial.cache != RDT_CACHE_COLD) return false;
     *near = (nearness){.origin = origin_of(measured, at.problem, gpu), .measured = measured};
     if (near->origin == NOWHERE) return false;
+    if (rdt_problem_is_strided(at.problem) && !rdt_strides_alike(measured, at.problem))
+        return false;
     near->gpu = gpu;
     near->other_alignment = rdt_problem_alignment(measured) != rdt_problem_alignment(at.problem);
     near->extents = extents_distance(at, row);

@@ -141,9 +141,9 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
     plan->problem.config = NULL; /* the caller's */
     plan->signature = rdt_operands_signature(&plan->problem, output_bytes(&plan->first->launch));
     atomic_init(&plan->now, plan->first);
-    /* What is pinned, masked, strided, by key or a part of something is nothing to tune. */
+    /* What is pinned, masked, by key or a part of something is nothing to tune. */
     const bool is_tuned = !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED &&
-                          !rdt_problem_is_strided(&plan->problem) &&
+                          !rdt_problem_strided_refuse_tuning(&plan->problem, NULL) &&
                           !rdt_problem_is_keyed(&plan->problem);
     if (plan->first->launch.reorders) status = rdt_reordered_prepare(plan, err);
     if (status) {

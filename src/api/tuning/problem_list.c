@@ -59,7 +59,7 @@ static redtune_status add(draft *self, const redtune_problem *problem, redtune_e
     redtune_problem asked = *problem, resolved;
     asked.config = NULL;
     redtune_status status = rdt_problem_resolve(&asked, &resolved, err);
-    if (!status) status = rdt_problem_strided_refuse(&resolved, "tune for", err);
+    if (!status) status = rdt_problem_strided_refuse_tuning(&resolved, err);
     if (!status) status = RDT_ARRAY_RESERVE(list->problem, self->capacity, list->count + 1, err);
     if (!status) list->problem[list->count++] = resolved;
     return status;

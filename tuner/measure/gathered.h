@@ -1,0 +1,27 @@
+/* Gathered: the elements of a sample's results along any axes, one result's behind the other's, as
+ * the judge takes them. */
+#pragma once
+
+#include "tuner/measure/sample.h"
+#include "tuner/measure/test_buffers.h"
+
+/* Elements that a sample has in all, unless those of one result are more. */
+enum { RDT_GATHERED_MAX = 1 << 20 };
+
+/* Valid when zeroed: nothing is gathered. */
+typedef struct rdt_gathered {
+    const rdt_sample *sample;
+    uint64_t first; /* the lowest element of the input, in the pool */
+    rdt_buffer elements[RDT_OP_INPUTS_MAX];
+    rdt_judged judged;
+} rdt_gathered;
+
+/* Elements from the lowest one of an input to the one with indices 0. */
+uint64_t rdt_gathered_lead(const redtune_problem *problem, redtune_array array);
+/* Copies them out of a pool whose elements repeat, and makes their nodes. */
+redtune_status rdt_gathered_open(const rdt_test_buffers *buffers, const rdt_pool *pool,
+                                 const rdt_sample *sample, uint64_t first, rdt_gathered *out,
+                                 redtune_error *err);
+void rdt_gathered_close(rdt_gathered *gathered);
+/* Asks for the sample's result of that number in it. */
+rdt_question rdt_gathered_question(const rdt_gathered *gathered, size_t i);

@@ -1,0 +1,69 @@
+/* Verify strides: whether a kernel of any axes gives the exact results at small problems, before it
+ * may be timed.
+ *
+ * Each has two reduced axes and one or two kept ones, which lie in memory in one of a few orders,
+ * with gaps or without, some read backwards: a plane within a batch, a column of a batch, every
+ * second element. What is between the elements is of the pool, too, and differs from them. */
+#include "tuner/measure/verify_strides.h"
+
+#include <stdlib.h>
+#include "tuner/measure/answers.h"
+#include "tuner/measure/verify_shapes.h"
+
+enum { X = REDTUNE_ARRAY_X, RESULTS = REDTUNE_ARRAY_RESULTS, AXES = 4, ELEMENTS_MAX = 1 << 17 };
+
+/* In which order axes lie, the innermost first: 0 and 1 are reduced, 2 and 3 kept. */
+static const int orders[][AXES] = {{1, 3, 0, 2}, {3, 1, 2, 0}, {1, 2, 0, 3}, {0, 2, 1, 3}};
+
+/* Sets the steps of all arrays; results are packed. */
+static void lay_out(redtune_axis axes[AXES], size_t number) {
+    static const int64_t gaps[] = {0, 1, 0, 4, 3};
+    const int *order = orders[number % (sizeof orders / sizeof *orders)];
+    int64_t step = number % 5 == 3 ? 2 : 1;
+    for (int i = 0; i < AXES; i++) {
+        redtune_axis *axis = &axes[order[i]];
+        const int64_t way = number % 3 == 2 && i == 2 ? -step : step;
+        for (int k = 0; k < RESULTS; k++) axis->step[k] = way;
+        step = step * (int64_t)axis->size + gaps[(number + (size_t)i) % 5];
+    }
+    axes[3].step[RESULTS] = 1;
+    axes[2].step[RESULTS] = (int64_t)axes[3].size;
+}
+
+/* A problem of about so many elements for each of about so many results. */
+static redtune_status make(const redtune_problem *like, uint64_t count, uint64_t results,
+                           size_t number, redtune_problem *out, redtune_error *err) {
+    static const uint64_t inner[] = {7, 16, 62, 5, 33};
+    const uint64_t size = inner[number % 5], kept = number % 2 ? 3 : 1;
+    redtune_axis axes[AXES] = {
+        {(count + size - 1) / size}, {size}, {kept}, {(results + kept - 1) / kept}};
+    while (axes[0].size > 1 && axes[3].size > 1 &&
+           axes[0].size * size * kept * axes[3].size > ELEMENTS_MAX)
+        axes[3].size = (axes[3].size + 1) / 2;
+    lay_out(axes, number);
+    *out = *like;
+    return rdt_problem_strided_set(out, axes + 2, 2, axes, 2, err);
+}
+
+redtune_status rdt_verify_strides_edges(const rdt_test_buffers *buffers,
+                                        const redtune_problem *problem, const rdt_kernel *kernel,
+                                        const rdt_launch *launch, redtune_error *err) {
+    const uint64_t tile = launch->tile, each = launch->results ? launch->results : 1;
+    const uint64_t counts[] = {1, tile, tile - 1, 2 * tile + 1, 33, tile + 7, 5 * tile + 7, 130};
+    const uint64_t results[] = {each + 1, each, 2 * each + 1, 1, 3, each > 1 ? each - 1 : 5, 2};
+    rdt_answers *answers = calloc(1, sizeof *answers);
+    redtune_status status = answers ? REDTUNE_OK : rdt_fail_memory(err, sizeof *answers);
+    for (size_t i = 0; !status && i < sizeof counts / sizeof *counts; i++) {
+        redtune_problem small;
+        status = make(problem, counts[i], results[i % 7], i, &small, err);
+        if (status || rdt_problem_reach(&small) + 1 > buffers->dense.count ||
+            rdt_problem_results(&small) > buffers->results.bytes / 64 ||
+            rdt_problem_count(&small) > buffers->dense.data->count_max)
+            continue;
+        status = rdt_answers_need(answers, buffers, &small, err);
+        if (!status) status = rdt_verify_shapes_extents(answers, kernel, launch, err);
+    }
+    if (answers) rdt_answers_forget(answers);
+    free(answers);
+    return status;
+}
