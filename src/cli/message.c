@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/json.h"
+#include "cli/screen.h"
 
 /* Whether the three bytes turn the direction of writing, or are a mark that nobody sees. */
 static bool turns(const unsigned char *at) {
@@ -37,8 +38,16 @@ void rdt_message_print(const char *format, ...) {
     fprintf(stderr, "redtune: %s\n", line);
 }
 
+/* Broken between words where the terminal is narrower. */
+static void print_prose(const char *kind, const char *text) {
+    char line[2048];
+    snprintf(line, sizeof line, "redtune: %s%s", kind, text);
+    rdt_message_make_plain(line);
+    rdt_screen_print_line(line, stderr);
+}
+
 int rdt_message_fail(const redtune_error *err) {
-    rdt_message_print("%s", err->message);
+    print_prose("", err->message);
     if (err->status == REDTUNE_INVALID) return RDT_EXIT_MISUSED;
     if (err->status == REDTUNE_INTERRUPTED) return RDT_EXIT_INTERRUPTED;
     return RDT_EXIT_FAILED;
@@ -85,7 +94,7 @@ redtune_log_level rdt_message_log_level(int quiet, int verbose) {
 
 void rdt_message_log(void *user, redtune_log_level level, const char *line) {
     (void)user;
-    rdt_message_print("%s%s", level == REDTUNE_LOG_WARNING ? "warning: " : "", line);
+    print_prose(level == REDTUNE_LOG_WARNING ? "warning: " : "", line);
 }
 
 int rdt_message_finish(int code) {

@@ -45,3 +45,12 @@ void rdt_screen_print_prose(const char *text, FILE *out) {
     }
     if (column) fputc('\n', out);
 }
+
+void rdt_screen_print_line(const char *line, FILE *out) {
+    const size_t length = strlen(line), columns = rdt_screen_columns(out, length);
+    if (length <= columns)
+        fputs(line, out);
+    else
+        fill_line(line, length, 0, columns, out);
+    fputc('\n', out);
+}

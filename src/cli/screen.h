@@ -10,3 +10,5 @@ size_t rdt_screen_columns(FILE *out, size_t otherwise);
 /* Paragraphs of lines below 100 columns, filled anew where the terminal is narrower. A line that
  * begins with a blank stays as it is. */
 void rdt_screen_print_prose(const char *text, FILE *out);
+/* A line, broken between words where out's terminal is narrower. */
+void rdt_screen_print_line(const char *line, FILE *out);

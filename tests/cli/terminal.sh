@@ -192,6 +192,15 @@ a_narrow_terminal_has_narrow_lines() {
     cmp -s stdout seen || fail "a wide terminal gets another text"
 }
 
+messages_break_between_words() {
+    run "$redtune" tune --op suum
+    want_exit 2
+    tr -s ' \n' '\n' <stderr >words
+    watch 80 "$redtune" tune --op suum
+    [ -z "$(awk 'length > 81' stderr)" ] || fail "wider than its terminal" # \r at the end
+    tr -d '\r' <stderr | tr -s ' \n' '\n' | cmp -s - words || fail "a word is broken"
+}
+
 # No colour is used, asked for or not: only what erases the line steers the terminal.
 nothing_is_coloured() {
     for variable in NO_COLOR=1 NO_COLOR= CLICOLOR_FORCE=1; do
@@ -206,4 +215,4 @@ check_run a_terminal_has_one_line_that_is_rewritten the_bar_of_a_single_problem_
     a_line_of_several_gpus_names_the_one_at_hand \
     a_narrow_terminal_has_a_shorter_line \
     without_a_terminal_each_problem_has_a_line quiet_is_silent stdout_says_the_same_on_a_terminal \
-    a_narrow_terminal_has_narrow_lines nothing_is_coloured
+    a_narrow_terminal_has_narrow_lines messages_break_between_words nothing_is_coloured
