@@ -33,6 +33,7 @@ family.params = {
     { name = "hot", values = { 0, 2, 4 }, doc = "keys that a thread adds up by itself, most of a sample" },
     params.vec,
     params.with(params.unroll, { values = { 1, 2, 4 } }),
+    { name = "ahead", labels = { "no", "yes" }, doc = "whether the next loads come before those are used" },
     { name = "agree", labels = { "yes", "no" },
       doc = "whether keys that are equal within a load of a warp or thread are combined first" },
     params.with(params.per_sm, { doc = "blocks per multiprocessor at most" }),
@@ -116,6 +117,7 @@ local function resident(c, p, d)
 end
 
 function family.distinct(c, p, d)
+    if c.ahead == "yes" and (c.vec == 1 or c.tables == "sorted") then return false end
     return (c.tables ~= "private" or c.agree == "no") and c.per_sm <= resident(c, p, d) and c.columns < 2 * p.inner
 end
 
@@ -184,7 +186,7 @@ function family.default(p, d)
     local atomic, most = cell.parts or cell.word, block_bytes_max(d)
     local c = {
         block = 256, tables = "private", cells = "wide", columns = 0, copies = 1, hot = 0, vec = 1, unroll = 2,
-        agree = "no", per_sm = 1,
+        ahead = "no", agree = "no", per_sm = 1,
     }
     -- A row has one key; else a load of keys has at most 16 bytes, of short elements two of them.
     local function is_fine(vec)

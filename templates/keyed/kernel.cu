@@ -131,35 +131,46 @@ __device__ __forceinline__ void load_one(const element *x_at, const key_element 
 //@ include "lib/keyed/loads.cu"
 //@ end
 //@ if vec > 1 and not sorted then
-// Those from the first aligned load on: blocks advance by the grid's width.
+//@     local there = columns > 0 and "n < vectors && to.column + n % ROW_LOADS * VEC < s.width" or "n < vectors"
+//@     local from = of_rows and (columns > 0 and "input, n, to.column, s" or "input, n * VEC, s")
+//@     from = from or "input + head + n * VEC, s.key + head + n * VEC"
+__device__ __forceinline__ void load_tile(loaded (&v)[UNROLL], const target &to, const element *input,
+                                          const elements &s, u64 head, u64 vectors, u64 tile@{given.parameter})
+{
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u64 n = tile + i * BLOCK + threadIdx.x;
+        if (@{there}) v[i] = load_keyed(@{from}@{given.argument});
+    }
+}
+
+// Those from the first aligned load on: blocks advance by the grid's width. All loads of a tile come before the first
+// use@{ahead == "yes" and ", and those of the next tile, too" or ""}.
 __device__ __forceinline__ void take_vectors(target &to, const element *input, const elements &s, u64 head,
                                              u64 vectors@{given.parameter})
 {
 //@     if of_rows then
     const u64 keys = s.keys / s.width;
 //@     end
-    for (u64 tile = @{part} * TILE; tile < vectors; tile += @{parts_of} * TILE) {
-        // All loads before the first use.
-        loaded v[UNROLL] = {};
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) {
-            const u64 n = tile + i * BLOCK + threadIdx.x;
-//@     if of_rows then
-//@         if columns > 0 then
-            if (n < vectors && to.column + n % ROW_LOADS * VEC < s.width)
-                v[i] = load_keyed(input, n, to.column, s@{given.argument});
-//@         else
-            if (n < vectors) v[i] = load_keyed(input, n * VEC, s@{given.argument});
-//@         end
-//@     else
-            if (n < vectors) v[i] = load_keyed(input + head + n * VEC, s.key + head + n * VEC@{given.argument});
+    const u64 step = @{parts_of} * TILE;
+    loaded v[UNROLL] = {};
+//@     if ahead == "yes" then
+    load_tile(v, to, input, s, head, vectors, @{part} * TILE@{given.argument});
 //@     end
-        }
+    for (u64 tile = @{part} * TILE; tile < vectors; tile += step) {
+//@     if ahead == "yes" then
+        loaded next[UNROLL] = {};
+        load_tile(next, to, input, s, head, vectors, tile + step@{given.argument});
+//@     else
+        load_tile(v, to, input, s, head, vectors, tile@{given.argument});
+//@     end
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 n = tile + i * BLOCK + threadIdx.x;
-//@     local there = columns > 0 and "n < vectors && to.column + n % ROW_LOADS * VEC < s.width" or "n < vectors"
             take_loaded(to, v[i], @{of_rows and "keys, s" or "head + n * VEC"}, @{there}@{given.argument});
+//@     if ahead == "yes" then
+            v[i] = next[i];
+//@     end
         }
     }
 }

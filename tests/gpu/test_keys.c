@@ -19,7 +19,7 @@ static void kernels_are_right_whatever_the_problem(void) {
         redtune_op op;
         redtune_dtype dtype;
     } kernels[] = {
-        {"keyed:block=256,tables=shared,copies=4,vec=4,unroll=2,agree=yes", REDTUNE_SUM,
+        {"keyed:block=256,tables=shared,copies=4,vec=4,unroll=2,ahead=yes,agree=yes", REDTUNE_SUM,
          REDTUNE_F32},
         {"keyed:block=64,tables=shared,copies=16,vec=1,unroll=4,agree=no", REDTUNE_SUM,
          REDTUNE_I32},
@@ -143,7 +143,7 @@ static void columns_of_rows_have_results_of_their_own(void) {
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F16, REDTUNE_I32, REDTUNE_F64};
     begin();
     static const char *const slices[] = {
-        "keyed:tables=shared,cells=narrow,columns=8,vec=4,copies=1,block=64",
+        "keyed:tables=shared,cells=narrow,columns=8,vec=4,ahead=yes,copies=1,block=64",
         "keyed:tables=shared,cells=split,columns=16,vec=2,copies=2,block=128,per_sm=1",
         "keyed:tables=shared,cells=wide,columns=4,vec=1,copies=1,block=32,per_sm=1",
         "keyed:tables=sorted,cells=wide,copies=1,columns=8,vec=4,unroll=2,block=64",
