@@ -143,8 +143,7 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
     atomic_init(&plan->now, plan->first);
     /* What is pinned, masked, by key or a part of something is nothing to tune. */
     const bool is_tuned = !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED &&
-                          !rdt_problem_strided_refuse_tuning(&plan->problem, NULL) &&
-                          !rdt_problem_is_keyed(&plan->problem);
+                          !rdt_problem_strided_refuse_tuning(&plan->problem, NULL);
     if (plan->first->launch.reorders) status = rdt_reordered_prepare(plan, err);
     if (status) {
         redtune_plan_destroy(plan);
