@@ -117,6 +117,15 @@ void rdt_context_leave(const rdt_context *context, bool entered) {
     if (entered) context->driver->ctx_pop(&popped);
 }
 
+redtune_status rdt_context_free_bytes(const rdt_context *context, uint64_t *bytes,
+                                      redtune_error *err) {
+    size_t free_bytes = 0, total_bytes = 0;
+    CUresult rc = context->driver->mem_get_info(&free_bytes, &total_bytes);
+    if (rc) return rdt_driver_check(context->driver, rc, err, "ask for free device memory");
+    *bytes = free_bytes;
+    return REDTUNE_OK;
+}
+
 CUstreamCaptureMode rdt_context_relax(const rdt_context *context) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     context->driver->exchange_capture_mode(&mode);

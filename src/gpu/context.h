@@ -22,6 +22,10 @@ void rdt_context_close(rdt_context *context);
 redtune_status rdt_context_enter(const rdt_context *context, bool *entered, redtune_error *err);
 void rdt_context_leave(const rdt_context *context, bool entered);
 
+/* Device memory that nobody uses. */
+redtune_status rdt_context_free_bytes(const rdt_context *context, uint64_t *bytes,
+                                      redtune_error *err);
+
 /* Says to the driver that what this thread does until restore touches no stream that is being
  * captured, by whatever thread; else allocating and loading would end such captures. */
 CUstreamCaptureMode rdt_context_relax(const rdt_context *context);

@@ -189,8 +189,7 @@ static redtune_status leave_room_for(uint64_t count, rdt_buffer *taken) {
     while (rdt_test_buffers_count_within(&claims_adder.gpu.context->facts, quarter, &problem) <
            count)
         quarter += 1 << 12;
-    redtune_status status =
-        rdt_test_buffers_free_bytes(claims_adder.gpu.context, &free_bytes, &err);
+    redtune_status status = rdt_context_free_bytes(claims_adder.gpu.context, &free_bytes, &err);
     return status ? status
                   : rdt_buffer_create(claims_adder.gpu.context->driver, free_bytes - 4 * quarter,
                                       taken, &err);
@@ -297,7 +296,7 @@ static void a_failing_driver_lets_nothing_wrong_serve(void) {
         char rule[128];
         uint64_t before = 0, after = 0;
         CHECK_OK(claims_import(claims_wrong, 0, 1, &err), err);
-        rdt_test_buffers_free_bytes(claims_adder.gpu.context, &before, &err);
+        rdt_context_free_bytes(claims_adder.gpu.context, &before, &err);
         CHECK_OK(program_start(&program, &usual, &err), err);
         snprintf(rule, sizeof rule, "%s:%llu:CUDA_ERROR_OUT_OF_MEMORY", entry,
                  (unsigned long long)(sim.calls(entry) + (i % 2 ? 4 : 1)));
@@ -310,7 +309,7 @@ static void a_failing_driver_lets_nothing_wrong_serve(void) {
         unverified += program.heard.unverified;
         redtune_plan_destroy(plan);
         redtune_close(program.rt);
-        rdt_test_buffers_free_bytes(claims_adder.gpu.context, &after, &err);
+        rdt_context_free_bytes(claims_adder.gpu.context, &after, &err);
         if (!right || before != after) fprintf(stderr, "with %s\n", rule);
         CHECK(right);
         CHECK_INT(after, before);

@@ -233,10 +233,10 @@ static void check_memory(rdt_extents extents) {
     CHECK(!rdt_test_buffers_fit(&gpu.context->facts, least, &problem)); /* others need some */
     bench self = {.memory_bytes = least};
     CHECK_OK(bench_open(&self, &problem, 1), err);
-    CHECK_OK(rdt_test_buffers_free_bytes(gpu.context, &before, &err), err);
+    CHECK_OK(rdt_context_free_bytes(gpu.context, &before, &err), err);
     self.batch.count = 0; /* opens the buffers */
     CHECK_OK(bench_verify(&self), err);
-    CHECK_OK(rdt_test_buffers_free_bytes(gpu.context, &after, &err), err);
+    CHECK_OK(rdt_context_free_bytes(gpu.context, &after, &err), err);
     check_that(before - after <= least + BUDGET, __FILE__, __LINE__, "%llu bytes in place of %llu",
                (unsigned long long)(before - after), (unsigned long long)least);
     bench_close(&self);

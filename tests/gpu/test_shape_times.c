@@ -86,7 +86,7 @@ static void memory_stays_within_its_limit(void) {
     CHECK(!rdt_test_buffers_fit(&gpu.context->facts, least, &problem)); /* others need some */
     bench self = {.memory_bytes = least};
     CHECK_OK(bench_open(&self, &problem, 1), err);
-    CHECK_OK(rdt_test_buffers_free_bytes(gpu.context, &before, &err), err);
+    CHECK_OK(rdt_context_free_bytes(gpu.context, &before, &err), err);
     if (device_is_simulated(&gpu)) {
         self.batch.count = 0; /* opens the buffers */
         CHECK_OK(bench_verify(&self), err);
@@ -95,7 +95,7 @@ static void memory_stays_within_its_limit(void) {
         CHECK_OK(bench_verify(&self), err);
         check_timed(&self, RDT_CACHE_COLD, 3, &ns);
     }
-    CHECK_OK(rdt_test_buffers_free_bytes(gpu.context, &after, &err), err);
+    CHECK_OK(rdt_context_free_bytes(gpu.context, &after, &err), err);
     CHECK(before - after <= least + BUDGET);
     bench_close(&self);
 }

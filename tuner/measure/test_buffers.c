@@ -26,15 +26,6 @@ static size_t flush_bytes(const rdt_facts *facts) {
     return l2 ? 2 * l2 : FLUSH_BYTES_UNKNOWN;
 }
 
-redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t *bytes,
-                                           redtune_error *err) {
-    size_t free_bytes = 0, total_bytes = 0;
-    CUresult rc = context->driver->mem_get_info(&free_bytes, &total_bytes);
-    if (rc) return rdt_driver_check(context->driver, rc, err, "ask for free device memory");
-    *bytes = free_bytes;
-    return REDTUNE_OK;
-}
-
 static bool has_one_result(const redtune_problem *problem) {
     return rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE;
 }

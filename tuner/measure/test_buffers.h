@@ -70,9 +70,6 @@ typedef struct rdt_test_buffers {
     rdt_timer timer;
 } rdt_test_buffers;
 
-/* Device memory that nobody uses. */
-redtune_status rdt_test_buffers_free_bytes(const rdt_context *context, uint64_t *bytes,
-                                           redtune_error *err);
 /* Device memory that test buffers for the problem take at the least. */
 uint64_t rdt_test_buffers_bytes(const rdt_facts *facts, const redtune_problem *problem);
 /* Whether so much free memory has room for that, and for others. */

@@ -78,7 +78,7 @@ static bool has_room(const redtune_problem *problem, const rdt_facts *facts, uin
 static redtune_status set_out(attempt *self, const rdt_hint *hint, redtune_error *err) {
     const rdt_context *context = self->session.rt->context;
     uint64_t free_bytes = 0;
-    redtune_status status = rdt_test_buffers_free_bytes(context, &free_bytes, err);
+    redtune_status status = rdt_context_free_bytes(context, &free_bytes, err);
     if (status) return status;
     self->problem = *hint->problem;
     self->problem.config = NULL;

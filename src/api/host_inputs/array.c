@@ -27,54 +27,51 @@ static uint64_t span_of_rows(const rdt_array_reading *self, uint64_t rows) {
     return (rows - 1) * self->extents.step + self->extents.inner;
 }
 
-static redtune_status too_large(const rdt_array_reading *self, uint64_t bytes, size_t free_bytes,
+static redtune_status too_large(const rdt_array_reading *self, uint64_t bytes, uint64_t room,
                                 redtune_error *err) {
     char what[RDT_PROBLEM_TEXT_BYTES];
     rdt_problem_describe(&self->problem, what);
     rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
              "cannot reduce an array to the %s: one outer index of it and its results take "
-             "%" PRIu64 " bytes of the GPU's memory, of which %zu are free; cut the array along "
-             "its last axis",
-             what, bytes, free_bytes);
+             "%" PRIu64 " bytes of the GPU's memory, of which %" PRIu64
+             " are free; cut the array along its last axis",
+             what, bytes, 2 * room);
     return rdt_runtime_name_order(self->rt, &self->problem, REDTUNE_UNSUPPORTED, err);
 }
 
 /* As many rows as fit, if results can go on from those of others: of a compensated sum a result
  * does not say what was lost. */
-static redtune_status size_rows(rdt_array_reading *self, uint64_t alone, size_t free_bytes,
+static redtune_status size_rows(rdt_array_reading *self, uint64_t alone, uint64_t room,
                                 redtune_error *err) {
     const rdt_extents *extents = &self->extents;
     const uint64_t row_bytes = extents->step * self->all_bytes;
     const uint64_t one =
         extents->inner * (self->all_bytes + self->result_bytes[0] + self->result_bytes[1]);
-    const uint64_t wanted =
-        free_bytes / 2 < RDT_ARRAY_PIECE_BYTES_MAX ? free_bytes / 2 : RDT_ARRAY_PIECE_BYTES_MAX;
+    const uint64_t wanted = room < RDT_ARRAY_PIECE_BYTES_MAX ? room : RDT_ARRAY_PIECE_BYTES_MAX;
     if (!rdt_op_find(self->problem.op)->resumes ||
         self->problem.accuracy != REDTUNE_ACCURACY_PLAIN ||
         self->problem.order == REDTUNE_ORDER_FIXED || extents->step < extents->inner)
-        return too_large(self, alone, free_bytes, err);
-    if (one > free_bytes / 2) return too_large(self, one, free_bytes, err);
+        return too_large(self, alone, room, err);
+    if (one > room) return too_large(self, one, room, err);
     self->rows_per_piece = 1 + (wanted > one ? (wanted - one) / row_bytes : 0);
     self->per_piece = 1;
     return REDTUNE_OK;
 }
 
-/* Half of the free memory is left for the plan and for others. per_piece is 0 for what goes the way
- * of redtune_reduce_input. */
+/* per_piece is 0 for what goes the way of redtune_reduce_input. */
 static redtune_status size_pieces(rdt_array_reading *self, redtune_error *err) {
     const rdt_extents *extents = &self->extents;
-    size_t free_bytes = 0, total_bytes = 0;
-    CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
-    if (rc) return rdt_driver_check(self->driver, rc, err, "ask for free device memory");
+    uint64_t room = 0;
+    redtune_status status = rdt_array_reading_room(self, &room, err);
+    if (status) return status;
     const uint64_t inputs_bytes = self->all_bytes;
     const uint64_t results = extents->inner * (self->result_bytes[0] + self->result_bytes[1]);
     const uint64_t alone = self->index_elements * inputs_bytes + results;
-    const uint64_t room = free_bytes / 2;
     const uint64_t wanted = room < RDT_ARRAY_PIECE_BYTES_MAX ? room : RDT_ARRAY_PIECE_BYTES_MAX;
     uint64_t each = extents->outer_step * inputs_bytes + results;
     if (!self->index_elements) each = results;
     if (alone > room && (extents->inner > 1 || extents->step > 1))
-        return size_rows(self, alone, free_bytes, err);
+        return size_rows(self, alone, room, err);
     const bool whole = rdt_problem_layout_of(extents) == RDT_LAYOUT_WHOLE;
     self->per_piece = whole || alone > room ? 0 : alone >= wanted ? 1 : 1 + (wanted - alone) / each;
     if (self->per_piece > extents->outer) self->per_piece = extents->outer;
@@ -259,7 +256,7 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     redtune_status status = rdt_runtime_resolve(rt, problem, &self.problem, err);
     if (!status && rdt_problem_is_keyed(&self.problem)) {
         status = rdt_keyed_input_reduce(rt, &self.problem, input, results, bytes, out, err);
-        if (!status && rt->calls) rdt_input_log(rt, __func__, &self.problem, out, begun);
+        if (!status) rdt_input_log(rt, __func__, &self.problem, out, begun);
         return status;
     }
     if (!status) status = rdt_readers_open(&self.problem, input, &self.readers, err);
@@ -290,6 +287,6 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     self.so_far.count = self.read_count[0];
     if (!status) *out = self.so_far;
     rdt_context_leave(rt->context, entered);
-    if (!status && rt->calls) rdt_input_log(rt, __func__, &self.problem, out, begun);
+    if (!status) rdt_input_log(rt, __func__, &self.problem, out, begun);
     return status;
 }

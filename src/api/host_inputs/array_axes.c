@@ -131,15 +131,13 @@ static bool are_alike(redtune_problem *problem, redtune_array second) {
     return alike;
 }
 
-/* Half of the free memory is left for the plan and for others. */
 static redtune_status measure_room(cutting *self, redtune_error *err) {
     rdt_array_reading *reading = self->reading;
-    size_t free_bytes = 0, total_bytes = 0;
+    uint64_t room = 0;
     const uint64_t results =
         reading->extents.outer * (reading->result_bytes[0] + reading->result_bytes[1]);
-    const CUresult rc = reading->driver->mem_get_info(&free_bytes, &total_bytes);
-    if (rc) return rdt_driver_check(reading->driver, rc, err, "ask for free device memory");
-    const uint64_t room = free_bytes / 2;
+    redtune_status status = rdt_array_reading_room(reading, &room, err);
+    if (status) return status;
     self->room_bytes = room > results ? room - results : 0;
     if (self->resumes && self->room_bytes > RDT_ARRAY_PIECE_BYTES_MAX)
         self->room_bytes = RDT_ARRAY_PIECE_BYTES_MAX;

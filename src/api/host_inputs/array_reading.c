@@ -6,6 +6,13 @@
 
 enum { SETS = 2, STAGING_BYTES_MAX = 64 << 20 };
 
+redtune_status rdt_array_reading_room(const rdt_array_reading *self, uint64_t *bytes,
+                                      redtune_error *err) {
+    redtune_status status = rdt_context_free_bytes(self->rt->context, bytes, err);
+    if (!status) *bytes /= 2;
+    return status;
+}
+
 redtune_status rdt_array_reading_open(rdt_array_reading *self, const redtune_problem *piece,
                                       const uint64_t elements[RDT_OP_INPUTS_MAX], uint64_t results,
                                       redtune_error *err) {

@@ -41,6 +41,10 @@ typedef struct rdt_array_reading {
     redtune_reading so_far;
 } rdt_array_reading;
 
+/* Bytes of the GPU's memory for a piece and its results: half of those that are free, so that the
+ * plan and others have the rest. */
+redtune_status rdt_array_reading_room(const rdt_array_reading *self, uint64_t *bytes,
+                                      redtune_error *err);
 /* open makes the plan of the pieces, and buffers for these numbers of elements and results. close
  * frees all of it, also after an open that failed. */
 redtune_status rdt_array_reading_open(rdt_array_reading *self, const redtune_problem *piece,

@@ -58,9 +58,9 @@ static bool is_fixed(const reading *self) { return self->problem.order == REDTUN
  * elements of an input that fits for a second piece. */
 static redtune_status choose_piece(reading *self, redtune_error *err) {
     const uint64_t expected = rdt_problem_count(&self->problem);
-    size_t free_bytes = 0, total_bytes = 0;
-    CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
-    if (rc) return rdt_driver_check(self->driver, rc, err, "ask for free device memory");
+    uint64_t free_bytes = 0;
+    redtune_status status = rdt_context_free_bytes(self->rt->context, &free_bytes, err);
+    if (status) return status;
     size_t bytes = PIECE_BYTES_MAX;
     if (expected && expected < bytes / self->element_bytes) bytes = expected * self->element_bytes;
     const size_t shares = (size_t)(2 * SETS * self->readers.count);
@@ -371,14 +371,14 @@ redtune_status redtune_reduce_input(redtune *rt, const redtune_problem *problem,
                         "cannot reduce an input: rt, input, input->read or out is NULL");
     problem = rdt_runtime_order(rt, problem, &room);
     redtune_status status = rdt_input_reduce(rt, problem, input, out, err);
-    if (!status && rt->calls) rdt_input_log(rt, __func__, problem, out, begun);
+    if (!status) rdt_input_log(rt, __func__, problem, out, begun);
     return status;
 }
 
 void rdt_input_log(const redtune *rt, const char *call, const redtune_problem *problem,
                    const redtune_reading *reading, double begun_ns) {
     redtune_problem resolved;
-    if (!rdt_problem_resolve(problem, &resolved, NULL))
+    if (rt->calls && !rdt_problem_resolve(problem, &resolved, NULL))
         rdt_call_log_write(rt->calls, call, &resolved, &reading->info, rdt_clock_ns() - begun_ns);
 }
 

@@ -14,7 +14,7 @@ typedef struct rdt_input_part {
 redtune_status rdt_input_reduce(redtune *rt, const redtune_problem *problem,
                                 const redtune_input *input, redtune_reading *out,
                                 redtune_error *err);
-/* A call to rt's log, which there is, with all that it waited for. */
+/* A call to rt's log, if it has one, with all that it waited for. */
 void rdt_input_log(const redtune *rt, const char *call, const redtune_problem *problem,
                    const redtune_reading *reading, double begun_ns);
 redtune_status rdt_input_reduce_part(redtune *rt, const redtune_problem *problem,

@@ -70,9 +70,9 @@ static redtune_status set_lengths(redtune_problem *problem, const uint64_t *offs
 /* ---- a piece --------------------------------------------------------------------------------- */
 
 static redtune_status size_pieces_of(segments_reading *self, redtune_error *err) {
-    size_t free_bytes = 0, total_bytes = 0;
-    CUresult rc = self->driver->mem_get_info(&free_bytes, &total_bytes);
-    if (rc) return rdt_driver_check(self->driver, rc, err, "ask for free device memory");
+    uint64_t free_bytes = 0;
+    redtune_status status = rdt_context_free_bytes(self->rt->context, &free_bytes, err);
+    if (status) return status;
     const uint64_t all = self->offsets[self->count] - self->offsets[0];
     const uint64_t each = sizeof *self->offsets + self->result_bytes[0] + self->result_bytes[1];
     uint64_t bytes = free_bytes / 4 < PIECE_BYTES_MAX ? free_bytes / 4 : PIECE_BYTES_MAX;
@@ -351,6 +351,6 @@ redtune_status redtune_reduce_segments_input(redtune *rt, const redtune_problem 
     }
     close_buffers_of(&self);
     rdt_context_leave(rt->context, entered);
-    if (!status && rt->calls) rdt_input_log(rt, __func__, &self.problem, out, begun);
+    if (!status) rdt_input_log(rt, __func__, &self.problem, out, begun);
     return status;
 }

@@ -89,7 +89,7 @@ redtune_status redtune_reduce_inputs(redtune *const *rts, const redtune_problem 
     const double begun = rdt_clock_ns();
     redtune_status status = reduce_parts(workers, count, err);
     if (!status) status = join_workers(workers, count, out, err);
-    if (!status && rts[0]->calls) rdt_input_log(rts[0], __func__, problem, out, begun);
+    if (!status) rdt_input_log(rts[0], __func__, problem, out, begun);
     free(workers);
     return status;
 }

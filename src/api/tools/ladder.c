@@ -243,7 +243,7 @@ static redtune_status open_ladder(ladder *self, rdt_codegen *codegen, redtune_er
     uint64_t usual = self->simulated ? USUAL_COUNT_SIMULATED : USUAL_COUNT;
     if (self->climb->one_block) usual = self->climb->block ? self->climb->block : RDT_STEP_BLOCK;
     redtune_status status = rdt_step_problem(self->climb, usual, &self->problem, err);
-    if (!status) status = rdt_test_buffers_free_bytes(rt->context, &free_bytes, err);
+    if (!status) status = rdt_context_free_bytes(rt->context, &free_bytes, err);
     if (status) return status;
     uint64_t largest = largest_count(self, free_bytes);
     if (rdt_problem_count(&self->problem) > largest)

@@ -384,7 +384,7 @@ static redtune_status tune_here(session *self, const rdt_problems *problems, red
     ready->facts = context->facts;
     rdt_text_copy(ready->templates, sizeof ready->templates, rdt_codegen_hash(self->codegen));
     worker->nvml = rdt_nvml_open(context);
-    status = rdt_test_buffers_free_bytes(context, &ready->free_bytes, err);
+    status = rdt_context_free_bytes(context, &ready->free_bytes, err);
     if (!status) status = form(self, problems, err);
     if (!status) status = run_ranges(worker, err);
     rdt_local_destroy(worker->local);

@@ -334,7 +334,7 @@ static redtune_status verify_database(work *self, redtune_error *err) {
     redtune *rt = self->rt;
     redtune_status status = rdt_tuning_open(rt->layers.path[0], &self->database, err);
     if (!status) status = rdt_current_complete(self->database, self->codegen, err);
-    if (!status) status = rdt_test_buffers_free_bytes(rt->context, &self->free_bytes, err);
+    if (!status) status = rdt_context_free_bytes(rt->context, &self->free_bytes, err);
     if (!status) status = read_rows(self, err);
     if (!status) status = list_entries(self, err);
     if (status) return status;

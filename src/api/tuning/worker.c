@@ -79,7 +79,7 @@ static redtune_status open_gpu(worker *self, rdt_ready *ready, redtune_error *er
     redtune_status status = rdt_context_open(self->hello.device, &self->context, err);
     if (!status) status = rdt_context_enter(self->context, &self->entered, err);
     if (!status) status = rdt_builder_probe(self->builder, self->context, &ready->ptx, err);
-    if (!status) status = rdt_test_buffers_free_bytes(self->context, &ready->free_bytes, err);
+    if (!status) status = rdt_context_free_bytes(self->context, &ready->free_bytes, err);
     if (!status) ready->facts = self->context->facts;
     return status;
 }
