@@ -4,8 +4,9 @@
 # of segments in f32.
 #
 # Usage: kernels.sh COMMAND FILE [ARCHITECTURES]     COMMAND: the redtune command; needs NVRTC, and no GPU.
+# Without ARCHITECTURES they are those of $RDT_BAKED_ARCHS, else all that redtune comes with kernels for.
 set -euo pipefail
-command=$1 file=$2 archs=${3:-80,86,89,90,100,120}
+command=$1 file=$2 archs=${3:-${RDT_BAKED_ARCHS:-80,86,89,90,100,120}}
 list=$(mktemp)
 mkdir -p "$(dirname "$file")"
 trap 'rm -f "$list"' EXIT

@@ -83,6 +83,7 @@ adapt() {
     line=${line//--gpu H100/--gpu ${on_gpu:-simulated}}
     line=${line//COMMAND/show}                              # a placeholder
     [ "$line" != "redtune bake" ] || line="redtune bake --dtype f32 --arch 90"     # six architectures take minutes
+    [[ $line != "cmake "*" redtune-kernels" ]] || line="RDT_BAKED_ARCHS=90 $line"                 # likewise
     if [ -n "$on_gpu" ]; then
         # This one is for machines without a GPU.
         [ "$line" = "redtune --device sim" ] || printf '%s\n' "$line"
