@@ -2,6 +2,7 @@
 #include "array.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -155,30 +156,57 @@ void array::read_tensor(const DLTensor &tensor, const char *purpose) {
     strides = tensor.strides;
 }
 
+namespace {
+
+// Names as Python keeps them, since making one takes longer than looking it up.
+PyObject *interned(const char *text) {
+    PyObject *name = PyUnicode_InternFromString(text);
+    if (!name) throw nb::python_error();
+    return name;
+}
+
+// A method of no arguments by their place, with as many by name as keywords has.
+nb::object call_method(nb::handle object, PyObject *method, std::array<PyObject *, 3> arguments,
+                       PyObject *keywords) {
+    arguments[0] = object.ptr();
+    return nb::steal(PyObject_VectorcallMethod(method, arguments.data(), 1, keywords));
+}
+
+} // namespace
+
 // The capsule waits for the library's stream to be ready, where one is given.
-static nb::object capsule_of(nb::handle object, const nb::object &stream) {
-    nb::object method = object.attr("__dlpack__");
-    nb::dict keywords;
-    if (!stream.is_none()) keywords["stream"] = stream;
-    nb::dict newer = nb::borrow<nb::dict>(keywords.attr("copy")());
-    newer["max_version"] = nb::make_tuple(1, 3);
-    nb::object capsule = nb::steal(PyObject_Call(method.ptr(), nb::tuple().ptr(), newer.ptr()));
-    if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {
+static nb::object capsule_of(array_library *library, nb::handle object, const nb::object &stream) {
+    static PyObject *const method = interned("__dlpack__");
+    static PyObject *const newest = nb::make_tuple(1, 3).release().ptr();
+    static PyObject *const by_version = nb::make_tuple("max_version").release().ptr();
+    static PyObject *const by_stream = nb::make_tuple("stream").release().ptr();
+    static PyObject *const by_both = nb::make_tuple("stream", "max_version").release().ptr();
+    const bool has_stream = !stream.is_none();
+    nb::object capsule;
+    if (!library->unversioned) {
+        capsule = has_stream ? call_method(object, method, {nullptr, stream.ptr(), newest}, by_both)
+                             : call_method(object, method, {nullptr, newest}, by_version);
+        if (capsule.is_valid()) return capsule;
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();
         PyErr_Clear(); // a library from before version 1.0
-        capsule = nb::steal(PyObject_Call(method.ptr(), nb::tuple().ptr(), keywords.ptr()));
     }
+    capsule =
+        call_method(object, method, {nullptr, stream.ptr()}, has_stream ? by_stream : nullptr);
     if (!capsule.is_valid()) throw nb::python_error();
+    library->unversioned = true;
     return capsule;
 }
 
 void array::read_capsule(nb::handle object, const char *purpose) {
-    nb::object place = object.attr("__dlpack_device__")(), stream = nb::none();
+    static PyObject *const method = interned("__dlpack_device__");
+    nb::object place = call_method(object, method, {}, nullptr), stream = nb::none();
+    if (!place.is_valid()) throw nb::python_error();
     const int id = nb::cast<int>(place[1]);
     if (nb::cast<int>(place[0]) == kDLCUDA) {
         auto current = reinterpret_cast<uintptr_t>(library_stream(library, object, id));
         stream = nb::int_(current ? current : 1); // 1: CUDA's default stream
     }
-    nb::object capsule = capsule_of(object, stream);
+    nb::object capsule = capsule_of(library, object, stream);
     take_capsule(object, capsule, purpose);
     check_extents(object, purpose);
 }
@@ -314,31 +342,46 @@ void array::put_extents(nb::handle sizes, nb::handle steps, const char *purpose)
 static int device_of(nb::handle object) {
     nb::object device = attribute_of(object, "device");
     for (const char *name : {"id", "index", "ordinal"}) {
-        nb::object part = device.is_valid() ? attribute_of(device, name) : nb::object();
+        if (!device.is_valid() || PyLong_CheckExact(device.ptr())) break;
+        nb::object part = attribute_of(device, name);
         if (part.is_valid()) device = part;
     }
     int number = 0;
     return device.is_valid() && nb::try_cast(device, number) ? number : 0;
 }
 
+// What the interface says by that name; None where it leaves it out, and may.
+static nb::object entry_of(const nb::object &interface, PyObject *name, bool is_needed) {
+    if (is_needed || !PyDict_Check(interface.ptr()))
+        return is_needed ? nb::object(interface[nb::handle(name)])
+                         : interface.attr("get")(nb::handle(name));
+    PyObject *found = PyDict_GetItemWithError(interface.ptr(), name);
+    if (!found && PyErr_Occurred()) throw nb::python_error();
+    return nb::borrow(found ? found : Py_None);
+}
+
 void array::read_interface(nb::handle object, const nb::object &interface, const char *purpose) {
-    const std::string type = nb::cast<std::string>(interface["typestr"]);
+    static PyObject *const typestr = interned("typestr"), *const place = interned("data"),
+                           *const work = interned("stream"), *const sizes = interned("shape"),
+                           *const steps = interned("strides"), *const mask = interned("mask");
+    const std::string type = nb::cast<std::string>(entry_of(interface, typestr, true));
     if (type.size() < 3) fail_dtype(purpose, type, "convert it to one of them");
     if (type[0] == '>') fail_swapped(purpose);
     dtype = dtype_from_kind(type[1], static_cast<size_t>(atoi(type.c_str() + 2)), object,
                             type.c_str(), purpose);
     boolean = type[1] == 'b';
-    if (!nb::object(interface.attr("get")("mask")).is_none())
+    if (!entry_of(interface, mask, false).is_none())
         fail(PyExc_TypeError,
              "cannot %s: it has a mask, and redtune would reduce the elements that it leaves "
              "out, too; give an array without one, and the mask as where",
              purpose);
-    data = reinterpret_cast<void *>(nb::cast<uintptr_t>(interface["data"][0]));
-    read_only = nb::cast<bool>(interface["data"][1]);
+    const nb::object where = entry_of(interface, place, true);
+    data = reinterpret_cast<void *>(nb::cast<uintptr_t>(where[0]));
+    read_only = nb::cast<bool>(where[1]);
     device = device_of(object);
-    nb::object work = interface.attr("get")("stream");
-    if (!work.is_none()) stream = nb::cast<uintptr_t>(work);
-    put_extents(interface["shape"], interface.attr("get")("strides"), purpose);
+    const nb::object its_stream = entry_of(interface, work, false);
+    if (!its_stream.is_none()) stream = nb::cast<uintptr_t>(its_stream);
+    put_extents(entry_of(interface, sizes, true), entry_of(interface, steps, false), purpose);
     check_extents(object, purpose);
 }
 

@@ -2,6 +2,7 @@
 #include "call.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "runtime.h"
@@ -219,7 +220,7 @@ static void check_identity(const reduction &what) {
 
 nb::object call_op(int op, const call_arguments &given) {
     array in, second;
-    mask_view mask;
+    std::optional<mask_view> mask; // most calls have none
     outputs results;
     reduction what;
     if (!given.stream.is_none()) stream_from(given.stream); // of the host's arrays, too
@@ -230,15 +231,15 @@ nb::object call_op(int op, const call_arguments &given) {
     what.problem.accuracy = given.accuracy;
     what.take_parameters(given.parameters);
     if (!given.initial.is_none()) what.take_initial(given.initial);
-    if (what.take_where(in, given.where, &mask)) {
-        other = &mask.view;
+    if (!given.where.is_none() && what.take_where(in, given.where, &mask.emplace())) {
+        other = &mask->view;
         check_identity(what);
     }
     const bool masked = what.problem.mask != REDTUNE_MASK_NONE;
     what.fold(in, other, given.axis, given.keepdims);
     if (what.of_none && !what.is_empty && what.op->indexed && what.op->outputs == 1)
         fail(PyExc_ValueError, "cannot compute %s: there are no elements", what.op->name);
-    results.take(what, {{"x", &in}, {masked ? "where" : "y", masked ? &mask.given : other}},
+    results.take(what, {{"x", &in}, {masked ? "where" : "y", masked ? &mask->given : other}},
                  given.x, given.out);
     results.place(&what, in, other);
     if (what.is_empty) {

@@ -17,6 +17,7 @@ struct array_library {
     const DLPackExchangeAPI *api; // NULL: has none
     bool has_buffer;              // NumPy's: a buffer is the fastest way to its elements
     bool has_dlpack;
+    bool unversioned; // its DLPack is from before version 1.0, as a call has shown
     bool is_torch;
     // Of torch: what gives an object its attribute requires_grad, and how; or NULL. Asking it takes
     // half of the time that a look-up by name does.

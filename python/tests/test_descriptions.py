@@ -133,6 +133,19 @@ class Descriptions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "named used_dltensor, not a new one"):
             redtune.sum(again(), out=OUT)
 
+    def test_a_library_from_before_versions_is_asked_once(self):
+        asked = []
+
+        class Old(Lent):
+            def __dlpack__(self, **given):
+                asked.append(sorted(given))
+                if given:
+                    raise TypeError("what is that?")
+                return super().__dlpack__()
+
+        self.assertEqual([redtune.sum(Old(), out=OUT).item() for _ in range(2)], [15, 15])
+        self.assertEqual(asked, [["max_version"], [], []])
+
     def test_what_a_property_raises_is_not_lost(self):
         # The program's own error arrives; that there is no such attribute is a cause.
         interface, error = "__cuda_array_interface__", ZeroDivisionError("deep")

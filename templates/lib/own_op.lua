@@ -242,8 +242,6 @@ end
 
 -- ---- CUDA --------------------------------------------------------------------------------------
 
-local function value_type(kind) return dtypes[kind].value end
-
 -- A function that returns the accumulator of the expressions.
 local function function_of(from, acc, fields, head, key, expressions)
     local out = { ("__device__ __forceinline__ %s %s\n{\n"):format(acc.c, head) }
