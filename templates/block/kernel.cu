@@ -91,7 +91,7 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
 //@ end
 
     while (tile < stop) {
-//@     include "lib/take_tile.cu"
+//@     include("lib/take_some.cu", { vectors = "v", many = "UNROLL", counts = true })
         tile += (u64)gridDim.x * TILE_BYTES;
         load_tile(v, tile, stop@{given.argument});
     }

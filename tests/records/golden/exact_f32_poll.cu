@@ -74,17 +74,27 @@ __device__ __forceinline__ u64 place_of(u64 tile, u32 i)
     return tile + (threadIdx.x + i * BLOCK) * LOAD_BYTES;
 }
 
-// All loads of the tile before the first use; those from stop on are left out.
+// How many bytes of the tile there are from this thread's first load on, in 32 bits.
+__device__ __forceinline__ u32 bytes_of(u64 tile, u64 stop)
+{
+    const u64 place = place_of(tile, 0), left = stop > place ? stop - place : 0;
+    return left < TILE_BYTES ? left : TILE_BYTES;
+}
+
+// Whether load i of a tile with so many bytes is there.
+__device__ __forceinline__ bool is_there(u32 i, u32 left)
+{
+    return i * (u32)(BLOCK * LOAD_BYTES) < left;
+}
+
+// All loads of the tile before the first use; those from stop on are left out. Whole tiles have no copy of their
+// own, which NVRTC would take long for.
 __device__ __forceinline__ void load_tile(vector (&v)[UNROLL], u64 tile, u64 stop)
 {
-    if (tile + TILE_BYTES <= stop) {
+    const u32 left = bytes_of(tile, stop);
 #pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) v[i] = load_vector(place_of(tile, i));
-    } else {
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++)
-            if (place_of(tile, i) < stop) v[i] = load_vector(place_of(tile, i));
-    }
+    for (u32 i = 0; i < UNROLL; i++)
+        if (is_there(i, left)) v[i] = load_vector(place_of(tile, i));
 }
 
 __device__ __forceinline__ value load_element(const element *from)
@@ -454,13 +464,12 @@ __device__ __forceinline__ accumulator reduce_share(const element *input, u64 co
     }
 
     while (tile < stop) {
-        if (tile + TILE_BYTES <= stop) {
-#pragma unroll
-            for (u32 i = 0; i < UNROLL; i++) take(part, v[i]);
-        } else {
+        {
+            const u32 left = bytes_of(tile, stop);
 #pragma unroll
             for (u32 i = 0; i < UNROLL; i++)
-                if (place_of(tile, i) < stop) take(part, v[i]);
+                if (is_there(i, left))
+                    take(part, v[i]);
         }
         tile += (u64)gridDim.x * TILE_BYTES;
         load_tile(v, tile, stop);
