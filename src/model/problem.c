@@ -381,7 +381,8 @@ int rdt_problem_alignment(const redtune_problem *problem) {
     uint64_t steps = extents.outer > 1 ? extents.outer_step : 0;
     if (problem->segmented || rdt_problem_is_strided(problem))
         return RDT_ALIGNMENT_MAX; /* wherever the segments are */
-    if (rdt_problem_layout_of(&extents) == RDT_LAYOUT_COLUMNS) steps |= extents.step;
+    if (rdt_problem_layout_of(&extents) == RDT_LAYOUT_COLUMNS)
+        steps |= rdt_problem_is_part(&extents, problem->dtype) ? 1 : extents.step;
     const uint64_t bytes = steps * redtune_dtype_bytes(problem->dtype) | RDT_ALIGNMENT_MAX;
     return (int)(bytes & -bytes);
 }

@@ -277,6 +277,14 @@ int rdt_problem_accumulator_bytes(const redtune_problem *problem);
  * elements and outer results, are multiples of: how much one load may take there. */
 enum { RDT_ALIGNMENT_MAX = 16 };
 int rdt_problem_alignment(const redtune_problem *problem);
+/* Whether columns are likely crops of planes, which begin anywhere: those of several outer indices
+ * with gaps, whose inner extent is no multiple of a load. No step aligns them then. */
+static inline bool rdt_problem_is_part(const rdt_extents *columns, redtune_dtype dtype) {
+    enum { NARROW_BYTES = 64 };
+    const uint64_t bytes = columns->inner * redtune_dtype_bytes(dtype);
+    return columns->outer > 1 && columns->step > columns->inner && bytes > NARROW_BYTES &&
+           bytes % RDT_ALIGNMENT_MAX;
+}
 /* By class; by extents, within one. Below, at or above 0 as a comes before, with or after b. */
 int rdt_problem_compare_class(const redtune_problem *a, const redtune_problem *b);
 int rdt_problem_compare_extents(const redtune_problem *a, const redtune_problem *b);

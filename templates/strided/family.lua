@@ -121,11 +121,31 @@ local function widen_kept(c, p)
     while c.block // c.width >= 2 * p.count and results(c) < p.outer do c.width = 2 * c.width end
 end
 
+-- Rows against what stays in L1, as it won on an H100: of short ones a thread has all loads in flight, or half of them
+-- if they are of four bytes or more, and a warp has several rows; of others few are in flight, and as many threads
+-- take a row as leave enough blocks.
+local function widen_rows(c, p, d, loads)
+    local wide = p.dtype.bytes >= 4
+    if p.kept.beside > 0 or c.vec * p.dtype.bytes < 16 then return false end
+    if loads <= 32 then
+        local depth = 1
+        while 4 * depth < loads do depth = 2 * depth end
+        c.width, c.unroll = c.block // depth, wide and 2 or 4
+        return true
+    end
+    if not wide then return false end
+    c.unroll = 2
+    while c.width < 8 and p.outer // (2 * c.width) >= 8 * d.sm_count do c.width = 2 * c.width end
+    return true
+end
+
 -- Along the reduced axis: of short results a block makes several, each by fewer threads of several loads. Where there
 -- are many results, smaller blocks leave less of the last tile empty.
 local function widen_reduced(c, p, d)
     local loads = (p.count + c.vec - 1) // c.vec
-    if p.outer >= 3 * d.sm_count then c.block = 128 end
+    local many = p.outer >= 3 * d.sm_count
+    if many then c.block = 128 end
+    if is_paired(p) and many and p.reduced.axes == 1 and widen_rows(c, p, d, loads) then return end
     if is_paired(p) and loads >= 32 * c.block then c.unroll = 2 end
     while c.block // c.width * c.unroll >= 2 * loads and c.block // c.width > 4 and c.width < p.outer do
         c.width = 2 * c.width
@@ -134,7 +154,9 @@ end
 
 -- Neighbouring spans share sectors: a block takes several where there are enough.
 local function widen_spans(c, p, d)
-    if p.outer >= 12 * d.sm_count then
+    if is_paired(p) then
+        c.unroll = 1
+    elseif p.outer >= 12 * d.sm_count then
         c.width, c.unroll = 4, 4
     else
         c.block = 512

@@ -49,7 +49,7 @@ static uint64_t power_above_one(uint64_t extent) {
  * each call. */
 static uint64_t alignment_of(const rdt_extents *extents, bool columns, redtune_dtype dtype) {
     if (!columns && extents->outer < 2) return 0;
-    uint64_t steps = columns ? extents->step : 0;
+    uint64_t steps = !columns ? 0 : rdt_problem_is_part(extents, dtype) ? 1 : extents->step;
     if (extents->outer > 1) steps |= extents->outer_step;
     return (uint64_t)__builtin_ctzll(steps * rdt_dtype_bytes(dtype) | RDT_ALIGNMENT_MAX);
 }
