@@ -423,10 +423,10 @@ def segments(
 ):  # fmt: skip
     """Reduces segments of an array, whose beginnings and ends are in arrays on the same device.
 
-    x: one-dimensional and contiguous. begin, end: offsets of elements, int32 or int64; segment i
-    has the elements from begin[i] up to end[i]. Without end, segment i ends where the next one
-    begins, and begin has an offset more than there are segments, as the rows of a CSR matrix. Of
-    arrays of the host end is None, and offsets are checked. On a GPU offsets that lead out of x are
+    x: one-dimensional and contiguous, or of the host with any step. begin, end: offsets of
+    elements, int32 or int64; segment i has the elements from begin[i] up to end[i]. Without end,
+    segment i ends where the next one begins, and begin has an offset more than there are segments,
+    as the rows of a CSR matrix. Of arrays of the host end is None, and offsets are checked. On a GPU offsets that lead out of x are
     yours to avoid: the GPU reads what is there. longest: how many elements the longest segment has,
     if you know; without, the kernel has to expect a giant. Results are right whatever it says.
     where: contiguous bools of x's size: elements where it is False are absent (docs/masks.md).

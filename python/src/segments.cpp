@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "elements.h"
 #include "redtune/list.h"
 #include "runtime.h"
 
@@ -25,6 +26,16 @@ void check_table(const array &x, const array &table, const char *name) {
              "cannot take %s as offsets: it lies on another device than x; copy "
              "it there",
              name);
+}
+
+// An array of the host with a step becomes one without, in that room.
+void pack_on_host(array &x, std::vector<char> &room) {
+    static const int order[] = {0};
+    if (!x.on_host || x.dimensions != 1 || x.is_packed()) return;
+    room.resize(x.count() * redtune_dtype_bytes(x.dtype));
+    elements(x, order, 1).read(room.data(), x.count());
+    x.data = room.data();
+    x.strides = nullptr;
 }
 
 void check_elements(const redtune_op_info *op, const array &x) {
@@ -88,12 +99,15 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
                   nb::handle parameters, nb::handle where) {
     array in, from, to;
     mask_view mask;
+    std::vector<char> packed[2];
     outputs results;
     reduction what;
     in.read(x, "reduce x");
     refuse_gradients(in, x);
+    pack_on_host(in, packed[0]);
     check_elements(op_get(op), in);
     from.read(begin, "take begin");
+    pack_on_host(from, packed[1]);
     check_table(in, from, "begin");
     if (!end.is_none()) {
         to.read(end, "take end");

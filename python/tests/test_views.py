@@ -47,7 +47,7 @@ class Views(unittest.TestCase):
     def test_random_views_along_random_axes(self):
         random = numpy.random.default_rng(20261127)
         for _ in range(CALLS):
-            shape = tuple(map(int, random.integers(1, 6, random.integers(0, 6))))
+            shape = tuple(map(int, random.integers(1, 6, random.integers(0, 7))))
             dtype = str(random.choice(DTYPES))
             op = str(random.choice(OPS))
             axis = tuple(map(int, random.permutation(len(shape))[: random.integers(0, 6)]))
@@ -99,6 +99,12 @@ class Views(unittest.TestCase):
         for each in (wide[:, 3], wide[:, 3:5], wide[::7, ::50]):
             for axis in (None, 0, -1):
                 self.same(redtune.mean(each, axis=axis), each.mean(axis), f"{each.strides} {axis}")
+
+    def test_segments_have_any_step(self):
+        x, offsets = numpy.arange(40, dtype="f4"), numpy.array([0, 9, 4, 9, 4, 9, 11, 9])
+        for each in (x[::2], x[::-3], x[5:30], numpy.broadcast_to(x[3], 12)):
+            got = redtune.segments(each, offsets[::2], op="max", order="free")
+            self.same(got, [each[:4].max(), -numpy.inf, each[4:11].max()], f"{each.strides}")
 
     def test_columns_that_the_gpu_has_no_room_for_go_as_rows(self):
         space = dict(os.environ, REDTUNE_SIM_MEMORY="20M", PYTHONPATH=os.pathsep.join(sys.path))
