@@ -144,6 +144,23 @@ static redtune_status add_layout(draft *self, rdt_layout layout, redtune_error *
     return status;
 }
 
+/* Batches of planes along all axes but the channels', as norms of them are, of dtypes of two
+ * widths: those of the others are alike. */
+static redtune_status add_planes(draft *self, redtune_error *err) {
+    static const int64_t shapes[][4] = {
+        {32, 64, 112, 112}, {64, 256, 56, 56}, {256, 512, 14, 14}, {256, 2048, 7, 7}};
+    static const redtune_dtype dtypes[] = {REDTUNE_BF16, REDTUNE_F32};
+    static const int axes[] = {0, 2, 3};
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < COUNT_OF(dtypes) * COUNT_OF(shapes); i++) {
+        redtune_problem problem = begin_problem(self, REDTUNE_SUM, dtypes[i / COUNT_OF(shapes)]);
+        status = redtune_problem_fold(&problem, shapes[i % COUNT_OF(shapes)], NULL, 4, axes,
+                                      COUNT_OF(axes), err);
+        if (!status) status = add(self, &problem, err);
+    }
+    return status;
+}
+
 static redtune_status add_all(draft *self, redtune_error *err) {
     const redtune_tuning *wanted = self->wanted;
     const unsigned layouts =
@@ -156,6 +173,9 @@ static redtune_status add_all(draft *self, redtune_error *err) {
     if (!status && layouts & REDTUNE_LAYOUT_ROWS) status = add_layout(self, RDT_LAYOUT_ROWS, err);
     if (!status && layouts & REDTUNE_LAYOUT_COLUMNS)
         status = add_layout(self, RDT_LAYOUT_COLUMNS, err);
+    const bool everything = layouts & REDTUNE_LAYOUT_ROWS && layouts & REDTUNE_LAYOUT_COLUMNS &&
+                            !wanted->op_count && !wanted->dtype_count && !self->simulated;
+    if (!status && everything) status = add_planes(self, err);
     return status;
 }
 
