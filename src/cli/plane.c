@@ -42,6 +42,7 @@ static uint64_t cols_of(const redtune_problem *problem) {
 bool rdt_plane_takes(const redtune_tuned *result) {
     const rdt_shape_extents at = rdt_shape_complete(&result->problem);
     const redtune_layouts layout = rdt_shape_layout(&result->problem);
+    if (rdt_shape_has_any_axes(&result->problem)) return false;
     if (layout != REDTUNE_LAYOUT_ROWS && layout != REDTUNE_LAYOUT_COLUMNS) return false;
     if (at.step != at.inner) return false;
     return at.outer == 1 || (layout == REDTUNE_LAYOUT_ROWS && at.outer_step == at.count);
@@ -55,6 +56,7 @@ size_t rdt_plane_class(const redtune_tuned *results, size_t count) {
         if (each->op != first->op || each->dtype != first->dtype || each->result != first->result ||
             each->order != first->order || each->accuracy != first->accuracy ||
             strcmp(results[end].gpu, results[0].gpu) != 0 ||
+            rdt_shape_has_any_axes(each) != rdt_shape_has_any_axes(first) ||
             rdt_shape_layout(each) != rdt_shape_layout(first))
             break;
     }

@@ -89,13 +89,14 @@ void rdt_shape_set(redtune_problem *problem, uint64_t segments, uint64_t count) 
     problem->reduced[0] = (redtune_axis){.size = count};
 }
 
-/* Whether it has axes that are neither rows nor columns: the results have steps then. */
-static bool has_any_axes(const redtune_problem *problem) {
+/* The results have steps then. */
+bool rdt_shape_has_any_axes(const redtune_problem *problem) {
     return problem->steps & 1u << REDTUNE_ARRAY_RESULTS;
 }
 
 redtune_problem rdt_shape_measured(const redtune_info *info) {
-    if (info->match == REDTUNE_MATCH_EXACT && has_any_axes(&info->problem)) return info->problem;
+    if (info->match == REDTUNE_MATCH_EXACT && rdt_shape_has_any_axes(&info->problem))
+        return info->problem;
     const uint64_t outer = info->tuned_outer, inner = info->tuned_inner;
     const rdt_shape_array shape = {{(int64_t)outer, (int64_t)info->tuned_count, (int64_t)inner},
                                    .dimensions = 3};
@@ -138,7 +139,7 @@ redtune_layouts rdt_shape_layout(const redtune_problem *problem) {
 }
 
 const char *rdt_shape_layout_name(const redtune_problem *problem) {
-    if (has_any_axes(problem)) return "strided";
+    if (rdt_shape_has_any_axes(problem)) return "strided";
     if (problem->key_dtype) return "keyed";
     switch (rdt_shape_layout(problem)) {
     case REDTUNE_LAYOUT_ROWS: return "rows";
@@ -234,7 +235,7 @@ static void print_any_axes(char out[RDT_SHAPE_BYTES], const redtune_problem *pro
 }
 
 void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) {
-    if (has_any_axes(problem)) {
+    if (rdt_shape_has_any_axes(problem)) {
         print_any_axes(out, problem);
         return;
     }
@@ -256,7 +257,7 @@ void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *proble
     const rdt_shape_extents complete = rdt_shape_complete(problem);
     char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES] = "", along[32] = "";
     int axis = -1;
-    if (has_any_axes(problem)) {
+    if (rdt_shape_has_any_axes(problem)) {
         print_any_axes(array, problem);
         snprintf(out, RDT_SHAPE_BYTES, "%s of %s along %.150s", redtune_op_name(problem->op),
                  redtune_dtype_name(problem->dtype), array);

@@ -51,6 +51,8 @@ uint64_t rdt_shape_count(const redtune_problem *problem);
 void rdt_shape_set(redtune_problem *problem, uint64_t segments, uint64_t count);
 /* The problem that was measured for the plan. */
 redtune_problem rdt_shape_measured(const redtune_info *info);
+/* Whether it has axes that are neither rows nor columns. */
+bool rdt_shape_has_any_axes(const redtune_problem *problem);
 redtune_layouts rdt_shape_layout(const redtune_problem *problem);
 /* "whole", "rows", "columns", "ragged", "list", "strided" or "keyed". */
 const char *rdt_shape_layout_name(const redtune_problem *problem);
