@@ -6,6 +6,30 @@
 static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MAX_AT, REDTUNE_DOT};
 enum { OPS = sizeof ops / sizeof *ops };
 
+/* Kernels are shared by facts: most of their time on a GPU is for making them. */
+static const char *const configs[] = {
+    "strided:block=256,lanes=reduced,width=1,vec=4,unroll=4,finish=poll,per_sm=4",
+    "strided:block=64,lanes=reduced,width=4,vec=2,unroll=2,finish=single,per_sm=1",
+    "strided:block=128,lanes=reduced,width=1,vec=1,unroll=8,finish=poll,per_sm=2",
+    "strided:block=32,lanes=reduced,width=32,vec=4,unroll=1,finish=single,per_sm=1",
+    "strided:block=128,lanes=kept,width=16,vec=2,unroll=4,finish=poll,per_sm=2",
+    "strided:block=64,lanes=kept,width=64,vec=1,unroll=2,finish=single,per_sm=1",
+    "strided:block=256,lanes=kept,width=8,vec=4,unroll=1,finish=poll,per_sm=1",
+    "strided:block=64,lanes=spans,width=8,vec=4,unroll=1,finish=poll,per_sm=8",
+    "strided:block=128,lanes=spans,width=16,vec=2,unroll=2,finish=single,per_sm=1",
+};
+enum { CONFIGS = sizeof configs / sizeof *configs };
+
+/* Pins a config that serves the trial's problem, which is without a mask for every other one;
+ * false: there are no kernels of its. */
+static bool pin(trial *at, int config) {
+    const bool values = at->problem.op == REDTUNE_SUM || at->problem.op == REDTUNE_DOT;
+    if (config % 2) at->problem.mask = REDTUNE_MASK_NONE;
+    at->problem.config = configs[config];
+    return is_strided(at) && (!strstr(configs[config], "spans") || (values && !at->problem.mask));
+}
+
+/* By the built-in defaults, and by the kernels of the next fact. */
 static void random_problems_are_right(void) {
     NEED_GPU();
     begin();
@@ -13,8 +37,12 @@ static void random_problems_are_right(void) {
     for (int i = 0; i < 160 && !check_state.failed; i++) {
         trial at;
         draw_trial(ops[i % OPS], i % 2 ? 40 : 2000, &at);
+        if (i / OPS % 4 && !pin(&at, i / OPS % CONFIGS)) at.problem.config = NULL;
         fill(&at);
-        run(&at);
+        if (at.problem.config)
+            run_plan(&at);
+        else
+            run(&at);
     }
     end();
 }
@@ -35,28 +63,14 @@ static trial planes(redtune_op op) {
 
 static void kernels_are_right_whatever_the_problem(void) {
     NEED_GPU();
-    static const char *const configs[] = {
-        "strided:block=256,lanes=reduced,width=1,vec=4,unroll=4,finish=poll,per_sm=4",
-        "strided:block=64,lanes=reduced,width=4,vec=2,unroll=2,finish=single,per_sm=1",
-        "strided:block=128,lanes=reduced,width=1,vec=1,unroll=8,finish=poll,per_sm=2",
-        "strided:block=32,lanes=reduced,width=32,vec=4,unroll=1,finish=single,per_sm=1",
-        "strided:block=128,lanes=kept,width=16,vec=2,unroll=4,finish=poll,per_sm=2",
-        "strided:block=64,lanes=kept,width=64,vec=1,unroll=2,finish=single,per_sm=1",
-        "strided:block=256,lanes=kept,width=8,vec=4,unroll=1,finish=poll,per_sm=1",
-        "strided:block=64,lanes=spans,width=8,vec=4,unroll=1,finish=poll,per_sm=8",
-        "strided:block=128,lanes=spans,width=16,vec=2,unroll=2,finish=single,per_sm=1",
-    };
     begin();
-    for (size_t c = 0; c < sizeof configs / sizeof *configs; c++)
+    for (int c = 0; c < CONFIGS; c++)
         for (int op = 0; op < OPS; op++) {
-            draw_from(c);
+            draw_from((unsigned)c);
             for (int i = 0; i < 8 && !check_state.failed; i++) {
                 trial at = planes(ops[op]);
                 if (i) draw_trial(ops[op], 2000, &at);
-                at.problem.config = configs[c];
-                const bool values = ops[op] == REDTUNE_SUM || ops[op] == REDTUNE_DOT;
-                const bool spans = values && !at.problem.mask;
-                if (!is_strided(&at) || (strstr(configs[c], "spans") && !spans)) continue;
+                if (!pin(&at, c)) continue;
                 fill(&at);
                 run_plan(&at);
             }
@@ -218,16 +232,20 @@ static void fill_with_reals(const trial *at) {
             numbers[i][k] = (float)ldexp((double)draw(1 << 24) - (1 << 23), -(int)draw(30));
 }
 
-/* The first results of the packed copy of the elements. */
+/* The first results of the packed copy of the elements, by one kernel for all of a kind. */
 static void reduce_copy(const trial *at, float *got, uint64_t bytes) {
     static float copy[2][ROOM];
     static unsigned char mask[ROOM];
     const uint64_t count = count_of(at), results = results_of(at);
     redtune_problem p = redtune_problem_rows(at->problem.op, REDTUNE_F32, results, count);
-    redtune_operands operands = operands_of(at);
+    const redtune_operands own = operands_of(at);
+    redtune_operands operands = redtune_problem_operands(&p);
     p.order = at->problem.order;
     p.accuracy = at->problem.accuracy;
     p.mask = at->problem.mask;
+    if (results > 1) /* else it is a whole array */
+        p.config = p.order == REDTUNE_ORDER_FIXED ? "ordered_rows:block=64,lanes=4,unroll=2,rows=1"
+                                                  : "rows:block=64,lanes=32,rows=1,vec=1,unroll=1";
     for (uint64_t r = 0; r < results; r++)
         for (uint64_t e = 0; e < count; e++) {
             for (int i = 0; i < 2; i++)
@@ -239,10 +257,13 @@ static void reduce_copy(const trial *at, float *got, uint64_t bytes) {
                                   i < 2 ? sizeof copy[i] : sizeof mask, gpu.stream, &err),
                  err);
     operands.d_in[0] = (void *)(uintptr_t)memory[X].address;
-    if (operands.d_in[1]) operands.d_in[1] = (void *)(uintptr_t)memory[Y].address;
-    if (operands.d_mask) operands.d_mask = (void *)(uintptr_t)memory[MASK].address;
+    if (own.d_in[1]) operands.d_in[1] = (void *)(uintptr_t)memory[Y].address;
+    if (own.d_mask) operands.d_mask = (void *)(uintptr_t)memory[MASK].address;
     operands.d_out[0] = (void *)(uintptr_t)out[1].address;
-    CHECK_OK(redtune_run(rt, &p, &operands, gpu.stream, &err), err);
+    redtune_plan *plan = NULL;
+    CHECK_OK(redtune_plan_create(rt, &p, &plan, &err), err);
+    CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
+    redtune_plan_destroy(plan);
     CHECK_OK(rdt_buffer_read(gpu.driver, got, out[1].address, bytes, gpu.stream, &err), err);
 }
 
