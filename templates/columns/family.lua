@@ -144,8 +144,19 @@ local function alone(p, d)
     return c
 end
 
+-- Large inputs with a mask, whose loads take registers, too: few in flight, and strips that blocks share. On an
+-- H100 a sum of 8192 x 4096 of f32 took 1.32 times as long as reading with eight loads, and with four 1.04 times.
+local function with_mask(p, d)
+    if not p.mask or bytes_of(p) <= MANY_BYTES then return nil end
+    local vec = aligned_vec(p)
+    local c = { block = 256, width = math.max(8, 128 // (vec * p.dtype.bytes)), vec = vec,
+                unroll = p.op.indexed and 2 or 4, load = "no_allocate", finish = "poll", per_sm = 4 }
+    while sets(c, p) > d.sm_count // 2 and c.width < 32 do c.width = 2 * c.width end
+    return sets(c, p) <= d.sm_count // 2 and c or nil
+end
+
 function family.default(p, d)
-    local known = alone(p, d)
+    local known = alone(p, d) or with_mask(p, d)
     if known and family.allowed(known, p, d) then return known end
     local bytes = p.dtype.bytes
     local c = {

@@ -11,6 +11,7 @@ end
 -- Replaces the accumulator by one that has the number of elements beside it.
 local function count(made)
     local map, combine, finalize = made.map, made.combine, made.finalize
+    made.uncounted = { map = map, combine = combine, identity = made.identity }
     made.identity = ("counted{%s, 0}"):format(made.identity)
     made.map = function(x) return ("counted{%s, 1}"):format(map(x)) end
     made.combine = function(a, b)

@@ -24,7 +24,7 @@ function operands.make(problem, arch, exact)
         dtype = problem.dtype, result = problem.result, second = problem.second, arch = arch,
         exact = exact or problem.order == "fixed", accuracy = problem.accuracy,
     }
-    return problem.mask and mask(made) or made
+    return problem.mask and mask(made, problem.dtype) or made
 end
 
 -- The bytes of a slot that a launch leaves its accumulator in: that of an array of them.
