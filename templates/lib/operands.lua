@@ -42,7 +42,7 @@ end
 -- accumulators, elements share parts, lest these fill the registers.
 local function count_parts(made, layout, vec)
     if made.narrow or made.word then return layout.words end
-    if made.alone then return 1 end
+    if made.alone or made.part and made.part.at_once then return 1 end
     if not (made.acc.fields or made.part) then return vec end
     local parts, halves = 1, made.part and made.part.halves or made.acc.halves
     while 2 * parts <= vec and 2 * parts * halves <= 16 do parts = 2 * parts end

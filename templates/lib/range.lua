@@ -56,7 +56,7 @@ local function has_squares(t) return ("(%s >= 0x1p-90f && %s <= 0x1p90f)"):forma
 -- A part of f64, into which elements go by tiles of f32; value(x, y) in f32.
 local function wide_part(added, value, good)
     return {
-        c = "double", halves = 2, zero = "0.0",
+        c = "double", halves = 2, zero = "0.0", neutral = "0.0f",
         take = function(p, x, y) return ("%s + %s"):format(p, value(x, y)) end,
         widen = function(p) return p end, tiles_only = true,
         tile = tile_of(added, good, function(p, t) return ("%s + (double)%s"):format(p, t) end),
@@ -157,6 +157,22 @@ __device__ __forceinline__ double sum_of(squares a)
 ]],
 }
 
+-- Of the elements of a load at once: their sum is scaled, where nothing was lost in it.
+local squares_of_load = [[
+template <u32 N>
+__device__ __forceinline__ squares add_squares(squares a, const float (&x)[N])
+{
+    float sum = 0;
+#pragma unroll
+    for (u32 i = 0; i < N; i++) sum += x[i] * x[i];
+    if (@{good}) return squares{a.small + sum * 0x1p118f, a.large + sum * 0x1p-128f};
+#pragma unroll
+    for (u32 i = 0; i < N; i++) a = add_square(a, x[i]);
+    return a;
+}
+
+]]
+
 -- Parts that take squares, of that name in squares_of and of that dtype: their functions, zero and halves.
 function range.squares(name, dtype)
     local many = (name == "f32" or name == "f64") and 3 or 2
@@ -184,6 +200,11 @@ function range.square_part(t, value)
     return squares.functions, {
         c = "squares", halves = squares.halves, zero = squares.zero,
         take = function(p, x, y) return ("add_square(%s, %s)"):format(p, value(x, y)) end,
+        at_once = t.dtype.bytes == 2 and value("x", "y") == "x" and {
+            functions = squares_of_load:gsub("@{good}", has_squares "sum"),
+            take = function(p, x) return ("add_squares(%s, %s)"):format(p, x) end,
+        } or nil,
+        neutral = value("x", "y") == "x" and "0.0f" or nil,
         widen = function(p) return ("sum_of(%s)"):format(p) end,
     }
 end
@@ -243,6 +264,22 @@ __device__ __forceinline__ double total_of(totals a)
 
 ]]
 
+-- Of the elements of a load at once.
+local totals_of_load = [[
+template <u32 N>
+__device__ __forceinline__ totals add_load_to_totals(totals a, const float (&x)[N])
+{
+    float sum = 0;
+#pragma unroll
+    for (u32 i = 0; i < N; i++) sum += x[i];
+    if (sum - sum == 0) return add_to_totals(a, sum);
+#pragma unroll
+    for (u32 i = 0; i < N; i++) a = add_to_totals(a, x[i]);
+    return a;
+}
+
+]]
+
 -- For an op of the sum of elements in f64, where range.widens: functions and part, or nil.
 function range.sum_part(t)
     if not has_parts(t) then return nil end
@@ -251,8 +288,12 @@ function range.sum_part(t)
                               function(x) return "(double)" .. x end, is_finite)
     end
     return range.totals, {
-        c = "totals", halves = 2, zero = "totals{0, 0}", declare = range.totals_type,
+        c = "totals", halves = 2, zero = "totals{0, 0}", neutral = "0.0f", declare = range.totals_type,
         take = function(p, x) return ("add_to_totals(%s, %s)"):format(p, x) end,
+        at_once = {
+            functions = totals_of_load,
+            take = function(p, x) return ("add_load_to_totals(%s, %s)"):format(p, x) end,
+        },
         widen = function(p) return ("total_of(%s)"):format(p) end,
         tile = rates.adds_f64(t.arch) and range.finite_tile(function(p, s)
             return ("add_to_totals(%s, %s)"):format(p, s)

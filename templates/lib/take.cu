@@ -47,8 +47,13 @@ __device__ __forceinline__ void take(best (&part)[LANES], const vector &v, u32 l
 //@     end
 }
 //@ else
+//@     local of_load = op.part and op.part.at_once
+//@     local at_once = not two and parts == 1 and vec > 1 and (op.several or of_load and of_load.take)
 //@     if op.part and op.part.functions then
 @{op.part.functions}
+//@     end
+//@     if at_once and of_load then
+@{of_load.functions}
 //@     end
 __device__ __forceinline__ accumulator map(value x@{two and ", " .. given.other_value .. " y" or ""}@{given.parameter})
 {
@@ -64,14 +69,14 @@ __device__ __forceinline__ void take(narrow (&part)[LANES], const vector &v@{giv
 __device__ __forceinline__ void take(@{given.part} (&part)[LANES], const vector &v@{given.parameter})
 //@         end
 {
-//@         local whole, at_once = op.narrow or op.word, op.several and parts == 1 and vec > 1
+//@         local whole = op.narrow or op.word
 //@         if at_once then
 //@             local x = {}
 //@             for j = 0, vec - 1 do
 //@                 x[j] = dtype.unpack("v.word[" .. j // layout.per_word .. "]", j % layout.per_word)
 //@             end
     const value x[VEC] = {@{table.concat(x, ", ", 0, vec - 1)}};
-    part[0] = @{op.several("part[0]", "x")};
+    part[0] = @{at_once("part[0]", "x")};
 //@         end
 //@         for j = 0, (at_once and 0 or whole and layout.words or vec) - 1 do
 //@             local lane, at = "part[" .. j % parts .. "]", whole and j or j // layout.per_word

@@ -84,6 +84,43 @@ __device__ __forceinline__ portion add_counted(portion p, const @{c} (&x)[VEC], 
 }
 ]]
 
+-- Of the elements of a load at once, NaN left out: those are looked for where the sum is one.
+local add_numbers = [[
+template <u32 N>
+__device__ __forceinline__ portion add_numbers(portion p, const float (&x)[N])
+{
+    if (!p.begun) {
+#pragma unroll
+        for (u32 k = N; k-- > 0;) {
+            if (x[k] != x[k]) continue;
+            p.from = x[k] - x[k] == 0 ? x[k] : 0;
+            p.begun = true;
+        }
+    }
+    float sum = 0, squares = 0;
+    u32 many = N;
+#pragma unroll
+    for (u32 k = 0; k < N; k++) {
+        const float distance = x[k] - p.from;
+        sum += distance;
+        squares += distance * distance;
+    }
+    if (squares != squares) {
+        sum = squares = 0;
+        many = 0;
+#pragma unroll
+        for (u32 k = 0; k < N; k++) {
+            const float distance = x[k] == x[k] ? x[k] - p.from : 0;
+            sum += distance;
+            squares += distance * distance;
+            many += x[k] == x[k];
+        }
+    }
+    return portion{p.from, p.sum + sum, p.squares + squares, p.n + many, p.begun};
+}
+
+]]
+
 -- Of a number of elements, which is from 1 on and far from the limits of f32.
 local reciprocal = [[
 __device__ __forceinline__ float reciprocal(float n)
@@ -149,6 +186,10 @@ local function moments(t, finalize, skips)
                 :format(dtype.value, small and "u32" or "u64"),
             zero = "portion{0, 0, 0, 0, false}",
             take = added,
+            at_once = skips and small and {
+                functions = add_numbers,
+                take = function(p, x) return ("add_numbers(%s, %s)"):format(p, x) end,
+            } or nil,
             counted = not skips and {
                 c = dtype.value, value = function(x) return convert.value(t.dtype, dtype, x) end,
                 functions = add_counted:gsub("@{c}", dtype.value), take = "add_counted",

@@ -49,6 +49,32 @@ local function mean_of_f64(t, value, numbers)
     return op
 end
 
+-- Of the elements of a load at once. Those that are NaN are looked for where the sum is.
+local add_numbers = [[
+template <u32 N>
+__device__ __forceinline__ portion add_numbers(portion p, const float (&x)[N])
+{
+    float sum = 0;
+    u32 many = N;
+#pragma unroll
+    for (u32 i = 0; i < N; i++) sum += x[i];
+    if (sum != sum) {
+        sum = 0;
+        many = 0;
+#pragma unroll
+        for (u32 i = 0; i < N; i++) {
+            sum += x[i] == x[i] ? x[i] : 0;
+            many += x[i] == x[i];
+        }
+    }
+    if (sum - sum == 0) return portion{@{added}, p.numbers + many};
+#pragma unroll
+    for (u32 i = 0; i < N; i++) p = @{taken};
+    return p;
+}
+
+]]
+
 -- A thread counts its numbers in 32 bits, of f64 in 64.
 local function mean_of_numbers(t)
     local wide = range.widens(t)
@@ -61,17 +87,25 @@ local function mean_of_numbers(t)
     local op = sums.of_fields {
         { acc.name, "sum", number_or(t, acc, acc.dtype.zero) }, numbers,
     }
+    local function added(p, x)
+        return (wide and "add_to_totals(%s.sum, %s)" or "%s.sum + %s"):format(p, x)
+    end
+    local function taken(p, x)
+        return ("portion{%s, %s.numbers + (%s == %s)}"):format(added(p, number(x)), p, x, x)
+    end
     op.functions = wide and range.totals or nil
     op.part = {
         c = "portion", halves = wide and 3 or small and 2 or 4,
         zero = wide and "portion{{0, 0}, 0}" or "portion{0, 0}",
         declare = ("%sstruct portion {\n    %s sum;\n    %s numbers;\n};"):format(
             wide and range.totals_type or "", wide and "totals" or kind.c, small and "u32" or "u64"),
-        take = function(p, x)
-            local sum = wide and ("add_to_totals(%s.sum, %s)"):format(p, number(x))
-                or ("%s.sum + %s"):format(p, number(x))
-            return ("portion{%s, %s.numbers + (%s == %s)}"):format(sum, p, x, x)
-        end,
+        take = taken,
+        at_once = small and not t.exact and {
+            functions = add_numbers:gsub("@{(%w+)}", {
+                added = added("p", "sum"), taken = taken("p", "x[i]"),
+            }),
+            take = function(p, x) return ("add_numbers(%s, %s)"):format(p, x) end,
+        } or nil,
         widen = function(p)
             local sum = wide and ("total_of(%s.sum)"):format(p) or p .. ".sum"
             return ("record{%s, %s.numbers}"):format(sum, p)
