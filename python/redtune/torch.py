@@ -58,7 +58,7 @@ def _spread(gradient, x, dim, keepdim):
 def _fake(op, x, dim, keepdim):
     """Empty results of the right shapes and dtypes."""
     shape = _result_shape(x, dim, keepdim)
-    dtypes = _core.result_dtypes(op, _DTYPES.index(x.dtype))
+    dtypes = _core.result_dtypes(op, _DTYPES.index(x.dtype), for_torch=True)
     return [x.new_empty(shape, dtype=_DTYPES[dtype]) for dtype in dtypes]
 
 

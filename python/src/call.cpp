@@ -306,12 +306,13 @@ static nb::object op_facts_of(int number) {
 }
 
 // The dtypes of the results of elements of that dtype, by redtune_dtype; bool is 0.
-static nb::tuple result_dtypes(int op, int dtype) {
+static nb::tuple result_dtypes(int op, int dtype, bool for_torch) {
     array x;
     reduction what;
     nb::list dtypes;
     x.dtype = dtype ? static_cast<redtune_dtype>(dtype) : REDTUNE_U8;
     x.boolean = !dtype;
+    what.for_torch = for_torch;
     what.choose(op, x, REDTUNE_DTYPE_NONE);
     for (int i = 0; i < what.op->outputs; i++)
         dtypes.append(what.result[i].boolean ? 0 : static_cast<int>(what.result[i].shown));
@@ -353,7 +354,8 @@ void call_add(nb::module_ &module) {
     if (PyModule_AddFunctions(module.ptr(), methods)) throw nb::python_error();
     module.def("op_facts", &op_facts_of);
     module.def("op_find", &op_find);
-    module.def("result_dtypes", &result_dtypes);
+    module.def("result_dtypes", &result_dtypes, nb::arg("op"), nb::arg("dtype"),
+               nb::arg("for_torch") = false);
     module.def("op_names", &op_names);
     module.def("op_is_indexed", [](int op) { return op_get(op)->indexed != 0; });
     module.def("dtype_find", &dtype_find);

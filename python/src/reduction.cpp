@@ -97,13 +97,15 @@ void reduction::choose(int number, const array &x, redtune_dtype dtype) {
     problem.dtype = x.dtype;
     // The host's are made 0 or 1 as they are read.
     if (x.boolean && !x.on_host) problem.uses |= REDTUNE_USE_BOOLS;
-    // Counts are u64 in C, and so are sums of bools.
-    const bool is_shown = dtype == REDTUNE_I64 && (its.is_count[0] || x.boolean) &&
+    // Counts are u64 in C, and so are sums of bools and bytes, of which PyTorch makes int64.
+    for_torch |= x.library && x.library->is_torch;
+    const bool as_i64 = x.boolean || (for_torch && x.dtype != REDTUNE_U64);
+    const bool is_shown = dtype == REDTUNE_I64 && (its.is_count[0] || as_i64) &&
                           results_of(its, problem)[0] == REDTUNE_U64;
     if (!is_shown) problem.result = dtype;
     const redtune_dtype *results = results_of(its, problem);
     for (int i = 0; i < op->outputs; i++) {
-        const bool counts = its.is_count[i] || (x.boolean && results[i] == REDTUNE_U64);
+        const bool counts = its.is_count[i] || (as_i64 && results[i] == REDTUNE_U64);
         const bool is_u64 = results[i] == REDTUNE_U64 && dtype != REDTUNE_U64;
         result[i].c = results[i];
         result[i].shown = counts && is_u64 ? REDTUNE_I64 : results[i];

@@ -30,6 +30,7 @@ struct reduction {
     int64_t shape[DIMENSIONS_MAX];
     double parameters[PARAMETERS_MAX];
     uint64_t mask_first = 0; // of a mask of bits
+    bool for_torch = false;  // even if the array is of no library: only dtypes are asked for
     bool has_initial = false;
     redtune_value initial; // of the result's dtype
     bool is_empty = false; // there are no results, as a kept axis has no index

@@ -36,6 +36,15 @@ class Torch(unittest.TestCase):
                 want = x.double().sum(dim) if dim is not None else x.double().sum()
                 self.assertEqual(got.device.type, DEVICE)
                 self.assertTrue(torch.equal(got.double(), want), (dtype, dim))
+        for name in ("sum", "prod", "count_nonzero", "amax", "argmin"):  # of bytes int64, too
+            bytes_ = torch.tensor([200, 100, 7], dtype=torch.uint8, device=DEVICE)
+            got, want = getattr(redtune, name)(bytes_), getattr(torch, name)(bytes_)
+            self.assertEqual((got.dtype, int(got)), (want.dtype, int(want)), name)
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        with FakeTensorMode():
+            got = redtune.torch.sum(torch.empty(3, dtype=torch.uint8))
+        self.assertEqual(got.dtype, torch.int64)
         self.assertEqual(redtune.sum(x.to(torch.bfloat16)).dtype, torch.float32)
         self.assertEqual(
             redtune.sum(x.to(torch.bfloat16), dtype=torch.bfloat16).dtype, torch.bfloat16
