@@ -136,6 +136,17 @@ class Random(unittest.TestCase):
             got = getattr(redtune, name)(x, axis=axis, keepdims=keepdims, order=order, **more)
             self.check(name, got, want, size, x, what)
 
+    def test_loads_with_nan_among_their_elements(self):
+        redtune.configure(device="sim")
+        for dtype, axis, step in (("f4", None, 7), ("f4", 1, 3), ("f2", None, 5), ("f2", 1, 700)):
+            x = numpy.random.default_rng(SEED).integers(-9, 9, (3, 2048)).astype(dtype)
+            x.flat[::step] = numpy.nan
+            x[1, :900] = numpy.nan
+            for name in ("nansum", "nanmean", "nanvar"):
+                want = getattr(numpy, name)(x.astype("f8"), axis=axis)
+                got = getattr(redtune, name)(x, axis=axis, order="free")
+                numpy.testing.assert_allclose(got, want, 1e-3 if dtype == "f2" else 1e-5)
+
 
 if __name__ == "__main__":
     unittest.main()
