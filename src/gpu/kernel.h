@@ -43,17 +43,8 @@ typedef struct rdt_operands {
 redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *launch,
                                 const rdt_operands *operands, CUstream stream, redtune_error *err);
 
-/* Those of a launch that sorts or reorders: reordering.c. rdt_kernel_start of the latter leaves the
- * elements where rdt_launch_reorder says, for the kernels of segments. */
-redtune_status rdt_kernel_load_sorting(rdt_kernel *kernel, const rdt_launch *launch,
-                                       redtune_error *err);
-redtune_status rdt_kernel_sort(const rdt_kernel *kernel, const rdt_launch *launch,
-                               const rdt_operands *operands, rdt_reordering *out, CUstream stream,
-                               redtune_error *err);
-redtune_status rdt_kernel_reorder(const rdt_kernel *kernel, const rdt_launch *launch,
-                                  const rdt_operands *operands, CUstream stream,
-                                  redtune_error *err);
-/* Afterwards: results that are indices within a key's elements become those of all. */
+/* Asynchronous, after a launch that reorders: results that are indices within a key's elements
+ * become those of all. */
 redtune_status rdt_kernel_name_indices(const rdt_kernel *kernel, const rdt_launch *launch,
                                        const rdt_operands *operands, CUdeviceptr indices,
                                        CUstream stream, redtune_error *err);

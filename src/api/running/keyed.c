@@ -206,6 +206,6 @@ redtune_status redtune_run_keyed(redtune *rt, const redtune_problem *problem,
 
 size_t redtune_keyed_workspace_bytes(const redtune_plan *plan) {
     if (!plan || !rdt_problem_is_keyed(&plan->problem)) return 0;
-    const rdt_keyed sizes = rdt_plan_keyed_sizes(&plan->problem);
+    const rdt_keyed sizes = rdt_reordered_sizes(&plan->problem);
     return rdt_launch_keyed_bytes(&plan->first->launch, &sizes);
 }

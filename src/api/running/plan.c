@@ -54,7 +54,7 @@ static redtune_status make_executable(redtune *rt, const rdt_need *need, bool at
     CUstreamCaptureMode mode = rdt_context_relax(rt->context);
     status = obtain(rt, need, at_once, &executable, err);
     if (!status) status = rdt_workspace_reserve(rt->workspace, err);
-    const rdt_keyed sizes = rdt_plan_keyed_sizes(need->problem);
+    const rdt_keyed sizes = rdt_reordered_sizes(need->problem);
     if (!status && executable->launch.keyed)
         status = rdt_tables_reserve(rt, &executable->launch, &sizes, err);
     rdt_context_restore(rt->context, mode);

@@ -57,7 +57,7 @@ redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem,
                                     redtune_plan **out, redtune_error *err);
 
 /* What a run by key of the problem's extents takes. */
-rdt_keyed rdt_plan_keyed_sizes(const redtune_problem *problem);
+rdt_keyed rdt_reordered_sizes(const redtune_problem *problem);
 /* Makes plan->segments, unless there are, and runs it on elements that the executable reordered, in
  * operands->scratch, which both have: reordered.c. */
 redtune_status rdt_reordered_prepare(redtune_plan *plan, redtune_error *err);

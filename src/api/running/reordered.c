@@ -2,9 +2,8 @@
  * elements into the order of their keys, behind scratch; the plan of segments reduces them there.
  */
 #include "api/running/segments.h"
-#include "api/running/plan.h"
 
-rdt_keyed rdt_plan_keyed_sizes(const redtune_problem *problem) {
+rdt_keyed rdt_reordered_sizes(const redtune_problem *problem) {
     return (rdt_keyed){.count = rdt_problem_count(problem),
                        .keys = rdt_problem_results(problem),
                        .width = rdt_problem_keyed_width(problem)};
@@ -13,7 +12,7 @@ rdt_keyed rdt_plan_keyed_sizes(const redtune_problem *problem) {
 /* Elements of a key are as many as of another for all that is known. */
 static redtune_problem segments_of(const redtune_problem *problem) {
     redtune_problem segments = *problem;
-    const rdt_keyed sizes = rdt_plan_keyed_sizes(problem);
+    const rdt_keyed sizes = rdt_reordered_sizes(problem);
     const uint64_t keys = sizes.keys / sizes.width, average = (sizes.count + keys - 1) / keys;
     segments.key_dtype = REDTUNE_DTYPE_NONE;
     segments.spread = REDTUNE_SPREAD_UNKNOWN;
