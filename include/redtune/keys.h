@@ -11,7 +11,8 @@ extern "C" {
 
 /* A problem of `count` elements with a key each: it has `keys` results, one of each key from 0 to
  * keys - 1. key_dtype is an integer's. All other fields have their defaults; the caller may set
- * op, dtypes, spread, REDTUNE_USE_ACCUMULATE, _INITIAL, _BOOLS, and config of a plan's. */
+ * op, dtypes, order, accuracy, spread, REDTUNE_USE_ACCUMULATE, _INITIAL, _BOOLS, and config of a
+ * plan's. In fixed order a result has the bits of its elements packed in their order. */
 REDTUNE_API redtune_problem redtune_problem_by_key(redtune_op op, redtune_dtype dtype,
                                                    redtune_dtype key_dtype, uint64_t keys,
                                                    uint64_t count);
@@ -61,9 +62,10 @@ REDTUNE_API redtune_status redtune_run_keyed(redtune *rt, const redtune_problem 
                                              const redtune_keyed *keyed, struct CUstream_st *stream,
                                              redtune_error *err);
 
-/* Bytes of a workspace that any run of the plan fits. Where a plan that was pending
- * (redtune_plan_info) changes to a kernel that takes more, runs in such a workspace go on with the
- * one before. 0: the plan's problem is not by key. */
+/* Bytes of a workspace that any run of the plan fits, or where it brings elements into the order of
+ * their keys (docs/keys.md) each run of as many elements as the problem has. Where a plan that was
+ * pending (redtune_plan_info) changes to a kernel that takes more, runs in such a workspace go on
+ * with the one before. 0: the plan's problem is not by key. */
 REDTUNE_API size_t redtune_keyed_workspace_bytes(const redtune_plan *plan);
 
 #ifdef __cplusplus

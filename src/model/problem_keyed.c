@@ -59,7 +59,8 @@ static const char *lacking(const redtune_problem *problem) {
     if (problem->mask)
         return "there are no kernels with a mask; give elements that do not count a key that is "
                "out of range";
-    if (rdt_op_find(problem->op)->inputs > 1) return "it has two inputs";
+    if (rdt_op_find(problem->op)->inputs > 1)
+        return "it has two inputs; make one array of them first";
     if (problem->uses & REDTUNE_USE_DEVICE_COUNT) return "there are no kernels with d_count";
     return NULL;
 }
