@@ -138,33 +138,31 @@ static void plans_have_it_and_results_without_an_order_go_on_as_before(void) {
     CHECK_OK(redtune_problem_fold(&odd, shape, NULL, 3, axes, 2, &err), err);
     CHECK_OK(family_of(odd, &info), err);
     CHECK_TEXT(info.family, "ordered_strided");
+    CHECK_OK(
+        family_of(redtune_problem_by_key(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 4, 100), &info),
+        err);
+    CHECK_TEXT(info.family, "reordered");
 }
 
 static void what_has_no_fixed_order_is_refused_with_the_remedy(void) {
     const redtune_problem all = PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100,
                                         .segmented = REDTUNE_SEGMENTED_ALL);
-    const redtune_problem by_key =
-        redtune_problem_by_key(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 4, 100);
+    redtune_problem problem = all;
     redtune_info info;
     uint32_t out[4];
     fill(REDTUNE_F32);
-    for (int i = 0; i < 2; i++) {
-        redtune_problem problem = i ? all : by_key;
-        CHECK_OK(open_with(REDTUNE_ORDER_FIXED), err);
-        if (i)
-            CHECK_FAILS(run(&problem, 1, out), REDTUNE_UNSUPPORTED, err,
-                        "REDTUNE_ORDER_FREE_ALWAYS");
-        CHECK_FAILS(family_of(problem, &info), REDTUNE_UNSUPPORTED, err, "REDTUNE_ORDER makes");
-        problem.order = REDTUNE_ORDER_FREE_ALWAYS;
-        CHECK_OK(family_of(problem, &info), err);
-        problem.order = REDTUNE_ORDER_FREE;
-        problem.op = REDTUNE_MAX;
-        CHECK_OK(family_of(problem, &info), err);
-        /* It is not the switch that refuses what no order has. */
-        problem.steps = 1 << REDTUNE_ARRAYS;
-        CHECK_FAILS(family_of(problem, &info), REDTUNE_UNSUPPORTED, err, "steps");
-        CHECK(!strstr(err.message, "options.order"));
-    }
+    CHECK_OK(open_with(REDTUNE_ORDER_FIXED), err);
+    CHECK_FAILS(run(&problem, 1, out), REDTUNE_UNSUPPORTED, err, "REDTUNE_ORDER_FREE_ALWAYS");
+    CHECK_FAILS(family_of(problem, &info), REDTUNE_UNSUPPORTED, err, "REDTUNE_ORDER makes");
+    problem.order = REDTUNE_ORDER_FREE_ALWAYS;
+    CHECK_OK(family_of(problem, &info), err);
+    problem.order = REDTUNE_ORDER_FREE;
+    problem.op = REDTUNE_MAX;
+    CHECK_OK(family_of(problem, &info), err);
+    /* It is not the switch that refuses what no order has. */
+    problem.steps = 1 << REDTUNE_ARRAYS;
+    CHECK_FAILS(family_of(problem, &info), REDTUNE_UNSUPPORTED, err, "steps");
+    CHECK(!strstr(err.message, "options.order"));
 }
 
 /* Problems of both orders have one shape, and plans of their own. */

@@ -173,8 +173,8 @@ static void the_ladder_is_no_family_that_is_tuned(void) {
     rdt_case at = {&problem, rdt_facts_typical()};
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     CHECK_INT(rdt_codegen_spaces(codegen)->count,
-              17); /* block, short, staged, rows, skewed, thin, columns, tiled, grouped, ragged,
-                      ordered (5), strided, keyed */
+              18); /* block, short, staged, rows, skewed, thin, columns, tiled, grouped, ragged,
+                      ordered (5), strided, keyed, reordered */
     CHECK_FAILS(rdt_rules_find(codegen, at, "ladder", NULL, &point, &err), REDTUNE_INVALID, err,
                 "'ladder'");
     CHECK_FAILS(rdt_codegen_find_aside(codegen, "block", &family, &err), REDTUNE_INVALID, err,
