@@ -277,8 +277,8 @@ def segments(
 ) -> Any: ...
 def by_key(
     x: Array, keys: Any, K: Optional[int] = None, op: str = "sum", *, out: Any = None,
-    dtype: Any = None, skipped: Any = None, spread: Optional[str] = None, stream: Any = None,
-    **parameters: float
+    dtype: Any = None, order: Order = None, accuracy: Accuracy = None, skipped: Any = None,
+    spread: Optional[str] = None, stream: Any = None, **parameters: float
 ) -> Any: ...
 def configure(
     *, device: Union[int, str] = "0", database: Any = None, machine: Optional[str] = None,

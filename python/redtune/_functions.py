@@ -454,8 +454,8 @@ def spread_number(name):
 
 
 def by_key(
-    x, keys, K=None, op="sum", *, out=None, dtype=None, skipped=None, spread=None, stream=None,
-    **parameters,
+    x, keys, K=None, op="sum", *, out=None, dtype=None, order=None, accuracy=None, skipped=None,
+    spread=None, stream=None, **parameters,
 ):  # fmt: skip
     """Reduces the elements of each key: result k is of all x[i] with keys[i] == k, in any order.
 
@@ -480,7 +480,8 @@ def by_key(
         raise ValueError("cannot take stream without K: give K, which is else read on the usual one")
     count = key_count(keys) if K is None else _checks.whole(K, "K")
     found = _core.by_key(
-        number, x, keys, count, out, _number(dtype), skipped, spread, stream, values
+        number, x, keys, count, out, _number(dtype), _order(order), _accuracy(accuracy), skipped,
+        spread, stream, values,
     )  # fmt: skip
     return kind(*found) if kind else found
 

@@ -49,7 +49,8 @@ void *counter_of(const array &x, const array &counter) {
 }
 
 nb::object reduce(int op, nb::handle x, nb::handle keys, uint64_t count, nb::handle out, int dtype,
-                  nb::handle skipped, int spread, nb::handle stream, nb::handle parameters) {
+                  int order, int accuracy, nb::handle skipped, int spread, nb::handle stream,
+                  nb::handle parameters) {
     array in, by, counter;
     outputs results;
     reduction what;
@@ -58,6 +59,8 @@ nb::object reduce(int op, nb::handle x, nb::handle keys, uint64_t count, nb::han
     by.read(keys, "take keys");
     keyed_choose(op, in, by, count, static_cast<redtune_dtype>(dtype), parameters, &what);
     what.problem.spread = static_cast<redtune_spread>(spread);
+    what.problem.order = static_cast<redtune_order>(order);
+    what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     void *d_skipped = nullptr;
     if (!skipped.is_none()) {
         counter.read(skipped, "count keys in skipped");
@@ -108,7 +111,7 @@ void keyed_run(const reduction &what, const array &x, const array &keys, const o
 
 void keyed_add(nb::module_ &module) {
     module.def("by_key", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("keys"), nb::arg("count"),
-               nb::arg("out").none(), nb::arg("dtype"), nb::arg("skipped").none(),
-               nb::arg("spread"), nb::arg("stream").none(), nb::arg("parameters").none(),
-               nb::call_guard<calling>());
+               nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"),
+               nb::arg("skipped").none(), nb::arg("spread"), nb::arg("stream").none(),
+               nb::arg("parameters").none(), nb::call_guard<calling>());
 }

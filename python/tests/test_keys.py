@@ -115,6 +115,19 @@ class Keys(unittest.TestCase):
         want[[3, 5, 89999]] = 3, 4, 2
         numpy.testing.assert_array_equal(found, want)
 
+    def test_keys_have_the_bits_of_their_elements_in_fixed_order(self):
+        numbers = numpy.random.default_rng(8)
+        x = (numbers.standard_normal(3000) * 10.0 ** numbers.integers(-6, 6, 3000)).astype("f4")
+        keys = numbers.integers(0, 5, 3000)
+        for given in ({"order": "fixed"}, {"accuracy": "compensated"}):
+            for place in (sim_memory.asarray, numpy.asarray):
+                got = redtune.by_key(place(x), place(keys), 5, **given)
+                want = [redtune.sum(x[keys == k], **given) for k in range(5)]
+                got = got if place is numpy.asarray else got.numpy()
+                if "order" in given:
+                    self.assertEqual(got.tolist(), [float(each) for each in want], given)
+                numpy.testing.assert_allclose(got, want, 1e-6)
+
     def test_out_takes_the_results(self):
         x = sim_memory.asarray(numpy.ones(9, "i4"))
         keys = sim_memory.asarray(numpy.zeros(9, "u1"))
