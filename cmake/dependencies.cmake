@@ -17,6 +17,7 @@ foreach(header cuda nvrtc)
     find_path(REDTUNE_${header}_h_DIR ${header}.h NO_CMAKE_FIND_ROOT_PATH
               HINTS ${REDTUNE_CUDA_INCLUDE_DIR} ${wheel_includes}
                     ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda
+              PATHS ${REDTUNE_CUDA_SPARE_INCLUDE_DIR}
               PATH_SUFFIXES include targets/x86_64-linux/include targets/sbsa-linux/include)
     mark_as_advanced(REDTUNE_${header}_h_DIR)
     if(NOT REDTUNE_${header}_h_DIR)
