@@ -132,16 +132,11 @@ local function with_per_sm(c, p, d, threads)
     return c
 end
 
--- The most columns of a row whose cells leave room for two blocks, else for one: of 32 bytes of it at least, if that is
--- so. Rows of fewer are taken as a whole.
+-- Columns of a row whose cells a block has room for; 0: not those of 4.
 local function choose_columns(c, p, d)
-    local most = block_bytes_max(d)
-    for _, room in ipairs { most // 2 - 1024, most } do
-        for _, columns in ipairs { 64, 32, 16, 8, 4 } do
-            c.columns = columns
-            local fits = columns < 2 * p.inner and columns % c.vec == 0 and table_bytes(c, p, d) <= room
-            if fits and (columns * p.dtype.bytes >= 32 or room == most) then return end
-        end
+    for _, columns in ipairs { 16, 8, 4 } do
+        c.columns = columns
+        if columns < 2 * p.inner and columns % c.vec == 0 and table_bytes(c, p, d) <= block_bytes_max(d) then return end
     end
     c.columns = 0
 end
@@ -166,14 +161,14 @@ local function choose_cells(c, p, d)
     add_copies(most // 2 - 1024)
 end
 
--- Whether sorting the keys takes far less time than reading the rows.
+-- Whether sorting the keys takes less time than an atomic in L2 for each element.
 local function is_long(p)
     local bytes = p.inner * p.dtype.bytes
     return p.of_rows and bytes >= 128 and p.count * bytes >= 64 << 20 and p.count < 1 << 32 and p.keys < 1 << 32
 end
 
 local function sort_rows(c, p, d)
-    c.tables, c.agree, c.unroll, c.columns = "sorted", "no", 4, 64
+    c.tables, c.cells, c.copies, c.agree, c.columns = "sorted", "wide", 1, "no", 64
     while c.columns >= 2 * p.inner or c.columns // c.vec > 32 do c.columns = c.columns // 2 end
     return with_per_sm(c, p, d)
 end
@@ -199,7 +194,6 @@ function family.default(p, d)
     if 512 * cells(p) * bytes <= most then return with_per_sm(c, p, d) end
     -- Where keys are said to agree by chance alone, asking costs 2 to 5 %.
     c.agree = (p.spread == "uniform" or p.of_rows) and "no" or "yes"
-    if atomic and is_long(p) then return sort_rows(c, p, d) end
     if not atomic then
         c.tables = "warps"
         while c.block > 32 and table_bytes(c, p, d) > most do c.block = c.block // 2 end
@@ -209,12 +203,16 @@ function family.default(p, d)
     if c.tables == "shared" then
         choose_cells(c, p, d)
         if table_bytes(c, p, d) > most then
+            if is_long(p) then return sort_rows(c, p, d) end
             c.tables, c.cells, c.columns, c.copies, c.hot = "global", "wide", 0, 1, 0
             c.agree = (p.spread == "uniform" or p.of_rows) and "no" or "yes"
         end
     end
     if c.tables == "global" then return with_per_sm(c, p, d) end
-    c.block = 2 * table_bytes(c, p, d) <= most and 512 or 1024
+    c.block = 2 * table_bytes(c, p, d) <= most and c.columns == 0 and 512 or 1024
+    -- Where registers suffice.
+    local fits = c.vec > 1 and c.cells ~= "split" and p.dtype.bytes >= 4 and p.key.bytes <= 4
+    if fits and not p.of_rows then c.ahead = "yes" end
     return with_per_sm(c, p, d, 1024) -- more of them wait for each other's cells
 end
 
@@ -222,8 +220,11 @@ end
 function family.launch(c, p, d)
     local _, bytes = keyed.cell_of(p, d)
     local tile = c.block * c.vec * c.unroll
-    if c.tables == "sorted" then tile = 128 * c.block * c.vec end
-    if c.tables == "shared" or c.tables == "private" or c.tables == "warps" then tile = math.max(tile, math.min(2 * c.copies * cells(p, c), 1 << 24)) end
+    if c.tables == "sorted" then
+        tile = 128 * c.block * c.vec
+    elseif c.tables ~= "global" then
+        tile = math.max(tile, math.min(2 * c.copies * cells(p, c), 1 << 24))
+    end
     local shared = table_bytes(c, p, d)
     return {
         threads = c.block, tile = tile, blocks_max = math.min(c.per_sm * d.sm_count, d.blocks_max), keyed = true,
