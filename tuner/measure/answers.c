@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include "model/strides.h"
 
-/* Along any axes each result that is looked at has its elements gathered. */
+/* Along any axes each result that is looked at has its elements gathered: of long ones three, for a
+ * sample has the first result, the last one and some between. */
 static void choose_sample(const redtune_problem *problem, size_t runs, uint64_t length,
                           rdt_sample *out) {
     const uint64_t count = rdt_problem_count(problem) + 1;
     if (rdt_problem_is_strided(problem) && runs * length * count > RDT_GATHERED_MAX) {
-        const uint64_t most = count < RDT_GATHERED_MAX ? RDT_GATHERED_MAX / count : 1;
+        enum { RUNS_LEAST = 3 };
+        uint64_t most = RDT_GATHERED_MAX / count;
+        if (most < RUNS_LEAST) most = RUNS_LEAST;
         if (runs > most) runs = most;
         length = most / runs;
     }

@@ -5,7 +5,7 @@
 #include "tuner/measure/sample.h"
 #include "tuner/measure/test_buffers.h"
 
-/* Elements that a sample has in all, unless those of one result are more. */
+/* Elements that a sample has in all, unless those of a few results are more. */
 enum { RDT_GATHERED_MAX = 1 << 20 };
 
 /* Valid when zeroed: nothing is gathered. */
