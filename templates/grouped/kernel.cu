@@ -22,6 +22,7 @@ constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 
 //@ include("lib/asserts.cu", { that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && BLOCK % GROUP == 0" } })
 
+//@ local hidden = false
 //@ include "lib/segments/tables.cu"
 //@ include "lib/segments/offsets.cu"
 //@ local fewest, apart = lanes, lanes < 32

@@ -19,7 +19,7 @@ __device__ __forceinline__ void prefetch_strip(const element *input, const exten
     for (u32 s = 0; s < 1 && column < e.inner; s++, column += @{made}) {
         u64 row = (u64)mine.split * UNROLL * DEPTH + along();
         const element *at = input + o * e.outer_step + row * e.step + column;
-#pragma unroll 1
+#pragma unroll
         for (u32 i = 0; i < UNROLL; i++, row += DEPTH, at += DEPTH * e.step) {
             const bool begins = STRIP * sizeof(element) >= 128 && across() == 0;
             if (row >= e.count || !(begins || (u64)at % 128 < LOAD_BYTES)) continue;

@@ -28,7 +28,11 @@ constexpr u64 NODES_MAX = 16 * BLOCK;  // of a result: a thread combines 16 at m
 //@ include "lib/combine.cu"
 //@ include "lib/order_vectors.cu"
 //@ local apart = dtype.bytes < 4
-//@ include "lib/order_chunks.cu"
+//@ if apart then
+//@     include "lib/order_chunks_apart.cu"
+//@ else
+//@     include "lib/order_chunks.cu"
+//@ end
 //@ include("lib/splits.cu", { node_levels = node_levels })
 // Nodes of 2^span chunks, at least one.
 __device__ __forceinline__ u64 nodes_of(u64 chunks, u32 span)
@@ -159,7 +163,11 @@ __device__ __forceinline__ void take_nodes(const rows &all, const plan &p, bool 
     u32 node = first_node(p);
     bool is_there = has_node(p);
     vector v[UNROLL];
+//@ if apart then
+    load_first(v, aligned, own@{given.argument});
+//@ else
     load_step(v, aligned, own.at, first_bytes(own), 0@{given.argument});
+//@ end
     while (is_there) {
         u64 next_row = row;
         u32 next_node = node;

@@ -143,14 +143,10 @@ __device__ __forceinline__ accumulator halve(const accumulator *from, u32 apart@
 // The first STRIP threads return the combination of all threads' values of a column. All threads of
 // the block call it, each time with the other half of the shared memory: who writes one again has
 // passed the barrier of the other, before which the one was read.
-__device__ __forceinline__ accumulator reduce_threads(accumulator *shared, accumulator (&a)[VEC]@{vec > 1 and ", bool whole" or ""}@{given.parameter})
+template <bool WHOLE>
+__device__ __forceinline__ accumulator reduce_threads(accumulator *shared, accumulator (&a)[VEC]@{given.parameter})
 {
-//@     local place = "across()"
-//@     if vec > 1 then
-//@         place = "begin + j * side"
-    const u32 begin = whole ? across() * VEC : across(), side = whole ? 1 : WIDTH;
-//@     end
-//@ include("lib/share_columns.cu", { place = place })
+//@ include "lib/share_columns.cu"
     __syncthreads();
     accumulator all = @{op.identity};
     if (threadIdx.x < STRIP) all = halve<ROWS>(shared + threadIdx.x, STRIP@{given.argument});
@@ -176,16 +172,13 @@ __device__ __forceinline__ u32 bits_of(const node &at, u32 rows)
 }
 
 // Makes the values of a node of a strip's columns: a thread's own ones, or that of column threadIdx.x.
+template <bool WHOLE>
 __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator *shared, u32 &turn,
                                             const element *from, const extents &e, u32 columns,
-                                            const node &at@{vec > 1 and ", bool whole" or ""}@{given.parameter})
+                                            const node &at@{given.parameter})
 {
     const u32 first = at.part + (along() << at.parts), apart = DEPTH << at.parts;
-//@ if vec > 1 then
-    const bool is_there = (whole ? column_of<true>(0) : column_of<false>(0)) < columns;
-//@ else
-    const bool is_there = column_of<true>(0) < columns;
-//@ end
+    const bool is_there = column_of<WHOLE>(0) < columns;
     // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
     accumulator level[LEVELS][OWN];
     for (u64 c = 0; c < at.chunks; c++) {
@@ -194,23 +187,13 @@ __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator
         const u32 bits = bits_of(at, left);
         accumulator a[VEC];
         const element *chunk = from + row * e.step;
-//@ local call = "(a, chunk, is_there ? left : 0, e.step, columns, first, apart, bits" .. given.argument .. ");"
-//@ if vec > 1 then
-        // Compilers must not know that it stays the same: they would make the loop twice.
-        u32 now = whole;
-        asm volatile("" : "+r"(now));
         // No copy of its own for complete chunks of what is loaded element by element.
-        if (!now)
-            take_chunk<false, false>@{call}
-        else if (left == CHUNK && is_there)
-//@ else
-        if (left == CHUNK && is_there)
-//@ end
-            take_chunk<true, true>(a, chunk, left, e.step, columns, first, apart, bits@{given.argument});
+        if (WHOLE && left == CHUNK && is_there)
+            take_chunk<WHOLE, true>(a, chunk, left, e.step, columns, first, apart, bits@{given.argument});
         else
-            take_chunk<true, false>@{call}
+            take_chunk<WHOLE, false>(a, chunk, is_there ? left : 0, e.step, columns, first, apart, bits@{given.argument});
 //@ if depth > 1 then
-        all[0] = reduce_threads(shared + turn * SHARED, a@{vec > 1 and ", whole" or ""}@{given.argument});
+        all[0] = reduce_threads<WHOLE>(shared + turn * SHARED, a@{given.argument});
         turn ^= 1;
 //@ else
 #pragma unroll
@@ -311,12 +294,12 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
     if (column >= its.columns) return;
     const element *at = input + its.outer * e.outer_step + begin * e.step + its.first + column;
     const bool begins = STRIP * sizeof(element) >= 128 && column == 0;
-#pragma unroll 1
+#pragma unroll
     for (u32 i = 0; i < TOGETHER; i++) {
         const u32 number = bits == 0 ? 0 : __brev(i) >> (32 - bits);
         const u32 row = (first + number * (DEPTH << own.parts)) * VECTOR;
         if (i >= 1u << bits) break;
-#pragma unroll 1
+#pragma unroll
         for (u32 k = 0; k < VECTOR; k++) {
             const u64 from = (u64)(at + (row + k) * e.step);
             if (row + k >= left || !(begins || from % 128 < LOAD_BYTES)) continue;
@@ -352,8 +335,13 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
         accumulator all[OWN];
 //@ if vec > 1 then
         const bool whole = aligned && columns % VEC == 0;
+        if (whole)
+            reduce_node<true>(all, shared, turn, from, e, columns, own@{given.argument});
+        else
+            reduce_node<false>(all, shared, turn, from, e, columns, own@{given.argument});
+//@ else
+        reduce_node<true>(all, shared, turn, from, e, columns, own@{given.argument});
 //@ end
-        reduce_node(all, shared, turn, from, e, columns, own@{vec > 1 and ", whole" or ""}@{given.argument});
 //@ if shared then
         if (mine.splits > 1) {
             finish_nodes(all[0], shared + turn * SHARED, mine, scratch, to, e.count, columns@{given.argument});

@@ -25,6 +25,7 @@ static_assert((CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0, "")
 static_assert(TABLE_BYTES + 2 * NODES * sizeof(accumulator) <= @{scratch.all_slots_bytes}, "");
 static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
 
+//@ local hidden = false
 //@ include "lib/segments/tables.cu"
 //@ include "lib/segments/prefix.cu"
 //@ local ends = true
@@ -34,7 +35,7 @@ static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
 //@ include "lib/combine.cu"
 //@ include "lib/order_vectors.cu"
 //@ local apart = dtype.bytes < 4
-//@ include "lib/order_chunks.cu"
+//@ include "lib/order_chunks_apart.cu"
 //@ include "lib/segments/finish.cu"
 // The first lane returns the value of `bytes` bytes of elements side by side, by a warp. A call of it costs sums a
 // fifth of their time, and a copy of it takes NVRTC half a second: it has one place.
@@ -45,37 +46,32 @@ __device__ @{op.costly and "__noinline__" or "__forceinline__"} accumulator redu
     const bool aligned = begin % LOAD_BYTES == 0;
 //@ if apart then
     if (aligned) {
-        load_step(v, true, begin, first_bytes(own), 0@{given.argument});
+        load_first(v, true, own@{given.argument});
         return take_run(v, true, own, none@{given.argument});
     }
 //@ end
-    load_step(v, @{apart and "false" or "aligned"}, begin, first_bytes(own), 0@{given.argument});
+    load_first(v, @{apart and "false" or "aligned"}, own@{given.argument});
     return take_run(v, @{apart and "false" or "aligned"}, own, none@{given.argument});
 }
 
 //@ include "lib/segments/listed.cu"
 //@ include "ordered_segments/short.cu"
 //@ include "ordered_segments/nodes.cu"
-// What a lane has of one load, of which there is what stands before `end`.
-__device__ __noinline__ accumulator take_slowly(u64 from, u64 end@{given.parameter})
-{
-    return from < end ? take_edge(from, end@{given.argument}) : @{op.identity};
-}
-
-// The same by a load at a time, which stand in the order that neighbours are combined in.
-__device__ __forceinline__ accumulator reduce_slow_run(u64 begin, u64 bytes@{given.parameter})
+// The same by one copy of what takes a chunk, element by element.
+__device__ __noinline__ accumulator reduce_slow_run(u64 begin, u64 bytes@{given.parameter})
 {
     const u64 end = begin + bytes;
-    accumulator waiting = @{op.identity};
+    const u32 behind = bytes % LOAD_BYTES;
+    accumulator waiting = @{op.identity}, edge = @{op.identity};
+    if (behind > 0) edge = take_edge(end - behind, end@{given.argument});
     u32 taken = 0;
+    const run none = {0, 0, 0};
 #pragma unroll 1
     for (u64 at = begin; at < end; at += CHUNK_BYTES) {
-        const u64 stop = end - at < CHUNK_BYTES ? end : at + CHUNK_BYTES;
-        accumulator part[8];
-#pragma unroll
-        for (u32 i = 0; i < 8; i++) part[i] = take_slowly(at + piece_of(0, i), stop@{given.argument});
-//@ include("lib/fold_pairs.cu", { array = "part", many = 8 })
-        waiting = carry(waiting, reduce_lanes(part[0]@{given.argument}), taken++@{given.argument});
+        const run own = {at, 0, (u32)(end - at < CHUNK_BYTES ? end - at : CHUNK_BYTES)};
+        vector v[UNROLL];
+        load_step<true>(v, false, at, at + own.part_bytes, 0@{given.argument});
+        waiting = carry(waiting, take_chunk<true>(v, false, own, edge, none@{given.argument}), taken++@{given.argument});
     }
     return settle(waiting, taken@{given.argument});
 }

@@ -52,6 +52,7 @@ constexpr u64 NONE = ~0ull;  // no segment
 //@ local chunks = anywhere and "(CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0" or nil
 //@ include("lib/asserts.cu", { that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0 && 2 * WARPS <= 32", chunks } })
 
+//@ local hidden = true
 //@ include "lib/segments/tables.cu"
 //@ if anywhere then
 //@     include "lib/segments/prefix.cu"

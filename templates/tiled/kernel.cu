@@ -16,6 +16,7 @@ constexpr u64 OWN = 8 * 32 * UNROLL * VEC;
 
 //@ include("lib/asserts.cu", { that = { "LOAD_BYTES <= 16 && BLOCK % 32 == 0" } })
 
+//@ local hidden = false
 //@ include "lib/segments/tables.cu"
 //@ include "lib/segments/offsets.cu"
 //@ local fewest, apart = 1, false

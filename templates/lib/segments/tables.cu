@@ -1,4 +1,5 @@
-//@ -- Segments, as tables give them.
+//@ -- Segments, as tables give them. `hidden`: from compilers, that the width of offsets stays the same.
+//@ takes hidden
 // As model/launch.h has it.
 struct segments {
     u64 begin, end;  // tables; end is 0 where a segment ends at the next one's begin; begin, at 0
@@ -16,10 +17,12 @@ struct segment {
 
 __device__ __forceinline__ i64 offset_at(const segments &s, u64 table, u64 i)
 {
+//@ if hidden then
     // Compilers must not know that it stays the same: they would make every loop that this is in twice.
     u32 wide = s.wide;
     asm volatile("" : "+r"(wide));
-    return wide ? ((const i64 *)table)[i] : ((const int *)table)[i];
+//@ end
+    return @{hidden and "wide" or "s.wide"} ? ((const i64 *)table)[i] : ((const int *)table)[i];
 }
 
 __device__ __forceinline__ segment segment_of(const segments &s, u64 i)

@@ -1,0 +1,158 @@
+//@ -- A warp's way through chunks in the fixed order (docs/order.md): of a chunk's 256 loads of 16
+//@ -- bytes lane l takes l, l + 32, ..., l + 224, UNROLL at a time. Whole chunks have copies of their own.
+//@ -- `apart`: callers say as a constant whether vectors are aligned. Many loads of small elements between the others
+//@ -- cost rows of bf16 an eighth of their time.
+//@ takes op, acc, given, unroll, apart
+// Where a lane's load i of a step is. A step brings UNROLL loads of a lane's eight, which are taken with
+// the bits of their numbers reversed: 0, 4, 2, 6, 1, 5, 3, 7. So neighbours are those that halving
+// combines.
+__device__ __forceinline__ u64 place_of(u64 chunk, u32 step, u32 i)
+{
+    const u32 k = step * UNROLL + i, load = k % 2 * 4 + k / 2 % 2 * 2 + k / 4;
+    return chunk + (threadIdx.x % 32 + load * 32) * LOAD_BYTES;
+}
+
+// Whether vectors stand at multiples of 16 bytes. Where that is known to stay the same, compilers take all that
+// is around a choice of loads twice: NVRTC takes
+// long for that.
+__device__ __forceinline__ bool are_aligned(bool aligned)
+{
+//@ if apart then
+    return aligned;
+//@ else
+    u32 now = aligned;
+    asm volatile("" : "+r"(now));
+    return now;
+//@ end
+}
+
+// PART: of the chunk there is a part only, up to `end`. What is missing of it is not loaded.
+template <bool PART>
+__device__ __forceinline__ void load_step(vector (&v)[UNROLL], bool aligned, u64 chunk, u64 end,
+                                          u32 step@{given.parameter})
+{
+//@ for _, kind in ipairs { "load", "gather" } do
+    @{kind == "load" and "if (are_aligned(aligned)) {" or "} else {"}
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) {
+            const u64 at = place_of(chunk, step, i);
+            if (!PART || at + LOAD_BYTES <= end) v[i] = @{kind}_vector(at@{given.argument});
+        }
+//@ end
+    }
+}
+
+// A step's loads, neighbours first. `edge` is the value of the vector of which there is a part.
+template <bool PART>
+__device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u64 chunk, u64 end,
+                                                u32 step, accumulator edge@{given.parameter})
+{
+    accumulator a[UNROLL];
+#pragma unroll
+    for (u32 i = 0; i < UNROLL; i++) {
+        const u64 at = place_of(chunk, step, i);
+        a[i] = fold_vector(v[i]@{given.argument});
+        if (PART && at + LOAD_BYTES > end) a[i] = at < end ? edge : @{op.identity};
+    }
+//@ include("lib/fold_pairs.cu", { array = "a", many = unroll })
+    return a[0];
+}
+
+// Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
+__device__ __forceinline__ accumulator reduce_lanes(accumulator a@{given.parameter})
+{
+//@ include("lib/fold_lanes.cu", { lanes = 32 })
+    return a;
+}
+
+// A run of chunks of a warp from that address on: whole ones, and behind them a part of one, if the row ends
+// there.
+struct run {
+    u64 at;
+    u32 whole, part_bytes;
+};
+
+// At most so many chunks of those between the two addresses.
+__device__ __forceinline__ run run_between(u64 at, u64 end, u32 most)
+{
+    const u64 left = at < end ? end - at : 0;
+    if (left >= most * CHUNK_BYTES) return run{at, most, 0};
+    return run{at, (u32)left / (u32)CHUNK_BYTES, (u32)left % (u32)CHUNK_BYTES};
+}
+
+// Asks for the first step of a run, if it has any.
+__device__ __forceinline__ void load_first(vector (&v)[UNROLL], bool aligned, const run &r@{given.parameter})
+{
+    if (r.whole > 0)
+        load_step<false>(v, aligned, r.at, 0, 0@{given.argument});
+    else if (r.part_bytes > 0)
+        load_step<true>(v, aligned, r.at, r.at + r.part_bytes, 0@{given.argument});
+}
+
+// Lane 0 returns the value of the first chunk of a run, whose first step is on its way. The first step
+// of `next` is asked for before the last one of the chunk is done with.
+template <bool PART>
+__device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], bool aligned, const run &own,
+                                                  accumulator edge, const run &next@{given.parameter})
+{
+    const u64 end = own.at + own.part_bytes;  // of a part
+    accumulator part[STEPS];
+#pragma unroll
+    for (u32 i = 0; i < STEPS; i++) {
+        part[i] = fold_step<PART>(v, own.at, end, i, edge@{given.argument});
+        if (i + 1 < STEPS)
+            load_step<PART>(v, aligned, own.at, end, i + 1@{given.argument});
+        else
+            load_first(v, aligned, next@{given.argument});
+    }
+//@ include("lib/fold_pairs.cu", { array = "part", many = 8 // unroll })
+    return reduce_lanes(part[0]@{given.argument});
+}
+
+// Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
+// combined.
+__device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c@{given.parameter})
+{
+    u32 level = 0;
+    if (c & 1) a = @{acc.fetch("a", "0")};
+    for (; c >> level & 1; level++) a = combine(@{acc.fetch("waiting", "level")}, a@{given.argument});
+    return threadIdx.x % 32 == level ? a : waiting;
+}
+
+// Lane 0 returns the value of a run of n chunks, which wait: behind them is nothing.
+__device__ __forceinline__ accumulator settle(accumulator waiting, u32 n@{given.parameter})
+{
+    if (n <= 1) return waiting; // lane 0 has the only one, or nothing waits
+    accumulator a = @{op.identity};
+    for (u32 level = 0; n >> level; level++)
+        if (n >> level & 1) a = combine(@{acc.fetch("waiting", "level")}, a@{given.argument});
+    return a;
+}
+
+// Lane 0 returns the value of a run whose first step is on its way. The first step of the run `next` is
+// asked for before the last one is done with: a warp that has no chunks of a run has none of the next.
+__device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], bool aligned, run own, const run &next@{given.parameter})
+{
+    // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
+    accumulator waiting = @{op.identity};
+    u32 taken = 0;
+    const u32 behind = own.part_bytes % (u32)LOAD_BYTES;
+    accumulator edge = @{op.identity};
+    if (behind > 0) {
+        // Its loads are asked for while those of the first step are on their way.
+        const u64 end = own.at + own.whole * CHUNK_BYTES + own.part_bytes;
+        edge = take_edge(end - behind, end@{given.argument});
+    }
+    while (own.whole > 0) {
+        const run rest = {own.at + CHUNK_BYTES, own.whole - 1, own.part_bytes};
+        const bool is_last = rest.whole + rest.part_bytes == 0;
+        const run further = {is_last ? next.at : rest.at, is_last ? next.whole : rest.whole,
+                             is_last ? next.part_bytes : rest.part_bytes};
+        waiting = carry(waiting, take_chunk<false>(v, aligned, own, edge, further@{given.argument}), taken++@{given.argument});
+        own = rest;
+    }
+    if (own.part_bytes > 0)
+        waiting = carry(waiting, take_chunk<true>(v, aligned, own, edge, next@{given.argument}), taken++@{given.argument});
+    return settle(waiting, taken@{given.argument});
+}
+
