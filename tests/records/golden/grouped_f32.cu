@@ -96,12 +96,13 @@ struct raw_offset {
 __device__ __forceinline__ raw_offset load_offset(const segments &s, u64 table, u64 i)
 {
     const u32 *const at = (const u32 *)table + (i << s.wide);
-    return raw_offset{at[0], s.wide ? at[1] : 0};
+    return raw_offset{at[0], at[s.wide]};
 }
 
 __device__ __forceinline__ i64 value_of(const segments &s, const raw_offset &offset)
 {
-    return s.wide ? (i64)((u64)offset.high << 32 | offset.low) : (i64)(int)offset.low;
+    const u32 sign = (u32)((int)offset.low >> 31);
+    return (i64)((u64)(s.wide ? offset.high : sign) << 32 | offset.low);
 }
 
 struct vector {

@@ -211,19 +211,21 @@ __device__ __forceinline__ accumulator end_row(progress &p, const element *input
 __device__ __forceinline__ void reduce_rows(accumulator (&a)[ROWS], const element *input, u64 row,
                                             const extents &e, const share &mine)
 {
-    const u64 most = e.count;
     progress p[ROWS];
     const element *from[ROWS];
     u64 count[ROWS];
+    {
+        const u64 most = e.count;
 #pragma unroll
-    for (u32 r = 0; r < ROWS; r++, row += GROUPS) {
-        from[r] = input + (row < e.outer ? row * e.outer_step : 0);
-        count[r] = row < e.outer ? most : 0;
-        begin_row(p[r], from[r], count[r], mine);
+        for (u32 r = 0; r < ROWS; r++) {
+            const u64 own = row + r * GROUPS;
+            from[r] = input + (own < e.outer ? own * e.outer_step : 0);
+            count[r] = own < e.outer ? most : 0;
+            begin_row(p[r], from[r], count[r], mine);
+        }
+#pragma unroll
+        for (u32 r = 0; r < ROWS; r++) a[r] = end_row(p[r], from[r], count[r], mine);
     }
-#pragma unroll
-    for (u32 r = 0; r < ROWS; r++)
-        a[r] = end_row(p[r], from[r], count[r], mine);
 }
 
 constexpr u32 SET = GROUPS * ROWS;  // rows that a block takes at a time

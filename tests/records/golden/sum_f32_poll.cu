@@ -251,20 +251,20 @@ __device__ __forceinline__ accumulator collect(u64 *from)
 extern "C" __global__ void __launch_bounds__(256)
 redtune_reduce(const element *input, u64 count, float *output, void *scratch, u32 overlaps)
 {
-    accumulator a = reduce_block(reduce_share(input, count));
-    if (gridDim.x == 1) {
-        if (threadIdx.x == 0) *output = a;
-        return;
+    accumulator a = reduce_share(input, count);
+    // Block 0 comes back with the values of all others: one copy of what the threads' values meet in.
+    for (u32 blocks = gridDim.x;; blocks = 1) {
+        a = reduce_block(a);
+        if (blocks == 1) break;
+        if (blockIdx.x > 0) {
+            if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
+            return;
+        }
+        // It waits for all others, which wait for nobody.
+        if (threadIdx.x > 0) a = 0.0f;
+        for (u32 i = threadIdx.x; i < blocks; i += BLOCK)
+            if (i > 0) a = combine(a, collect(words_of(scratch, i)));
+        __syncthreads();
     }
-    if (blockIdx.x > 0) {
-        if (threadIdx.x == 0) publish(words_of(scratch, blockIdx.x), a);
-        return;
-    }
-    // Block 0 waits for all others, which wait for nobody.
-    if (threadIdx.x > 0) a = 0.0f;
-    for (u32 i = threadIdx.x; i < gridDim.x; i += BLOCK)
-        if (i > 0) a = combine(a, collect(words_of(scratch, i)));
-    __syncthreads();
-    a = reduce_block(a);
     if (threadIdx.x == 0) *output = a;
 }
