@@ -148,6 +148,7 @@ end
 -- H100 a sum of 8192 x 4096 of f32 took 1.32 times as long as reading with eight loads, and with four 1.04 times.
 local function with_mask(p, d)
     if not p.mask or bytes_of(p) <= MANY_BYTES then return nil end
+    if p.op.indexed and p.dtype.bytes < 4 then return nil end -- eight columns of a thread, each with its index
     local vec = aligned_vec(p)
     local c = { block = 256, width = math.max(8, 128 // (vec * p.dtype.bytes)), vec = vec,
                 unroll = p.op.indexed and 2 or 4, load = "no_allocate", finish = "poll", per_sm = 4 }
