@@ -77,5 +77,8 @@ inline void set_size(redtune_problem &problem, uint64_t segments, uint64_t count
     problem.reduced[0].size = count;
 }
 
+// An array's shape for messages, as Python shows it.
+std::string shape_text(const array &x);
+
 // What an op is; lives as long as the process.
 const redtune_op_info *op_get(int op);
