@@ -26,9 +26,13 @@ class bits:
             self._first += buffer.offset
             count = (self._first + len(buffer) + 7) // 8
             buffer = numpy.full(count, 255, "u1") if validity is None else validity
+        if str(getattr(buffer, "dtype", "")) in ("bool", "torch.bool"):
+            raise TypeError(
+                "cannot take bits from an array of bools; give the array itself as where"
+            )
         try:
             buffer = numpy.frombuffer(buffer, "u1")
-        except TypeError:  # an array of a GPU
+        except (TypeError, BufferError):  # an array of a GPU
             pass
         except ValueError:
             if len(buffer):

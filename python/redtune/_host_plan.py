@@ -2,7 +2,9 @@
 
 
 def _layout(x):
-    strides = getattr(x, "strides", None) or x.stride
+    strides = getattr(x, "strides", None)
+    if strides is None:
+        strides = getattr(x, "stride", ())
     return tuple(x.shape), tuple(strides() if callable(strides) else strides), str(x.dtype)
 
 
@@ -17,7 +19,7 @@ class HostPlan:
     def __init__(self, reduce, x, y, out):
         self._reduce, self._x, self._y = reduce, x, y
         self._like = _layout(x), None if y is None else _layout(y)
-        self._out = self._reduce(x, y, out=out)
+        self._reduce(x, y, out=out)
         self._given = out
 
     def __repr__(self):

@@ -205,7 +205,13 @@ class _OfKeys(_Along):
         return result.at[self.keys].get(mode="fill", fill_value=0)
 
     def count(self, x):
-        return self.sum(jnp.ones_like(x))
+        """In int32, as f32 stops counting at 2^24."""
+        counts = self.sum(jnp.ones(x.shape[:1], "int32"))
+        return counts.astype(x.dtype).reshape(-1, *[1] * (x.ndim - 1))
+
+    def without_skipped(self, x):
+        """x with 0 where the key is out of range: what stands there may be NaN, or overflow."""
+        return jnp.where((self.keys < self.K).reshape(-1, *[1] * (x.ndim - 1)), x, 0)
 
 
 # By op, of the inputs, of the tuple of results and of the changes of the inputs: those of the
@@ -262,6 +268,7 @@ def _differentiable_by_key(name, op, K, spread, parameters):
         rule, found = _rule(name), run(*xs)
         x, change = (each.astype(found[0].dtype) for each in (xs[0], changes[0]))
         its = _OfKeys(xs[1], K, parameters)
+        x = its.without_skipped(x)
         is_empty = its.count(x) == 0  # then the result does not change
         moved = rule(its, x, found, change)
         return found, [

@@ -213,7 +213,8 @@ def _register_by_key():
         return redtune.by_key(x.detach(), keys, K, op)
 
     def fake(x, keys, K, op):
-        (dtype,) = _core.result_dtypes(_core.op_find(op), _DTYPES.index(x.dtype))
+        number, dtype = _core.op_find(op), _DTYPES.index(x.dtype)
+        (dtype,) = _core.result_dtypes(number, dtype, for_torch=True)
         return x.new_empty([K, *x.shape[1:]], dtype=_DTYPES[dtype])
 
     def setup(ctx, inputs, output):

@@ -3,6 +3,10 @@
 
 // Bits lie as x's elements do in C order.
 static void check_bits(const array &x, const array &given, uint64_t first) {
+    if (given.boolean)
+        fail(PyExc_TypeError,
+             "cannot reduce x with where: its bits are an array of bools; give the "
+             "array itself as where");
     if (redtune_dtype_bytes(given.dtype) != 1 || given.dimensions != 1 || !given.is_packed())
         fail(PyExc_TypeError, "cannot reduce x with where: its bits are no contiguous array of "
                               "uint8 of one axis");

@@ -95,9 +95,10 @@ bool fold(redtune *rt, redtune_torch_call *call, const axes_of &axes) {
     return !status;
 }
 
-// In fixed order a batch must not decide by its size who serves it.
+// In fixed order a batch must not decide by its size who serves it; what is measured runs at any.
 bool is_small(const redtune_torch_call &call, size_t element_bytes) {
-    return call.elements * static_cast<int64_t>(element_bytes) < least_bytes[call.op] &&
+    return !torch_kinds_are_quiet() &&
+           call.elements * static_cast<int64_t>(element_bytes) < least_bytes[call.op] &&
            !fixed.load(std::memory_order_relaxed);
 }
 

@@ -35,7 +35,8 @@ static bool make_problem(redtune_torch_keyed *call) {
 
 static torch_reason reason_to_leave(redtune_torch_keyed *call) {
     if (call->elements < 2 || call->keys < 1) return TORCH_FORM;
-    if (bytes_of(*call) < torch_calls_least_bytes(call->op)) return TORCH_SMALL;
+    if (!torch_kinds_are_quiet() && bytes_of(*call) < torch_calls_least_bytes(call->op))
+        return TORCH_SMALL;
     if (call->reduce == '+' && call->elements / ADDITIONS_MIN < call->keys) return TORCH_SLOWER;
     if (call->is_deterministic || torch_calls_are_fixed()) return TORCH_UNSUPPORTED;
     if (!make_problem(call)) return TORCH_DTYPE;

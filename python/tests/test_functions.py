@@ -496,6 +496,7 @@ class Devices(unittest.TestCase):
         self.assertIn("int64 (3, 4)", repr(plan))
         var = redtune.plan(SMALL, op="var", ddof=1, keepdims=True)
         self.assertAlmostEqual(float(var.run()[0, 0]), SMALL.var(ddof=1), places=5)
+        self.assertEqual(float(redtune.plan(numpy.array(3.0)).run()), 3)
 
     def test_a_plan_has_parameters(self):
         x = sim_memory.asarray(SMALL.astype("f4"))

@@ -151,6 +151,12 @@ class Jax(unittest.TestCase):
                 self.assert_close(jax.grad(weighted)(x, mine), want, (name, "gradient"))
                 tangent = jax.jvp(mine, (x,), (jnp.cos(3 * x),))[1]
                 self.assert_close(tangent, jax.jvp(its, (x,), (jnp.cos(3 * x),))[1], name)
+        padded = jnp.array([1.0, 3.0, jnp.nan, 200.0]), jnp.array([0, 0, -1, 7])
+        for name in ("sumsq", "norm2", "var", "std", "logsumexp", "mean"):
+            given = lambda x: redtune.jax.by_key(x, padded[1], 1, name)[0]
+            whole = jax.grad(lambda x: segment(LIKE[name])(x, padded[1][:2], 1)[0])(padded[0][:2])
+            wanted = jnp.concatenate([whole, jnp.zeros(2)])
+            self.assert_close(jax.grad(given)(padded[0]), wanted, (name, "out of range"))
         square = lambda x: redtune.jax.by_key(x**2, keys, 5, "mean")[:3].prod()
         wanted = lambda x: segment(LIKE["mean"])(x**2, keys, 3).prod()
         x = jnp.sin(jnp.arange(9.0))

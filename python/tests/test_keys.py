@@ -127,6 +127,10 @@ class Keys(unittest.TestCase):
                 if "order" in given:
                     self.assertEqual(got.tolist(), [float(each) for each in want], given)
                 numpy.testing.assert_allclose(got, want, 1e-6)
+        apart, both = numpy.array([2.0**60, 1, -(2.0**60)], "f4"), {"order": "fixed"}
+        for both["accuracy"], want in (("plain", 0), ("compensated", 1)):
+            got = redtune.by_key(apart, numpy.zeros(3, "i4"), 1, **both)
+            self.assertEqual(got.tolist(), [want])
 
     def test_out_takes_the_results(self):
         x = sim_memory.asarray(numpy.ones(9, "i4"))

@@ -213,6 +213,7 @@ class Masks(unittest.TestCase):
             (lambda: redtune.sum(x, where=3), TypeError, "no array"),
             (lambda: redtune.sum(x, where=redtune.bits(b"a", 3)), ValueError, "it has 8 bits"),
             (lambda: redtune.sum(x, where=redtune.bits(b"a", -1)), ValueError, "offset"),
+            (lambda: redtune.bits(mask), TypeError, "the array itself as where"),
             (lambda: redtune.dot(x, x, where=redtune.bits(b"a")), TypeError, "two inputs"),
             (lambda: redtune.sum(gpu, where=redtune.bits(b"a")), ValueError, "different devices"),
             (lambda: redtune.segments(x[0], offsets, where=x[0]), TypeError, "give bools"),

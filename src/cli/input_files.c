@@ -83,7 +83,8 @@ static redtune_status begin_bits(const rdt_options *options, rdt_input_files *fi
                                  redtune_error *err) {
     const rdt_element_file *x = &files->file[0];
     const char *what =
-        !x->count && !x->is_npy ? "how many elements standard input has is not known; name a file"
+        !x->count && !x->is_npy
+            ? "how many elements it is for is not known, or none; name a file that has some"
         : x->fortran_order ? "the array is in Fortran order; save numpy.ascontiguousarray of it"
                            : NULL;
     if (what)
@@ -114,6 +115,10 @@ static redtune_status open_mask(const rdt_options *options, rdt_input_files *fil
     files->count++;
     files->masked = true;
     if (status) return status;
+    if (options->where_bits && mask->is_bool)
+        return rdt_message_set(err, REDTUNE_FILE, 0,
+                               "cannot use --where-bits %.200s: its elements are bool; use --where",
+                               path);
     if (options->where_bits) return begin_bits(options, files, err);
     if (!mask->is_bool)
         return rdt_message_set(err, REDTUNE_FILE, 0,
@@ -212,8 +217,8 @@ redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files 
     if (!status && options->where_offset && !options->where_bits)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --where-offset without --where-bits: name the file");
-    if (!status && (options->where || options->where_bits)) return open_mask(options, out, err);
     if (!status && options->by) return open_keys(options, out, err);
+    if (!status && (options->where || options->where_bits)) return open_mask(options, out, err);
     return !status && out->count > 1 ? check_alike(out, err) : status;
 }
 

@@ -9,11 +9,12 @@
 #include "redtune/keys.h"
 
 static redtune_status check_beside_by(const rdt_options *options, redtune_error *err) {
-    const char *other = options->axes.count ? "axis"
-                        : options->keepdims ? "keepdims"
-                        : options->offsets  ? "offsets"
-                        : options->where    ? "where"
-                                            : NULL;
+    const char *other = options->axes.count   ? "axis"
+                        : options->keepdims   ? "keepdims"
+                        : options->offsets    ? "offsets"
+                        : options->where      ? "where"
+                        : options->where_bits ? "where-bits"
+                                              : NULL;
     if (!other) return REDTUNE_OK;
     return rdt_message_set(err, REDTUNE_INVALID, 0,
                            "cannot use --%s with --by: keys say which elements, or rows, belong "

@@ -9,7 +9,7 @@
 typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, const char *value,
                                redtune_error *err);
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
-    take_effort, take_seed, take_sample, take_number, take_ops, take_dtypes, take_count,
+    take_effort, take_whole, take_sample, take_number, take_ops, take_dtypes, take_count,
     take_counts, take_format, take_shapes, take_axes, take_order, take_accuracy, take_outputs,
     take_parameter, take_archs, take_percent;
 
@@ -113,7 +113,7 @@ const rdt_option rdt_option_table[] = {
      "a mask: an .npy file of bools of the same shape; elements where it is false are absent"},
     {"where-bits", 0, "FILE", RDT_REDUCE, take_string, MEMBER(where_bits),
      "a mask of bits, such as Arrow's validity, from the lowest bit of the first byte on"},
-    {"where-offset", 0, "NUMBER", RDT_REDUCE, take_number, MEMBER(where_offset),
+    {"where-offset", 0, "NUMBER", RDT_REDUCE, take_whole, MEMBER(where_offset),
      "bits of --where-bits before that of the first element (default: 0)"},
     {"by", 0, "FILE", RDT_REDUCE, take_string, MEMBER(by),
      "reduce by key: result k is of the elements, or rows, whose key in that .npy file is k"},
@@ -181,9 +181,9 @@ const rdt_option rdt_option_table[] = {
      "quick, standard or exhaustive (default: standard)"},
     {"budget", 0, "TIME", RDT_TUNE, take_seconds, MEMBER(budget_s),
      "about how long to take, such as 60s or 5m (default: no limit)"},
-    {"seed", 0, "NUMBER", RDT_TUNE, take_seed, MEMBER(seed),
+    {"seed", 0, "NUMBER", RDT_TUNE, take_whole, MEMBER(seed),
      "of the random choices: the same gives the same search (default: 0)"},
-    {"seed", 0, "NUMBER", RDT_VERIFY, take_seed, MEMBER(seed),
+    {"seed", 0, "NUMBER", RDT_VERIFY, take_whole, MEMBER(seed),
      "of the sample: the same draws the same winners (default: 0)"},
     {"shard", 0, "I/N|auto", RDT_TUNE, take_part, MEMBER(shard),
      "tune part I of N, from 0; auto: as torchrun, mpirun or srun says"},
@@ -313,14 +313,14 @@ static redtune_status take_accuracy(rdt_options *options, const rdt_option *row,
     return wrong(row, value, "give plain, compensated or exact", err);
 }
 
-static redtune_status take_seed(rdt_options *options, const rdt_option *row, const char *value,
-                                redtune_error *err) {
+static redtune_status take_whole(rdt_options *options, const rdt_option *row, const char *value,
+                                 redtune_error *err) {
     char *end;
     size_t digits = strspn(value, "0123456789");
-    uint64_t seed = strtoull(value, &end, 10);
+    uint64_t whole = strtoull(value, &end, 10);
     if (!digits || value[digits] || digits > 19)
         return wrong(row, value, "give a whole number of up to 19 digits", err);
-    options->seed = seed;
+    *(uint64_t *)((char *)options + row->offset) = whole;
     return REDTUNE_OK;
 }
 

@@ -51,6 +51,8 @@ uint64_t rdt_problem_keyed_round(uint64_t keys) {
 /* Why there are no kernels of it; NULL: there are. */
 static const char *lacking(const redtune_problem *problem) {
     if (problem->segmented) return "segments have keys of their own: their offsets";
+    if (problem->accuracy == REDTUNE_ACCURACY_EXACT)
+        return "there are no exact kernels; take compensated sums, or plain ones";
     const rdt_extents extents = rdt_problem_extents(problem);
     if (!extents.inner) return "its rows have no elements";
     if (extents.outer > 1 || extents.step > extents.inner || rdt_problem_is_strided(problem))

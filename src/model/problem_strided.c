@@ -157,6 +157,25 @@ static bool has_packed_results(const redtune_problem *problem) {
     return true;
 }
 
+/* Whether the array has an axis whose step is that, of a size beyond 1; its size, else 0. */
+static uint64_t size_at_step(const redtune_axis *axes, uint32_t count, uint64_t step) {
+    for (uint32_t i = 0; i < count; i++)
+        if (axes[i].size > 1 && axes[i].step[REDTUNE_ARRAY_X] == (int64_t)step) return axes[i].size;
+    return 0;
+}
+
+bool rdt_problem_strided_is_packed(const redtune_problem *problem) {
+    const uint64_t elements = rdt_problem_elements(problem);
+    uint64_t size, step = 1;
+    while (step < elements) {
+        size = size_at_step(problem->kept, problem->kept_axes, step);
+        if (!size) size = size_at_step(problem->reduced, problem->reduced_axes, step);
+        if (!size) return false;
+        step *= size;
+    }
+    return true;
+}
+
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                                                  redtune_error *err) {
     if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, "tune for", err);

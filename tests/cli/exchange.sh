@@ -180,7 +180,7 @@ a_database_does_not_go_to_a_terminal() {
     on_terminal seen "$redtune" export --db whole.db
     code=$? ran="export on a terminal"
     want_exit 2
-    grep -q "cannot export a database to a terminal.*-o FILE" seen || fail "no remedy: $(cat seen)"
+    tr '\r\n' '  ' <seen | grep -q "cannot export a database to a terminal.*-o FILE" || fail "no remedy: $(cat seen)"
     on_terminal seen "$redtune" export --db whole.db --format json
     code=$?
     want_exit 0

@@ -243,6 +243,9 @@ reduce_leaves_out_what_bits_do() {
     want_refused 1 "6 of those"
     run "$redtune" reduce x.npy --where-bits bits --where bits
     want_refused 2 "together"
+    { npy "'|b1'" "(2, 3)"; printf '\1\0\1\0\1\0'; } >bools.npy
+    run "$redtune" reduce x.npy --where-bits bools.npy
+    want_refused 1 "its elements are bool; use --where"
     run "$redtune" reduce x.npy --where-offset 3
     want_refused 2 "without --where-bits"
     run "$redtune" reduce x.npy --where-bits bits --device all

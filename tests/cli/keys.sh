@@ -106,6 +106,7 @@ what_cannot_be_is_refused() {
     refuses 2 "cannot print 65 results" --by keys.npy --keys 65
     refuses 2 "cannot use --axis with --by" --by keys.npy --axis 0
     refuses 2 "cannot use --where with --by" --by keys.npy --where bools.npy
+    refuses 2 "cannot use --where-bits with --by" --by keys.npy --where-bits bools.npy
     refuses 2 "cannot use --keys without --by" --keys 3
     refuses 2 "cannot use --keys '0'" --by keys.npy --keys 0
     refuses 2 "dot has two inputs, and keys are of one" values.npy --op dot --by keys.npy

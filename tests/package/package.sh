@@ -131,7 +131,7 @@ completes bf16 3 redtune tune --dtype b
 completes 'e4m3 e5m2' 3 redtune tune --dtype e
 completes columns 3 redtune emit --family c
 completes '' 3 redtune reduce --db x
-completes --keepdims 4 redtune --device sim reduce --ke
+completes --keepdims 4 redtune --device sim reduce --keep
 completes 'reduce report' 3 redtune --device sim re
 completes compare 1 redtune com
 completes --tolerance 4 redtune compare a b --to

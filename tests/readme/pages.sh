@@ -126,6 +126,10 @@ prepare() {
         { npy "'<i4'" "(10,)"; integers 4 10; } >values.npy
         { npy "'<i8'" "(4,)"; integers 8 4; } >offsets.npy
         ;;
+    *"values.npy --by keys.npy"*)
+        . "$source/tests/cli/files.sh"
+        { npy "'<i4'" "(10,)"; integers 4 10; } | tee values.npy >keys.npy
+        ;;
     *"--recorded runs.jsonl"*)
         printf '%s\n' '{"redtune_recording":1}' \
             '{"op":"sum","dtype":"f32","count":64,"outer":8,"calls":3}' >runs.jsonl

@@ -285,8 +285,10 @@ redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
     if (!has_room(executable, operands))
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce by %" PRIu64 " keys in a workspace of %" PRIu64
-                        " bytes: it takes %" PRIu64 ", as redtune_keyed_workspace_bytes says",
-                        operands->keyed.keys, operands->scratch_bytes,
+                        " bytes: %" PRIu64 " elements take %" PRIu64
+                        "; redtune_keyed_workspace_bytes says it of a plan for as many",
+                        operands->keyed.keys / operands->keyed.width, operands->scratch_bytes,
+                        operands->keyed.count,
                         rdt_launch_keyed_bytes(&executable->launch, &operands->keyed));
     rdt_trace_push("redtune run");
     const redtune_status status =
