@@ -127,7 +127,7 @@ class Keys(unittest.TestCase):
                 if "order" in given:
                     self.assertEqual(got.tolist(), [float(each) for each in want], given)
                 numpy.testing.assert_allclose(got, want, 1e-6)
-        apart, both = numpy.array([2.0**60, 1, -(2.0**60)], "f4"), {"order": "fixed"}
+        apart, both = numpy.array([2.0**60, -(2.0**60), 1], "f4"), {"order": "fixed"}
         for both["accuracy"], want in (("plain", 0), ("compensated", 1)):
             got = redtune.by_key(apart, numpy.zeros(3, "i4"), 1, **both)
             self.assertEqual(got.tolist(), [want])
