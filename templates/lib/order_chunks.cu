@@ -53,28 +53,7 @@ __device__ __forceinline__ accumulator fold_step(const vector (&v)[UNROLL], u32 
     return a[0];
 }
 
-// Lane 0 returns the combination of the lanes' values, the upper half combined into the lower.
-__device__ __forceinline__ accumulator reduce_lanes(accumulator a@{given.parameter})
-{
-//@ include("lib/fold_lanes.cu", { lanes = 32 })
-    return a;
-}
-
-// A run of chunks of a warp from that address on: whole ones, and behind them a part of one, if the row ends
-// there.
-struct run {
-    u64 at;
-    u32 whole, part_bytes;
-};
-
-// At most so many chunks of those between the two addresses.
-__device__ __forceinline__ run run_between(u64 at, u64 end, u32 most)
-{
-    const u64 left = at < end ? end - at : 0;
-    if (left >= most * CHUNK_BYTES) return run{at, most, 0};
-    return run{at, (u32)left / (u32)CHUNK_BYTES, (u32)left % (u32)CHUNK_BYTES};
-}
-
+//@ include "lib/order_runs.cu"
 // How many bytes of a run's first chunk there are.
 __device__ __forceinline__ u32 first_bytes(const run &r)
 {
@@ -100,26 +79,7 @@ __device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], bool alig
     return reduce_lanes(part[0]@{given.argument});
 }
 
-// Adds the value of chunk number c of a run, which lane 0 has, to those that wait: neighbours are
-// combined.
-__device__ __forceinline__ accumulator carry(accumulator waiting, accumulator a, u32 c@{given.parameter})
-{
-    u32 level = 0;
-    if (c & 1) a = @{acc.fetch("a", "0")};
-    for (; c >> level & 1; level++) a = combine(@{acc.fetch("waiting", "level")}, a@{given.argument});
-    return threadIdx.x % 32 == level ? a : waiting;
-}
-
-// Lane 0 returns the value of a run of n chunks, which wait: behind them is nothing.
-__device__ __forceinline__ accumulator settle(accumulator waiting, u32 n@{given.parameter})
-{
-    if (n <= 1) return waiting; // lane 0 has the only one, or nothing waits
-    accumulator a = @{op.identity};
-    for (u32 level = 0; n >> level; level++)
-        if (n >> level & 1) a = combine(@{acc.fetch("waiting", "level")}, a@{given.argument});
-    return a;
-}
-
+//@ include "lib/order_waiting.cu"
 // Lane 0 returns the value of a run whose first step is on its way. The first step of the run `next` is
 // asked for before the last one is done with: a warp that has no chunks of a run has none of the next.
 __device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], bool aligned, run own, const run &next@{given.parameter})
