@@ -10,7 +10,7 @@ _ORDER = {"free": 0, "fixed": 1}  # redtune_order
 
 # Where an array of the host is reduced, as configure says.
 device = "0"
-# What the command is told of the settings, by its options' names.
+# The settings that the command takes as options, by their names.
 of_command = {}
 
 

@@ -159,7 +159,7 @@ static CUresult start_sorting(const rdt_kernel *kernel, CUfunction function, uin
                                          stream, args, NULL);
 }
 
-/* Blocks of a launch with a thread for each of so many. */
+/* Blocks of RDT_DIGITS threads for `count` places, which threads take in strides. */
 static uint64_t blocks_of(uint64_t count) {
     enum { BLOCKS_MAX = 4096 };
     const uint64_t blocks = count / RDT_DIGITS + 1;

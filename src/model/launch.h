@@ -236,7 +236,7 @@ static inline bool rdt_launch_has_prefix(const rdt_launch *launch) {
 /* Bytes of scratch with the tables of a run by key, of whose sizes keys, count and width count, at
  * most UINT64_MAX. */
 uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, const rdt_keyed *sizes);
-/* Blocks of RDT_DIGITS threads that sort so many elements. */
+/* How many blocks of RDT_DIGITS threads sort `count` elements. */
 uint32_t rdt_launch_sort_blocks(const rdt_launch *launch, uint64_t count);
 /* The bytes of a launch that sorts or reorders, and where in scratch its parts are. */
 uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, uint64_t scratch,

@@ -4,6 +4,14 @@
 #include "api/choosing/executable.h"
 #include "api/running/operands.h"
 
+/* Scratch of the caller's. */
+struct redtune_workspace {
+    redtune *rt;
+    CUdeviceptr address;
+    size_t bytes;
+    bool owned;
+};
+
 struct redtune_plan {
     redtune *rt;
     rdt_signature signature;
