@@ -1,39 +1,12 @@
 /* Facts about cache/sqlite.h and cache/schema.h, seen through the tuning database: which files are
- * opened, what is said of the others, and that these stay as they are. */
+ * not opened, what is said of them, and that they stay as they are. */
 #define _GNU_SOURCE
 #include <sys/resource.h>
-#include "trials.h"
-
-/* ---- help ------------------------------------------------------------------------------------ */
-
-static void close_tuning(void) {
-    rdt_tuning_close(tuning);
-    tuning = NULL;
-}
-
-/* A new database of a few rows at this path. */
-static bool make(const char *path) {
-    unlink(path);
-    rdt_trial trials[40];
-    for (int i = 0; i < 40; i++) trials[i] = trials_make(1024u << i % 8, "block=256", 1000 + i, 9);
-    redtune_status status = rdt_tuning_open(path, &tuning, &err);
-    if (!status) status = rdt_tuning_put(tuning, &trials_gpu, &trials_origin, trials, 40, &err);
-    close_tuning();
-    return !status;
-}
-
-static bool make_with(const char *path, const char *sql) {
-    return make(path) && run_sql(path, sql);
-}
+#include "row_files.h"
 
 static redtune_status put_row(rdt_tuning *handle) {
     const rdt_trial trial = trials_make(1024, "block=256", 1000, 9);
     return rdt_tuning_put(handle, &trials_gpu, &trials_origin, &trial, 1, &err);
-}
-
-static int64_t rows_in(rdt_tuning *handle) {
-    int64_t rows = -1, gpus = -1;
-    return rdt_tuning_census(handle, &rows, &gpus, &err) ? -1 : rows;
 }
 
 /* Both ways of opening refuse the file with this reason, and leave it as it is. */
@@ -85,16 +58,11 @@ static void open_refuses_foreign_sqlite_file(void) {
 static void open_plays_back_no_foreign_journal(void) {
     const char *path = in_scratch("journal.db"), *journal = in_scratch("journal.db-journal");
     CHECK(run_sql(path, "CREATE TABLE person(name); INSERT INTO person VALUES('Ada')"));
-    /* A journal's header, https://www.sqlite.org/fileformat2.html#the_rollback_journal: it would
-     * cut the file to no pages. */
-    unsigned char header[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
-    header[22] = 2;    /* sectors of 512 bytes */
-    header[26] = 0x10; /* pages of 4096 bytes */
-    CHECK(write_bytes(journal, header, sizeof header));
+    CHECK(write_bytes(journal, journal_header, sizeof journal_header));
     CHECK_FAILS(rdt_tuning_open(path, &tuning, &err), REDTUNE_DATABASE, err, "another program");
     CHECK_FAILS(rdt_tuning_open_read(path, &tuning, &err), REDTUNE_DATABASE, err,
                 "another program");
-    CHECK(holds_bytes(journal, (char *)header, sizeof header));
+    CHECK(holds_bytes(journal, (const char *)journal_header, sizeof journal_header));
     CHECK(!unlink(journal));
     CHECK_INT(ask_sql(path, "SELECT count(*) FROM person"), 1);
 }
@@ -288,170 +256,6 @@ static void open_read_needs_no_write_permission(void) {
     CHECK(good);
 }
 
-/* ---- files that are opened ------------------------------------------------------------------- */
-
-static void open_creates_file_and_folders(void) {
-    const char *path = in_scratch("new/er/tuning.db");
-    CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
-    close_tuning();
-    CHECK_INT(ask_sql(path, "PRAGMA application_id"), 0x72647454);
-    CHECK_INT(ask_sql(path, "PRAGMA user_version"), 4);
-    CHECK(!has_beside(path, "-journal"));
-    CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
-    CHECK_INT(rows_in(tuning), 0);
-    close_tuning();
-}
-
-static void open_takes_an_empty_file_as_new(void) {
-    const char *path = in_scratch("empty.db");
-    CHECK(write_bytes(path, "", 0));
-    CHECK_OK(rdt_tuning_open_read(path, &tuning, &err), err);
-    CHECK_INT(rows_in(tuning), 0);
-    close_tuning();
-    CHECK(holds_bytes(path, "", 0));
-    CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
-    CHECK_INT(rows_in(tuning), 0);
-    close_tuning();
-}
-
-static void open_takes_special_names_for_files(void) {
-    static const char *const names[] = {":memory:", "file:odd.db?mode=memory"};
-    char folder[4096];
-    CHECK(getcwd(folder, sizeof folder) && !chdir(scratch));
-    for (int i = 0; i < 2; i++) {
-        redtune_status status = rdt_tuning_open(names[i], &tuning, &err);
-        close_tuning();
-        bool there = rdt_file_exists(in_scratch(names[i]));
-        if (status || !there) CHECK(!chdir(folder));
-        CHECK_OK(status, err);
-        CHECK(there);
-    }
-    CHECK(!chdir(folder));
-}
-
-/* Both ways of opening give its rows. */
-static bool is_taken(const char *path) {
-    bool good = !rdt_tuning_open_read(path, &tuning, &err) && rows_in(tuning) == 40;
-    close_tuning();
-    good = good && !rdt_tuning_open(path, &tuning, &err) && rows_in(tuning) == 40;
-    close_tuning();
-    if (!good) fprintf(stderr, "%s: %s\n", path, err.message);
-    return good;
-}
-
-static void open_takes_the_tables_of_sqlite(void) {
-    static const char *const changes[] = {
-        "ANALYZE",
-        "PRAGMA optimize(0x10002)",
-        "CREATE TABLE t(i INTEGER PRIMARY KEY AUTOINCREMENT); DROP TABLE t",
-        /* As a SQLite with other options makes it. */
-        "ANALYZE; PRAGMA writable_schema=ON; UPDATE sqlite_schema SET name = 'sqlite_stat4',"
-        " tbl_name = 'sqlite_stat4', sql = 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)'"
-        " WHERE name = 'sqlite_stat1'",
-    };
-    const char *path = in_scratch("statistics.db");
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        CHECK(make_with(path, changes[i]));
-        CHECK(is_taken(path));
-    }
-}
-
-static void open_read_takes_wal_mode_and_writes_nothing(void) {
-    const char *path = in_scratch("wal.db");
-    size_t bytes = 0;
-    CHECK(make_with(path, "PRAGMA journal_mode=WAL"));
-    char *before = read_bytes(path, &bytes);
-    CHECK_OK(rdt_tuning_open_read(path, &tuning, &err), err);
-    CHECK_INT(rows_in(tuning), 40);
-    close_tuning();
-    CHECK(holds_bytes(path, before, bytes) && !has_beside(path, "-wal") &&
-          !has_beside(path, "-shm"));
-    free(before);
-}
-
-/* The commits of a process that was killed lie beside the file. */
-static void open_takes_wal_mode_with_its_log(void) {
-    const char *path = in_scratch("log.db");
-    sqlite3 *db = NULL;
-    CHECK(make_with(path, "PRAGMA journal_mode=WAL"));
-    CHECK(!sqlite3_open(path, &db));
-    CHECK(!sqlite3_exec(db, "DELETE FROM measurement WHERE id > 30", NULL, NULL, NULL));
-    CHECK_OK(rdt_tuning_open_read(path, &tuning, &err), err);
-    CHECK_INT(rows_in(tuning), 30);
-    close_tuning();
-    CHECK_FAILS(rdt_tuning_open_briefly(path, &tuning, &err), REDTUNE_DATABASE, err, path);
-    CHECK_CONTAINS(err.message, "; ");
-    CHECK(copy_file(path, in_scratch("killed.db")));
-    CHECK(copy_file(in_scratch("log.db-wal"), in_scratch("killed.db-wal")));
-    sqlite3_close(db);
-    path = in_scratch("killed.db");
-    for (int write = 0; write < 2; write++) {
-        CHECK_OK((write ? rdt_tuning_open : rdt_tuning_open_whole)(path, &tuning, &err), err);
-        CHECK_INT(rows_in(tuning), 30);
-        close_tuning();
-    }
-    CHECK(!has_beside(path, "-wal") && !has_beside(path, "-shm"));
-    CHECK_INT(ask_sql(path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
-}
-
-static void open_follows_symbolic_links(void) {
-    const char *path = in_scratch("linked.db");
-    CHECK(make(in_scratch("real.db")));
-    CHECK(!symlink("real.db", path));
-    CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
-    CHECK_INT(rows_in(tuning), 40);
-    close_tuning();
-}
-
-static void open_repairs_a_creation_cut_short(void) {
-    const char *path = in_scratch("half.db"), *journal = in_scratch("half.db-journal");
-    CHECK(make(path));
-    unsigned char header[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
-    header[22] = 2;
-    header[26] = 0x10;
-    CHECK(write_bytes(journal, header, sizeof header));
-    CHECK_FAILS(rdt_tuning_open_read(path, &tuning, &err), REDTUNE_DATABASE, err,
-                "a write to it was cut short");
-    CHECK(holds_bytes(journal, (char *)header, sizeof header));
-    CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
-    CHECK_INT(rows_in(tuning), 0);
-    close_tuning();
-    CHECK(!rdt_file_exists(journal));
-}
-
-static void open_read_never_writes(void) {
-    const char *path = in_scratch("readonly.db");
-    size_t bytes = 0;
-    CHECK(make(path));
-    char *before = read_bytes(path, &bytes);
-    CHECK_OK(rdt_tuning_open_read(path, &tuning, &err), err);
-    CHECK_INT(rows_in(tuning), 40);
-    rdt_trial trial = trials_make(1024, "block=256", 1, 1);
-    CHECK_FAILS(rdt_tuning_put(tuning, &trials_gpu, &trials_origin, &trial, 1, &err),
-                REDTUNE_DATABASE, err, "cannot write tuning database ");
-    close_tuning();
-    CHECK(holds_bytes(path, before, bytes));
-    free(before);
-}
-
-static bool open_and_put(int index) {
-    const char *path = in_scratch("race.db");
-    rdt_trial trial = trials_make(1024, "block=256", 1000 + index, 9);
-    bool good = !rdt_tuning_open(path, &tuning, &err) &&
-                !rdt_tuning_put(tuning, &trials_gpu, &trials_origin, &trial, 1, &err);
-    if (!good) fprintf(stderr, "%s\n", err.message);
-    close_tuning();
-    return good;
-}
-
-static void open_by_many_creates_one(void) {
-    for (int round = 0; round < 5; round++) {
-        unlink(in_scratch("race.db"));
-        CHECK(run_processes(8, open_and_put));
-        CHECK_INT(ask_sql(in_scratch("race.db"), "SELECT count(*) FROM measurement"), 8);
-    }
-}
-
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(open_refuses_text_file),
@@ -470,16 +274,6 @@ int main(int argc, char **argv) {
         FACT(open_read_needs_the_file),
         FACT(open_says_what_permission_is_missing),
         FACT(open_read_needs_no_write_permission),
-        FACT(open_creates_file_and_folders),
-        FACT(open_takes_an_empty_file_as_new),
-        FACT(open_takes_special_names_for_files),
-        FACT(open_takes_the_tables_of_sqlite),
-        FACT(open_read_takes_wal_mode_and_writes_nothing),
-        FACT(open_takes_wal_mode_with_its_log),
-        FACT(open_follows_symbolic_links),
-        FACT(open_repairs_a_creation_cut_short),
-        FACT(open_read_never_writes),
-        FACT(open_by_many_creates_one),
     };
     if (!scratch_begin()) return 1;
     int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
