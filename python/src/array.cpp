@@ -54,7 +54,7 @@ std::string float_names() {
         names += (names.empty() ? "" : ", ") + last;
         last = info.name;
     }
-    return names.substr(2) + " and " + last;
+    return names + " and " + last;
 }
 
 [[noreturn]] void fail_dtype(const char *purpose, const std::string &dtype, const char *remedy) {
@@ -425,7 +425,7 @@ void array::read_exchange(nb::handle object, const char *purpose) {
 
 static constexpr char no_array[] =
     "cannot %s: %s is no array, as it has neither __dlpack__ nor __cuda_array_interface__; make it "
-    "one, as by numpy.asarray(x)";
+    "one, as by numpy.asarray";
 
 // By what Python's own protocols say; false: it has none.
 bool array::read_protocol(nb::handle object, const char *purpose) {
