@@ -265,7 +265,14 @@ static int int_from(PyObject *number) {
 }
 
 bool truth_of(nb::handle object) {
-    if (object.ptr() == Py_False) return false;
+    if (object.ptr() == Py_False || object.is_none()) return false;
+    if (object.ptr() == Py_True) return true;
+    // A dtype or an array stands there where NumPy's order of arguments is meant.
+    const std::string type = nb::cast<std::string>(object.type().attr("__name__"));
+    if (!PyLong_Check(object.ptr()) && type != "bool" && type != "bool_") // NumPy's two names
+        fail(PyExc_TypeError,
+             "cannot take keepdims=%s: give True or False, and dtype and out by their names",
+             nb::cast<std::string>(nb::repr(object)).substr(0, 80).c_str());
     const int truth = PyObject_IsTrue(object.ptr());
     if (truth < 0) throw nb::python_error();
     return truth;

@@ -88,6 +88,10 @@ WRONG = [
     (lambda: redtune.sum(X, axis=-(2**70)), ValueError, "axis -118", "at most 64 axes"),
     (lambda: redtune.sum(X, axis=Raising()), ZeroDivisionError, "deep", ""),
     (lambda: redtune.sum(Faulty(strides=(14, 6))), ValueError, "stride of 14 bytes", "copy"),
+    (lambda: redtune.sum(X, 0, "f8"), TypeError, "keepdims='f8'", "dtype and out by their names"),
+    (lambda: redtune.mean(X, 0, numpy.float64), TypeError, "keepdims=<class", "by their names"),
+    (lambda: redtune.max(X, 0, X3), TypeError, "keepdims=array(", "by their names"),
+    (lambda: redtune.var(X, 0, numpy.dtype("f8")), TypeError, "keepdims=dtype", "by their names"),
     # Two inputs.
     (lambda: redtune.dot(X), TypeError, "missing 1 required positional argument: 'y'", ""),
     (lambda: redtune.dot(X, X[0]), ValueError, "(2, 3) and (3,)", "make them equal"),

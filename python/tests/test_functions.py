@@ -236,8 +236,12 @@ class Functions(unittest.TestCase):
         }.items():
             with self.assertRaisesRegex(TypeError, words):
                 call()
-        with self.assertRaisesRegex(ValueError, "truth value of an array"):
+        with self.assertRaisesRegex(TypeError, "keepdims=array.*give True or False"):
             redtune.sum(x, keepdims=numpy.ones(2))
+        for yes in (1, numpy.True_):
+            self.assertEqual(redtune.sum(x, keepdims=yes).ndim, 2)
+        for no in (0, None, numpy.False_):
+            self.assertEqual(redtune.sum(x, keepdims=no).ndim, 0)
 
     def test_functions_are_found_by_their_names(self):
         for name in redtune._functions.names():
