@@ -22,7 +22,7 @@ import os as _os
 
 from . import _core, _functions, linalg
 from ._bits import bits
-from ._core import Error, Plan, __version__
+from ._core import AxisError, Error, Plan, __version__
 from ._functions import List, by_key, plan, reduce, segments
 from ._settings import configure
 from ._team import Team
@@ -33,8 +33,8 @@ if not _core.is_main_interpreter():
 _atexit.register(_core.close)
 _os.register_at_fork(after_in_child=_core.note_fork)
 
-__all__ = ["Error", "List", "Plan", "Team", "bits", "by_key", "configure", "explain", "plan", "reduce"]
-__all__ += ["report", "segments", "show", "tune"]
+__all__ = ["AxisError", "Error", "List", "Plan", "Team", "bits", "by_key", "configure", "explain"]
+__all__ += ["plan", "reduce", "report", "segments", "show", "tune"]
 __all__ += _functions.names()
 
 

@@ -18,6 +18,8 @@ class Error(RuntimeError):
     status: str
     code: int
 
+class AxisError(ValueError, IndexError): ...
+
 class bits:
     def __init__(self, buffer: Any, offset: int = 0) -> None: ...
 

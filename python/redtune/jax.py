@@ -288,7 +288,7 @@ def _axes(axis, dimensions):
     found = []
     for each in axis if isinstance(axis, (tuple, list)) else (axis,):
         if not -dimensions <= each < dimensions:
-            raise ValueError(
+            raise _core.AxisError(
                 f"cannot reduce along axis {each}: the array has {dimensions} dimensions"
             )
         found.append(each % dimensions)

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+PyObject *axis_error;
 static PyObject *error_type;
 
 void fail(PyObject *type, const char *format, ...) {
@@ -57,4 +58,11 @@ void errors_add(nb::module_ &module) {
         PyExc_RuntimeError, nullptr);
     if (!error_type) throw nb::python_error();
     module.attr("Error") = nb::handle(error_type);
+    nb::tuple bases = nb::make_tuple(nb::handle(PyExc_ValueError), nb::handle(PyExc_IndexError));
+    axis_error = PyErr_NewExceptionWithDoc(
+        "redtune.AxisError",
+        "The array has no such axis.\n\nIt is a ValueError and an IndexError, as NumPy's is.",
+        bases.ptr(), nullptr);
+    if (!axis_error) throw nb::python_error();
+    module.attr("AxisError") = nb::handle(axis_error);
 }

@@ -47,5 +47,8 @@ template <class Make> PyObject *returned(Make make) noexcept {
     return nullptr;
 }
 
-// redtune.Error, a RuntimeError with the attributes status and code.
+// redtune.AxisError, which is there from errors_add on.
+extern PyObject *axis_error;
+
+// redtune.Error, a RuntimeError with the attributes status and code, and redtune.AxisError.
 void errors_add(nb::module_ &module);

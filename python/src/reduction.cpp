@@ -158,8 +158,8 @@ int axis_from(nb::handle value) {
     if (is_axis && nb::try_cast(index, axis)) return axis;
     const std::string text = nb::cast<std::string>(nb::repr(value)).substr(0, 80);
     if (is_axis)
-        fail(PyExc_ValueError, "cannot reduce along axis %s: an array has at most %d axes",
-             text.c_str(), DIMENSIONS_MAX);
+        fail(axis_error, "cannot reduce along axis %s: an array has at most %d axes", text.c_str(),
+             DIMENSIONS_MAX);
     fail(PyExc_TypeError, "cannot reduce along axis %s: an axis is an integer, or a tuple of them",
          text.c_str());
 }
@@ -180,8 +180,10 @@ void read_axes(nb::handle axis, axis_list *out) {
 void take_axes_of_none(axis_list *axes) {
     for (size_t i = 0; i < axes->count; i++)
         if (axes->axis[i] != 0 && axes->axis[i] != -1)
-            fail(PyExc_ValueError, "cannot reduce along axis %d: the array has no axes; give None",
+            fail(axis_error, "cannot reduce along axis %d: the array has no axes; give None",
                  axes->axis[i]);
+    if (axes->count > 1)
+        fail(PyExc_ValueError, "cannot reduce the array: axis %d is named twice", axes->axis[1]);
     axes->count = 0;
 }
 
@@ -276,7 +278,10 @@ void reduction::fold_axes(const array &x, const array *y, bool alike, nb::handle
     std::fill_n(reduced, x.dimensions, axis.is_none());
     for (size_t i = 0; i < axes.count; i++) {
         const int place = axes.axis[i] + (axes.axis[i] < 0 ? x.dimensions : 0);
-        are_good = are_good && place >= 0 && place < x.dimensions && !reduced[place];
+        if (place < 0 || place >= x.dimensions)
+            fail(axis_error, "cannot reduce the array: it has %d dimensions and no axis %d",
+                 x.dimensions, axes.axis[i]);
+        are_good = are_good && !reduced[place];
         if (are_good) reduced[place] = true;
     }
     dimensions = 0;

@@ -1,0 +1,75 @@
+"""Words: what NumPy, PyTorch and the array API standard call reductions and what these take."""
+
+import itertools
+import unittest
+import warnings
+
+import numpy
+
+import redtune
+
+SMALL = numpy.array([[3, -1, 2, 0], [5, 4, -2, 1], [1, 1, 7, -3]])
+
+
+class Words(unittest.TestCase):
+    def near(self, got, want, what):
+        self.assertEqual(numpy.shape(got), numpy.shape(want), what)
+        numpy.testing.assert_allclose(numpy.asarray(got, "f8"), want, rtol=2e-6, err_msg=what)
+
+    def test_the_words_of_reductions_are_the_standards(self):
+        # All is NumPy's, but that it refuses the extremes of nothing.
+        words = "sum prod mean var std max min argmax argmin any all count_nonzero".split()
+        generator = numpy.random.default_rng(6)
+        for shape in ((), (0,), (5,), (0, 3), (3, 0), (2, 3), (2, 1, 3), (2, 0, 3)):
+            x = generator.integers(0, 3, shape).astype("f4")
+            count = len(shape)
+            axes = [None, (), *range(-count - 1, count + 1), (0, 0), (0, count)]
+            axes += [tuple(range(count))]
+            axes += itertools.combinations(range(count), 2)
+            for word, axis in itertools.product(words, axes):
+                kept = bool(generator.integers(2))
+                if word.startswith("arg") and isinstance(axis, tuple):
+                    continue  # which NumPy does not take
+                if not shape and axis not in (None, ()):
+                    continue  # which only some of NumPy's do
+                what = f"{word} of {shape} along {axis}, {kept}"
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of nothing
+                    try:
+                        want = getattr(numpy, word)(x, axis=axis, keepdims=kept)
+                    except ValueError as error:
+                        want = error
+                try:
+                    got = getattr(redtune, word)(x, axis=axis, keepdims=kept)
+                except ValueError as error:
+                    self.assertIsInstance(want, ValueError, what)
+                    if isinstance(want, IndexError):
+                        self.assertIsInstance(error, redtune.AxisError, what)
+                    continue
+                if isinstance(want, ValueError):
+                    self.assertNotIsInstance(want, IndexError, what)
+                    self.assertIn(word, ("max", "min"), what)
+                    continue
+                self.assertEqual(got.dtype, want.dtype, what)
+                self.near(got, want, what)
+
+    def test_an_axis_that_is_not_there_is_numpys_error(self):
+        x = SMALL.astype("f4")
+        for axis in (2, -3, (0, 2), 2**40):
+            for error in (redtune.AxisError, ValueError, IndexError):  # NumPy's, PyTorch's
+                with self.assertRaises(error):
+                    redtune.sum(x, axis=axis)
+                with self.assertRaises(error):
+                    redtune.sum(x[:0], axis=axis)
+        with self.assertRaises(redtune.AxisError):
+            redtune.sum(x[0, 0], axis=1)
+        for axis in ((0, 0), (0, -1)):
+            with self.assertRaisesRegex(ValueError, "named twice"):
+                redtune.sum(x[0, 0], axis=axis)
+        with self.assertRaises(ValueError) as twice:  # which NumPy has as another
+            redtune.sum(x, axis=(1, -1))
+        self.assertNotIsInstance(twice.exception, IndexError)
+
+
+if __name__ == "__main__":
+    unittest.main()
