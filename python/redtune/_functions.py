@@ -4,6 +4,7 @@ import collections
 import functools
 import keyword
 import math
+import sys
 
 from . import _checks, _core
 
@@ -41,8 +42,8 @@ _DOC = """{formula}
 axis: None reduces the whole array; else a number, or a tuple of them; () reduces nothing.
 keepdims: the reduced axes stay, with size 1.
 out: {out} that {takes} the {result}, on the same device; on a GPU contiguous.
-dtype: of the {result}, where docs/ops.md allows it: "f64", "float64" or a library's own; "i8" and
-    "u8", which NumPy reads as 8 bytes, are refused.
+dtype: of the {result}, where docs/ops.md allows it: "f64", "float64", "<f8" or a library's own;
+    "i8", "u8" and "f8", which NumPy reads as 8 bytes, are refused.
 order: "fixed" gives floats the same bits on every GPU and at every address, as docs/order.md says;
     "free": the fastest order; None: as redtune.configure says, usually free.
 accuracy: "compensated" adds what additions lose at the end, and "exact" rounds the exact result
@@ -69,13 +70,20 @@ _PAIR = ">>> redtune.{name}(numpy.array([1, 2], dtype={dtype!r}))._fields\n{fiel
 # ---- dtypes --------------------------------------------------------------------------------------
 
 _DTYPE_NAMES = {long_name: name for name, long_name, _ in _core.dtypes()}
-_DTYPE_NAMES |= {"float": "f64", "int": "i64"}
+_DTYPE_NAMES |= {"float": "f64", "double": "f64", "d": "f64", "single": "f32", "f": "f32"}
+_DTYPE_NAMES |= {"half": "f16", "e": "f16", "int": "i64", "long": "i64", "short": "i16"}
+# By bytes, as NumPy has them, which no name by bits is like.
+_DTYPE_NAMES |= {"f4": "f32", "f2": "f16", "i4": "i32", "i2": "i16", "u4": "u32", "u2": "u16"}
+_DTYPE_NAMES |= {"i1": "i8", "u1": "u8", "b1": "bool", "?": "bool"}
+# With a sign of the order of bytes before them NumPy's reading is the only one.
+_SIGNED_NAMES = {"f8": "f64", "i8": "i64", "u8": "u64", "f16": "float128"}
 _FLOATS = [name for name, _, kind in _core.dtypes() if kind == "f"]
 _dtypes = {None: 0}  # as they were given, to redtune_dtype
 
 
+_SWAPPED = ">" if sys.byteorder == "little" else "<"
 # What NumPy reads as bytes, and redtune as bits.
-_AMBIGUOUS = {"i8": ("int64", "int8"), "u8": ("uint64", "uint8")}
+_AMBIGUOUS = {"i8": ("int64", "int8"), "u8": ("uint64", "uint8"), "f8": ("float64", "e4m3")}
 
 
 def _dtype(dtype):
@@ -83,11 +91,15 @@ def _dtype(dtype):
     if isinstance(dtype, str) and dtype in _AMBIGUOUS:
         wide, narrow = _AMBIGUOUS[dtype]
         raise TypeError(
-            f'cannot take dtype="{dtype}": NumPy reads it as {wide}, the command as {narrow}; '
+            f'cannot take dtype="{dtype}": NumPy reads it as {wide}, others as {narrow}; '
             f'give "{wide}" or "{narrow}"'
         )
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.rpartition(".")[2]
+    if name[:1] == _SWAPPED:
+        raise TypeError(f"cannot take dtype={name!r}: its bytes are swapped; give {name[1:]!r}")
+    if name[:1] in ("<", ">", "=", "|"):
+        name = _SIGNED_NAMES.get(name[1:], name[1:])
     name = _DTYPE_NAMES.get(name, name)
     number = _core.BOOL if name == "bool" else _core.dtype_find(_checks.text(name, "dtype"))
     _dtypes[dtype] = number

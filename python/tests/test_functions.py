@@ -268,8 +268,22 @@ class Functions(unittest.TestCase):
 
     def test_dtype_takes_every_way_to_name_it(self):
         x = SMALL.astype("f4")
-        for name in ("f64", "float64", float, numpy.float64, numpy.dtype("f8")):
+        wide = ("f64", "float64", float, numpy.float64, numpy.dtype("f8"), "float", "double", "d")
+        for name in (*wide, numpy.dtype("f8").str):
             self.assertEqual(redtune.sum(x, dtype=name).dtype, "float64")
+        for name in ("f4", "f", "single", "<f4", "=f4", "f2", "half", "e", "float16"):
+            self.assertEqual(redtune.sum(x, dtype=name).dtype, name.replace("float16", "f2"), name)
+        for name in ("long", "int", int, "<i8", "=i8", numpy.int64):
+            self.assertEqual(redtune.sum(SMALL, dtype=name).dtype, "i8", name)
+        for name in ("i4", "<i4", "i2", "short", "|i1", "i1", "u1", "u2", "u4", "<u8", "f4", "d", "?"):
+            long_name = numpy.dtype(name).name
+            self.assertEqual(
+                redtune._functions._number(name), redtune._functions._number(long_name), name
+            )
+        self.assertEqual(redtune.any(x, dtype="?").dtype, "bool")
+        for name, text in (("f8", '"float64" or "e4m3"'), (">f4", "swapped"), ("c8", "c8")):
+            with self.assertRaisesRegex(TypeError, text):
+                redtune.sum(x, dtype=name)
         for name in ("i8", "u8"):
             with self.assertRaisesRegex(TypeError, "int64.*int8" if name == "i8" else "uint64"):
                 redtune.sum(SMALL, dtype=name)
