@@ -318,7 +318,10 @@ def norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None, **more):
     if ord is None or ord in (2, "fro"):
         return _made["norm2"](x, **more)
     if isinstance(ord, str):
-        raise ValueError(f"cannot compute a norm with ord={ord!r}: give a number or 'fro'")
+        raise ValueError(
+            f"cannot compute a norm with ord={ord!r}: give a number or 'fro'; of matrices "
+            "redtune.linalg.matrix_norm has other orders, but none of singular values"
+        )
     return _norm_of(ord, x, **more)
 
 

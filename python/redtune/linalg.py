@@ -5,7 +5,7 @@ import math
 
 from . import _functions
 
-__all__ = ["norm", "vector_norm"]
+__all__ = ["matrix_norm", "norm", "vector_norm"]
 
 
 def _op(name):
@@ -22,15 +22,28 @@ def vector_norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None):
     return _functions.norm(x, ord, axis, keepdims, out=out, dtype=dtype)
 
 
-def _matrix_norm(x, ord, axes, keepdims, dtype):
-    """Of two axes; other orders are of singular values."""
-    if ord in (None, "fro"):
+@functools.partial(_functions._spelt, "matrix_norm")
+def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
+    """The norms of matrices, which lie along two axes: "fro", 1, -1, inf or -inf, as
+    numpy.linalg.matrix_norm and torch.linalg.matrix_norm have them.
+
+    Raises ValueError for orders that take singular values.
+
+    >>> redtune.linalg.matrix_norm(numpy.array([[1, -2], [3, 4]], dtype="f4"), ord=numpy.inf)
+    np.float32(7.0)
+    """
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    if len(axes) != 2:
+        raise ValueError(f"cannot compute a matrix norm along axis={axis!r}: give two axes")
+    if ord is None or ord == "fro":
         return _functions.norm(x, 2, axes, keepdims, dtype=dtype)
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(
             f"cannot compute a matrix norm of ord={ord!r}: it takes singular values; give 'fro', "
             "1, -1, inf or -inf, or call vector_norm for that of all elements"
         )
+    if dtype is None and "int" in str(getattr(x, "dtype", "")):
+        dtype = "f64"  # as redtune.norm
     sums = _op("sumabs")(x, axes[0 if abs(ord) == 1 else 1], True, dtype=dtype)
     if ord < 0:
         return _op("min")(sums, axes, keepdims)
@@ -47,12 +60,12 @@ def norm(x, ord=None, axis=None, keepdims=False, *, dtype=None):
     >>> redtune.linalg.norm(numpy.array([[1, -2], [3, 4]], dtype="f4"), ord=1)
     np.float32(6.0)
     """
-    dimensions = len(x.shape)
+    dimensions = len(getattr(x, "shape", ()))
     if axis is None and ord is not None and dimensions > 1:
         axis = tuple(range(dimensions))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     if len(axes) == 2:
-        return _matrix_norm(x, ord, tuple(axes), keepdims, dtype)
+        return matrix_norm(x, ord, axes, keepdims, dtype=dtype)
     if len(axes) > 2 or isinstance(ord, str):
         raise ValueError(
             f"cannot compute a norm of ord={ord!r} along axis={axis!r}: give one axis of vectors "

@@ -53,6 +53,36 @@ class Words(unittest.TestCase):
                 self.assertEqual(got.dtype, want.dtype, what)
                 self.near(got, want, what)
 
+    def test_matrix_norms_are_of_the_last_two_axes_or_those_named(self):
+        x = numpy.array([[2, -7, 4], [0, 3, -1]], "f4")
+        many = numpy.stack([x, 2 * x, -x]).reshape(3, 1, 2, 3)
+        norm, wanted = redtune.linalg.matrix_norm, numpy.linalg.matrix_norm
+        for p in ("fro", 1, -1, numpy.inf, -numpy.inf):
+            for array in (x, many, many[:0]):
+                self.near(norm(array, ord=p), wanted(array, ord=p), f"{p}")
+                self.near(norm(array, p, keepdim=True), wanted(array, keepdims=True, ord=p), f"{p}")
+        self.near(norm(many, 1, dim=(0, 3)), numpy.linalg.norm(many, 1, axis=(0, 3)), "named")
+        self.assertEqual(norm(x, 1, dtype="f64").dtype, "f8")
+        self.assertEqual(norm(numpy.empty((2, 0), "f4"), numpy.inf), 0)
+        for p in ("fro", 1, numpy.inf):  # of integers as NumPy's: floats
+            whole = redtune.linalg.norm(SMALL, p)
+            self.near(whole, numpy.linalg.norm(SMALL, p), f"of integers, {p}")
+            self.assertEqual(whole.dtype, "f8", p)
+        for p in (2, -2, "nuc", 3):
+            with self.assertRaisesRegex(ValueError, f"ord={p!r}.*'fro', 1, -1, inf or -inf"):
+                norm(x, p)
+        for axes in (1, (0, 1, 2), (1,)):
+            with self.assertRaisesRegex(ValueError, "give two axes"):
+                norm(many, 1, axes)
+        for axes in ((1, 1), (-1, 3)):
+            with self.assertRaisesRegex(ValueError, "named twice"):
+                norm(many, 1, axes)
+        with self.assertRaisesRegex(redtune.AxisError, "no axis -2"):
+            norm(x[0])
+        for call in (redtune.linalg.norm, redtune.linalg.vector_norm, norm):
+            with self.assertRaisesRegex(TypeError, "list is no array.*numpy.asarray"):
+                call([[1, 2]])
+
     def test_an_axis_that_is_not_there_is_numpys_error(self):
         x = SMALL.astype("f4")
         for axis in (2, -3, (0, 2), 2**40):
