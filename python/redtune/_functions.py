@@ -211,8 +211,12 @@ def _spelt(name, function):
 
 def _norm_of(power, /, *given, **named):
     """The norm of that order by the op that is fastest."""
-    if power != power:
-        raise ValueError("cannot compute a norm with p=nan: give a number")
+    try:
+        is_number = float(power) == power
+    except (TypeError, ValueError):
+        is_number = False
+    if not is_number:
+        raise ValueError(f"cannot compute a norm with p={power!r}: give a number")
     x = given[0] if given else next((named[k] for k in ("x", "input", "a") if k in named), None)
     if abs(power) == math.inf and "float" in str(getattr(x, "dtype", "")):  # of integers: integers
         return _made["maxabs" if power > 0 else "minabs"](*given, **named)

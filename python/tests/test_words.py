@@ -83,6 +83,12 @@ class Words(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "list is no array.*numpy.asarray"):
                 call([[1, 2]])
 
+    def test_an_order_of_a_norm_is_a_number(self):
+        for norm, word in ((redtune.norm, "ord"), (redtune.norm, "p"), (redtune.normp, "p")):
+            for order in ("l2", [1], numpy.nan):
+                with self.assertRaisesRegex(ValueError, "compute a norm with .*give a number"):
+                    norm(SMALL, **{word: order})
+
     def test_an_axis_that_is_not_there_is_numpys_error(self):
         x = SMALL.astype("f4")
         for axis in (2, -3, (0, 2), 2**40):
