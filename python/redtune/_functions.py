@@ -86,6 +86,17 @@ _SWAPPED = ">" if sys.byteorder == "little" else "<"
 _AMBIGUOUS = {"i8": ("int64", "int8"), "u8": ("uint64", "uint8"), "f8": ("float64", "e4m3")}
 
 
+def dtype_name(dtype):
+    """redtune's name of a dtype, of which another name or any library's object is given."""
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
+    name = name.rpartition(".")[2]
+    if name[:1] == _SWAPPED:
+        raise TypeError(f"cannot take dtype={name!r}: its bytes are swapped; give {name[1:]!r}")
+    if name[:1] in ("<", ">", "=", "|"):
+        name = _SIGNED_NAMES.get(name[1:], name[1:])
+    return _DTYPE_NAMES.get(name, name)
+
+
 def _dtype(dtype):
     """The number of a dtype: redtune's name, NumPy's, or any library's object."""
     if isinstance(dtype, str) and dtype in _AMBIGUOUS:
@@ -94,13 +105,7 @@ def _dtype(dtype):
             f'cannot take dtype="{dtype}": NumPy reads it as {wide}, others as {narrow}; '
             f'give "{wide}" or "{narrow}"'
         )
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
-    name = name.rpartition(".")[2]
-    if name[:1] == _SWAPPED:
-        raise TypeError(f"cannot take dtype={name!r}: its bytes are swapped; give {name[1:]!r}")
-    if name[:1] in ("<", ">", "=", "|"):
-        name = _SIGNED_NAMES.get(name[1:], name[1:])
-    name = _DTYPE_NAMES.get(name, name)
+    name = dtype_name(dtype)
     number = _core.BOOL if name == "bool" else _core.dtype_find(_checks.text(name, "dtype"))
     _dtypes[dtype] = number
     return number

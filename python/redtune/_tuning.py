@@ -1,6 +1,6 @@
 """Tuning: what the command says and measures, as Python's objects."""
 
-from . import _bundle, _core, _settings
+from . import _bundle, _core, _functions, _settings
 
 # json, html and subprocess take longer to import than all of redtune: each is where it is needed.
 
@@ -108,6 +108,10 @@ def _text(value):
 # ---- the command ---------------------------------------------------------------------------------
 
 
+# From other libraries' names to the command's.
+_NAMES = {"op": _functions.alias, "dtype": _functions.dtype_name}
+
+
 def _options(**options):
     """The command's options: None is as redtune.configure says, or left out like False, True stands
     alone, lists have commas."""
@@ -121,6 +125,8 @@ def _options(**options):
         words.append("--" + key)
         if value is not True:
             values = value if isinstance(value, (list, tuple)) else [value]
+            if key in _NAMES:
+                values = map(_NAMES[key], values)
             words.append(",".join(map(str, values)))
     return words
 

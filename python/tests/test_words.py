@@ -83,6 +83,14 @@ class Words(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "list is no array.*numpy.asarray"):
                 call([[1, 2]])
 
+    def test_the_commands_functions_take_the_same_names(self):
+        for dtype in ("f4", "float32", numpy.float32, numpy.dtype("f4")):
+            why = redtune.explain("amax", dtype, size=64, device="sim")
+            self.assertEqual((why["op"], why["dtype"]), ("max", "f32"))
+        for dtype in ("f32,f64", ["f32", float]):
+            options = redtune._tuning._options(op=["nanmin", "sum"], dtype=dtype)
+            self.assertEqual(options, ["--op", "fmin,sum", "--dtype", "f32,f64"])
+
     def test_an_order_of_a_norm_is_a_number(self):
         for norm, word in ((redtune.norm, "ord"), (redtune.norm, "p"), (redtune.normp, "p")):
             for order in ("l2", [1], numpy.nan):
