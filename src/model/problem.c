@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/reserved.h"
+#include "base/text.h"
 
 #define BYTES(field) +sizeof(((redtune_problem *)0)->field)
 _Static_assert(RDT_PROBLEM_KIND_LIST(BYTES) RDT_PROBLEM_EXTENT_LIST(BYTES)
@@ -423,12 +424,14 @@ void rdt_problem_describe(const redtune_problem *problem, char out[RDT_PROBLEM_T
     } else if (extents.step > 1) {
         snprintf(behind, sizeof behind, ", %" PRIu64 " apart", extents.step);
     }
-    snprintf(out, RDT_PROBLEM_TEXT_BYTES, "%s%s%s of %s%" PRIu64 "%s %s%s%s%s%s%s",
-             plain ? "" : rdt_problem_ordering_accuracy((int)problem->accuracy), plain ? "" : " ",
-             op->name, before, extents.count, inner, redtune_dtype_name(problem->dtype),
-             is_usual ? "" : " as ", is_usual ? "" : redtune_dtype_name(problem->result), behind,
-             problem->mask ? " with a mask" : "",
-             problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
+    /* Of the most axes it may be cut. */
+    rdt_text_print(out, RDT_PROBLEM_TEXT_BYTES, "%s%s%s of %s%" PRIu64 "%s %s%s%s%s%s%s",
+                   plain ? "" : rdt_problem_ordering_accuracy((int)problem->accuracy),
+                   plain ? "" : " ", op->name, before, extents.count, inner,
+                   redtune_dtype_name(problem->dtype), is_usual ? "" : " as ",
+                   is_usual ? "" : redtune_dtype_name(problem->result), behind,
+                   problem->mask ? " with a mask" : "",
+                   problem->order == REDTUNE_ORDER_FIXED ? " in fixed order" : "");
 }
 
 uint64_t rdt_problem_count_max(redtune_dtype dtype) {
