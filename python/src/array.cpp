@@ -44,14 +44,14 @@ redtune_dtype dtype_named(const char *long_name) {
     return REDTUNE_DTYPE_NONE;
 }
 
-// "f16, bf16, f32 and f64"
+// "f16, bf16, f32, f64, e4m3 and e5m2"
 std::string float_names() {
     std::string names, last;
     redtune_dtype_info info;
     for (int i = 1; i < REDTUNE_DTYPE_END; i++) {
         redtune_dtype_get(static_cast<redtune_dtype>(i), &info, nullptr);
         if (info.kind != 'f') continue;
-        names += (names.empty() ? "" : ", ") + last;
+        names += (names.empty() ? "" : ", ") + last; // nothing at first
         last = info.name;
     }
     return names + " and " + last;

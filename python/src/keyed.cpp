@@ -36,6 +36,15 @@ uint64_t width_of(const array &x) {
     return width;
 }
 
+// As the library does, but before there are results of that many.
+void check_count(uint64_t count, uint64_t width) {
+    const uint64_t most = (UINT64_C(1) << 56) / (width ? width : 1);
+    if (count > most)
+        fail(PyExc_ValueError,
+             "cannot reduce by %llu keys: there are at most %llu; give K, below which keys count",
+             static_cast<unsigned long long>(count), static_cast<unsigned long long>(most));
+}
+
 // Where keys that are out of range are counted.
 void *counter_of(const array &x, const array &counter) {
     if (x.on_host)
@@ -79,6 +88,7 @@ void keyed_choose(int op, const array &x, const array &keys, uint64_t count, red
                   nb::handle parameters, reduction *what) {
     check_values(op_get(op), x);
     check_keys(x, keys);
+    check_count(count, width_of(x));
     what->choose(op, x, dtype);
     what->take_parameters(parameters);
     what->dimensions = x.dimensions;

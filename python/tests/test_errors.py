@@ -64,6 +64,7 @@ WRONG = [
     (lambda: redtune.sum(numpy.ma.masked_array(X, X > 1)), TypeError, "masked", "x.filled(0)"),
     # Elements and dtypes.
     (lambda: redtune.sum(X.astype("c8")), TypeError, "complex numbers", "imaginary parts"),
+    (lambda: redtune.sum(X.astype("c8")), TypeError, "64 bits, f16, bf16", "e4m3 and e5m2; reduce"),
     (lambda: redtune.sum(X.astype("U1")), TypeError, "elements are <U1", "convert it"),
     (lambda: redtune.sum(X.astype("O")), TypeError, "elements are object", "bits, f16, bf16, f32"),
     (lambda: redtune.sum(X.astype("M8[s]")), TypeError, "elements are datetime64[s]", "convert it"),

@@ -170,6 +170,7 @@ class Keys(unittest.TestCase):
         x, keys = sim_memory.asarray(numpy.ones(4, "f4")), sim_memory.asarray(numpy.ones(4, "i4"))
         few = sim_memory.asarray(numpy.ones(3, "i4"))
         host = numpy.ones(4, "f4")
+        huge = sim_memory.asarray(numpy.arange(4, dtype="u8") + 2**63 - 1)
         for call, kind, text in (
             (lambda: redtune.by_key(host, host.astype("i4"), 2, skipped=few), ValueError, "count them there"),
             (lambda: redtune.by_key(x, x, 2), TypeError, "keys of f32: give integers"),
@@ -177,6 +178,8 @@ class Keys(unittest.TestCase):
             (lambda: redtune.by_key(x, host.astype("i4"), 2), ValueError, "another device"),
             (lambda: redtune.by_key(x, keys, 2, "dot"), TypeError, "two inputs"),
             (lambda: redtune.by_key(x, keys, -1), ValueError, "K=-1"),
+            (lambda: redtune.by_key(x, keys, 2**60), ValueError, "1152921504606846976 keys"),
+            (lambda: redtune.by_key(x, huge), ValueError, "9223372036854775811 keys"),
             (lambda: redtune.by_key(x, keys, stream=1), ValueError, "without K: give K"),
             (lambda: redtune.by_key(x, keys, 2, stream="main"), TypeError, "'main' as stream"),
             (lambda: redtune.by_key(x, keys, 2, spread="wide"), ValueError, "spread='wide'"),
