@@ -23,6 +23,7 @@ static redtune *rt;
 static unsigned char values[ROOM * 8 + 16], keys[ROOM * 8 + 16]; /* as they are in memory */
 static int64_t key_of[ROOM];                                     /* -1: out of range */
 static rdt_buffer memory[2], out[2], skipped; /* elements and keys; the results */
+static int times = 1;                         /* that each element counts in the results */
 
 /* A problem, and by how many elements x and the keys lie off. */
 typedef struct trial {
@@ -159,10 +160,13 @@ static inline redtune_keyed keyed_of(const trial *at) {
 
 static inline void describe(const trial *at, char *text, size_t bytes) {
     snprintf(text, bytes,
-             "%s of %" PRIu64 " x %" PRIu64 " %s by %" PRIu64 " %s, pattern %d, off %zu %zu, %s",
+             "%s of %" PRIu64 " x %" PRIu64 " %s by %" PRIu64
+             " %s, pattern %d, off %zu %zu, %s, as %s, order %d, accuracy %d, times %d",
              redtune_op_name(at->p.op), at->count, at->width, redtune_dtype_name(at->p.dtype),
              at->p.keys, redtune_dtype_name(at->p.key_dtype), at->pattern, at->x_off, at->key_off,
-             at->p.config ? at->p.config : "by default");
+             at->p.config ? at->p.config : "by default",
+             at->p.result ? redtune_dtype_name(at->p.result) : "usual", (int)at->p.order,
+             (int)at->p.accuracy, times);
 }
 
 /* Whether result i of a key, whose elements are these, is right. Indices count through all. */
@@ -203,6 +207,7 @@ static inline void check_result(const trial *at, const redtune_problem *plain, i
         memcpy(own + count * each, values + (at->x_off + e * at->width + column) * each, each);
         places[count++] = (int64_t)e;
     }
+    if (times == 2) memcpy(own + count * each, own, count * each), count *= 2;
     redtune_value value = {.u64 = 0};
     memcpy(&value, got + MARGIN + cell * bytes, bytes);
     describe(at, text, sizeof text);
