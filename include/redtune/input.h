@@ -22,8 +22,9 @@ typedef struct redtune_input {
     void *user;
     /* The second input of an op of two, which gives as many elements, from a reader of its own, or
      * the mask of a problem that has one, a byte for each element, or the keys of a problem by key
-     * (redtune/keys.h), which only redtune_reduce_array takes; its own second, parameters and
-     * initial are NULL. Else NULL. */
+     * (redtune/keys.h), which only redtune_reduce_array takes; its own parameters and initial are
+     * NULL. Its own second is the mask of two inputs, which only redtune_reduce_array takes, too.
+     * Else NULL. */
     const struct redtune_input *second;
     /* The op's parameters, in the order of redtune_op_info; NULL: the defaults. */
     const double *parameters;

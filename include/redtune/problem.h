@@ -171,9 +171,9 @@ typedef enum redtune_array {
 } redtune_array;
 enum { REDTUNE_ARRAYS = 4, REDTUNE_AXES_MAX = 8 };
 
-/* Which elements count: the others are absent (docs/masks.md). A run gives operands.d_mask. This
- * version has kernels for ops of one input, and of segments for those of one buffer; elements that
- * are not on the GPU have masks of bytes. */
+/* Which elements count: the others are absent (docs/masks.md). A run gives operands.d_mask. Of
+ * two inputs a pair is absent. This version has kernels for arrays, and for segments of one buffer;
+ * elements that are not on the GPU have masks of bytes. */
 typedef enum redtune_mask {
     REDTUNE_MASK_NONE = 0, /* all */
     REDTUNE_MASK_BYTES,    /* those whose byte is not 0 */

@@ -93,6 +93,8 @@ typedef struct rdt_strides {
      * two, at most 16. */
     uint64_t spans_apart;
     rdt_strided_axis reduced[RDT_STRIDES_AXES], kept[RDT_STRIDES_AXES];
+    /* Of the mask of two inputs, along the same axes; kernels of others do not have these. */
+    int64_t mask_origin, reduced_mask[RDT_STRIDES_AXES], kept_mask[RDT_STRIDES_AXES];
 } rdt_strides;
 
 /* In place of the extents, for a kernel of segments: segment i has the elements from that of number
@@ -170,6 +172,7 @@ typedef struct rdt_given {
     uint64_t count;   /* of a uint64 on the GPU: elements of a result, if that is less; or 0 */
     uint64_t resumes; /* 1: results go on from what output holds; 2: from the bits of scalar[0] */
     uint64_t first;   /* of a message: the index of the part's first element */
+    uint64_t mask;    /* of two inputs: as input is that of one; their kernels alone have it */
 } rdt_given;
 
 /* How a rank reaches the others (templates/lib/peers.cu). Addresses are the GPU's. */

@@ -272,14 +272,15 @@ uint64_t rdt_problem_elements(const redtune_problem *problem) {
 }
 
 uint64_t rdt_problem_array_bytes(const redtune_problem *problem, int array) {
-    if (array && problem->mask) return 1;
-    if (array && rdt_op_find(problem->op)->inputs == 1) return 0;
-    return redtune_dtype_bytes(problem->dtype);
+    const int inputs = rdt_op_find(problem->op)->inputs;
+    if (array < inputs) return redtune_dtype_bytes(problem->dtype);
+    return array == inputs && problem->mask ? 1 : 0;
 }
 
 uint64_t rdt_problem_input_bytes(const redtune_problem *problem) {
-    return rdt_problem_array_bytes(problem, 0) + rdt_problem_array_bytes(problem, 1) +
-           redtune_dtype_bytes(problem->key_dtype);
+    uint64_t bytes = redtune_dtype_bytes(problem->key_dtype);
+    for (int i = 0; i < RDT_ARRAYS_READ_MAX; i++) bytes += rdt_problem_array_bytes(problem, i);
+    return bytes;
 }
 
 /* Of one result of each output. */

@@ -1,6 +1,12 @@
 /* Problem mask: which elements count, as bytes or bits. */
 #include "model/problem.h"
 
+bool rdt_problem_masks_pairs(const redtune_problem *problem) {
+    if (!problem->mask) return false;
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    return op && op->inputs > 1;
+}
+
 redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const char *name = rdt_problem_mask_name((int)problem->mask);
@@ -9,10 +15,8 @@ redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_er
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce: problem.mask is %d, which this redtune does not know",
                         (int)problem->mask);
-    const char *what = op->inputs > 1 ? "it has two inputs"
-                       : problem->segmented == REDTUNE_SEGMENTED_ALL
-                           ? "one result of all segments has none"
-                           : NULL;
+    const char *what =
+        problem->segmented == REDTUNE_SEGMENTED_ALL ? "one result of all segments has none" : NULL;
     if (!what) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot compute the %s with a mask: %s; give it elements of which those that "

@@ -1,30 +1,40 @@
 /* Strides: any axes of a resolved problem of the layout "strided", as a kernel takes them. */
 #include "model/strides.h"
 
-enum { X, Y, RESULTS, ARRAYS = RDT_STRIDES_ARRAYS };
+/* Y is the array beside x, a second input or else the mask; MASK that of two inputs. */
+enum { X, Y, RESULTS, MASK, ARRAYS };
+
+typedef struct listed_axis {
+    uint64_t size;
+    int64_t step[ARRAYS];
+} listed_axis;
 
 /* Outermost first, as the problem's. */
 typedef struct listed {
-    rdt_strided_axis axis[RDT_STRIDES_AXES];
+    listed_axis axis[RDT_STRIDES_AXES];
     uint32_t count;
 } listed;
 
-/* y: the array beside x. */
-static void copy_axes_of(const redtune_axis *axes, uint32_t count, bool two, redtune_array y,
-                         listed *out) {
-    const redtune_array array_of[ARRAYS] = {REDTUNE_ARRAY_X, y, REDTUNE_ARRAY_RESULTS};
-    out->count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        out->axis[i].size = axes[i].size;
-        for (int k = 0; k < ARRAYS; k++) out->axis[i].step[k] = axes[i].step[array_of[k]];
-        if (!two) out->axis[i].step[Y] = 0;
+/* An array that the problem has not stays where it is. */
+static void copy_axes_of(const redtune_problem *problem, bool reduced, listed *out) {
+    const bool two = rdt_op_find(problem->op)->inputs > 1;
+    const redtune_axis *axes = reduced ? problem->reduced : problem->kept;
+    out->count = reduced ? problem->reduced_axes : problem->kept_axes;
+    for (uint32_t i = 0; i < out->count; i++) {
+        const int64_t *step = axes[i].step;
+        const int64_t mask = problem->mask ? step[REDTUNE_ARRAY_MASK] : 0;
+        out->axis[i] = (listed_axis){axes[i].size,
+                                     {[X] = step[REDTUNE_ARRAY_X],
+                                      [Y] = two ? step[REDTUNE_ARRAY_Y] : mask,
+                                      [RESULTS] = step[REDTUNE_ARRAY_RESULTS],
+                                      [MASK] = two ? mask : 0}};
     }
 }
 
 /* Read forwards, an axis begins at its other end. */
 static void flip_forwards(listed *list, int64_t origin[ARRAYS]) {
     for (uint32_t i = 0; i < list->count; i++) {
-        rdt_strided_axis *axis = &list->axis[i];
+        listed_axis *axis = &list->axis[i];
         if (axis->step[X] > 0 || (!axis->step[X] && axis->step[Y] >= 0) || !axis->size) continue;
         for (int k = 0; k < ARRAYS; k++) {
             origin[k] += (int64_t)(axis->size - 1) * axis->step[k];
@@ -35,7 +45,7 @@ static void flip_forwards(listed *list, int64_t origin[ARRAYS]) {
 
 /* Whether a comes outside b: by x's steps, and by y's where x stays; what reads the same elements
  * again is outermost. */
-static bool is_outside(const rdt_strided_axis *a, const rdt_strided_axis *b) {
+static bool is_outside(const listed_axis *a, const listed_axis *b) {
     for (int k = X; k <= Y; k++) {
         if (a->step[k] == b->step[k]) continue;
         return !a->step[k] || (b->step[k] && a->step[k] > b->step[k]);
@@ -46,13 +56,13 @@ static bool is_outside(const rdt_strided_axis *a, const rdt_strided_axis *b) {
 static void sort_by_steps(listed *list) {
     for (uint32_t i = 1; i < list->count; i++)
         for (uint32_t k = i; k && is_outside(&list->axis[k], &list->axis[k - 1]); k--) {
-            const rdt_strided_axis axis = list->axis[k];
+            const listed_axis axis = list->axis[k];
             list->axis[k] = list->axis[k - 1];
             list->axis[k - 1] = axis;
         }
 }
 
-static bool goes_on_behind(const rdt_strided_axis *outside, const rdt_strided_axis *inside) {
+static bool goes_on_behind(const listed_axis *outside, const listed_axis *inside) {
     bool yes = true;
     for (int k = 0; k < ARRAYS; k++)
         yes &= outside->step[k] == (int64_t)inside->size * inside->step[k];
@@ -62,7 +72,7 @@ static bool goes_on_behind(const rdt_strided_axis *outside, const rdt_strided_ax
 static void join_in_place(listed *list) {
     uint32_t last = 0;
     for (uint32_t i = 1; i < list->count; i++) {
-        rdt_strided_axis *outside = &list->axis[last], *axis = &list->axis[i];
+        listed_axis *outside = &list->axis[last], *axis = &list->axis[i];
         if (goes_on_behind(outside, axis)) {
             axis->size *= outside->size;
             *outside = *axis;
@@ -80,13 +90,18 @@ static uint64_t reciprocal_of(uint64_t size) {
 }
 
 /* Innermost first. */
-static void put_innermost_first(const listed *list, rdt_strided_axis *out, uint32_t *count) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        out[i] = list->axis[list->count - 1 - i];
-        out[i].reciprocal = reciprocal_of(out[i].size);
+static void put_innermost_first(const listed *list, rdt_strided_axis *out, int64_t *mask,
+                                uint32_t *count) {
+    for (uint32_t i = 0; i < RDT_STRIDES_AXES; i++) {
+        static const listed_axis one = {.size = 1};
+        const listed_axis *from = i < list->count ? &list->axis[list->count - 1 - i] : &one;
+        out[i] = (rdt_strided_axis){
+            .size = from->size,
+            .reciprocal = reciprocal_of(from->size),
+            .step = {from->step[X], from->step[Y], from->step[RESULTS]},
+        };
+        mask[i] = from->step[MASK];
     }
-    for (uint32_t i = list->count; i < RDT_STRIDES_AXES; i++)
-        out[i] = (rdt_strided_axis){.size = 1};
     *count = list->count ? list->count : 1;
 }
 
@@ -98,41 +113,47 @@ static uint64_t spans_apart_of(const rdt_strided_axis *reduced, uint32_t axes) {
     return all & -all;
 }
 
-/* Of loads along lane[0]: its size, and the steps of all other axes, are multiples of it. */
-static uint32_t vec_of(const rdt_strided_axis *lane, uint32_t lanes, const rdt_strided_axis *other,
-                       uint32_t others, bool two) {
-    if (lane->step[X] != 1 || (two && lane->step[Y] != 1)) return 1;
-    uint64_t all = lane->size | VEC_MAX;
-    for (int k = X; k <= (two ? Y : X); k++) {
-        for (uint32_t i = 1; i < lanes; i++) all |= (uint64_t)lane[i].step[k];
-        for (uint32_t i = 0; i < others; i++) all |= (uint64_t)other[i].step[k];
+/* Of loads along the lane, the innermost axis of its list: its size, and the steps of all other
+ * axes, are multiples of it, in each array that is read. */
+static uint32_t vec_of(const listed *lanes, const listed *others, const bool reads[ARRAYS]) {
+    uint64_t all = VEC_MAX;
+    if (!lanes->count) return 1;
+    const listed_axis *lane = &lanes->axis[lanes->count - 1];
+    all |= lane->size;
+    for (int k = 0; k < ARRAYS; k++) {
+        if (!reads[k]) continue;
+        if (lane->step[k] != 1) return 1;
+        for (uint32_t i = 0; i + 1 < lanes->count; i++) all |= (uint64_t)lanes->axis[i].step[k];
+        for (uint32_t i = 0; i < others->count; i++) all |= (uint64_t)others->axis[i].step[k];
     }
     return (uint32_t)(all & -all);
 }
 
 void rdt_strides_set(rdt_strides *out, const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
-    const bool two = op->inputs > 1 || problem->mask;
-    const redtune_array y = problem->mask ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y;
+    const bool pairs = rdt_problem_masks_pairs(problem);
+    const bool reads[ARRAYS] = {[X] = true, [Y] = op->inputs > 1 || problem->mask, [MASK] = pairs};
     const rdt_extents extents = rdt_problem_strided_extents(problem);
     listed kept, reduced;
-    copy_axes_of(problem->kept, problem->kept_axes, two, y, &kept);
-    copy_axes_of(problem->reduced, problem->reduced_axes, two, y, &reduced);
+    int64_t origin[ARRAYS] = {0};
+    copy_axes_of(problem, false, &kept);
+    copy_axes_of(problem, true, &reduced);
     out->count = extents.count;
     out->results = extents.outer;
-    for (int k = 0; k < ARRAYS; k++) out->origin[k] = 0;
-    flip_forwards(&kept, out->origin);
+    flip_forwards(&kept, origin);
     sort_by_steps(&kept);
     join_in_place(&kept);
     if (!op->indexed && problem->order == REDTUNE_ORDER_FREE) {
-        flip_forwards(&reduced, out->origin);
+        flip_forwards(&reduced, origin);
         sort_by_steps(&reduced);
     }
     join_in_place(&reduced);
-    put_innermost_first(&kept, out->kept, &out->kept_axes);
-    put_innermost_first(&reduced, out->reduced, &out->reduced_axes);
-    out->reduced_vec = vec_of(out->reduced, out->reduced_axes, out->kept, out->kept_axes, two);
-    out->kept_vec = vec_of(out->kept, out->kept_axes, out->reduced, out->reduced_axes, two);
+    for (int k = 0; k < RDT_STRIDES_ARRAYS; k++) out->origin[k] = origin[k];
+    out->mask_origin = origin[MASK];
+    put_innermost_first(&kept, out->kept, out->kept_mask, &out->kept_axes);
+    put_innermost_first(&reduced, out->reduced, out->reduced_mask, &out->reduced_axes);
+    out->reduced_vec = vec_of(&reduced, &kept, reads);
+    out->kept_vec = vec_of(&kept, &reduced, reads);
     out->spans_apart = spans_apart_of(out->reduced, out->reduced_axes);
     const rdt_reach reach = rdt_strides_reach(problem, REDTUNE_ARRAY_X);
     out->reach_first = reach.first;

@@ -13,7 +13,7 @@ local function count(made)
     local map, combine, finalize = made.map, made.combine, made.finalize
     made.uncounted = { map = map, combine = combine, identity = made.identity }
     made.identity = ("counted{%s, 0}"):format(made.identity)
-    made.map = function(x) return ("counted{%s, 1}"):format(map(x)) end
+    made.map = function(x, y) return ("counted{%s, 1}"):format(map(x, y)) end
     made.combine = function(a, b)
         return ("counted{%s, %s.present + %s.present}"):format(combine(a .. ".of", b .. ".of"), a, b)
     end

@@ -5,10 +5,10 @@
 struct arguments {
     u64 input, output;
     double scalar[2];
-    u64 scalars, count, resumes@{given.placed and ", first" or ""};
+    u64 scalars, count, resumes@{given.pairs and ", first, mask" or given.placed and ", first" or ""};
 };
 
-static_assert(sizeof(arguments) == @{given.placed and 64 or 56}, "");
+static_assert(sizeof(arguments) == @{given.pairs and 72 or given.placed and 64 or 56}, "");
 
 //@ end
 //@ if given.counts then
@@ -27,6 +27,9 @@ struct values {
 //@     end
 //@     if given.inputs > 1 then
     u64 to_second;  // from an element of the first input to that of the second, in bytes
+//@     end
+//@     if given.pairs then
+    u64 mask;  // of the first elements: the address of its byte, or the number of its bit
 //@     end
 //@     if given.second then
     @{result.c} *first_output;
@@ -71,6 +74,9 @@ __device__ __forceinline__ values values_of(const arguments &rest, const void *i
 //@     end
 //@     if given.inputs > 1 then
     given.to_second = rest.input - (u64)input@{given.masked and " / sizeof(element)" or ""};
+//@     end
+//@     if given.pairs then
+    given.mask = rest.mask;
 //@     end
 //@     if given.second then
     given.first_output = output;

@@ -2,7 +2,7 @@
 //@ -- its place in that byte.
 //@ takes given, load
 //@ local loads = require "lib/load"
-//@ local byte, pair = given.other_layout(1), given.other_layout(2)
+//@ local byte, pair = given.mask_layout(1), given.mask_layout(2)
 // The N bits from that number on, a byte of `into` each, if they are there. Only bytes with one of them are read.
 template <u32 N, u32 WORDS>
 __device__ __forceinline__ void load_bits(u32 (&into)[WORDS], u64 from, bool there = true)

@@ -10,6 +10,9 @@
 -- A mask is such an input, too, of an op of one: of bytes, each as far from the first one as its
 -- element is from the first element; or of bits, whose numbers stand where bytes have addresses, and
 -- which loads make bytes of (lib/mask_bits.cu).
+--
+-- A mask of an op of two inputs is a third array, of kernels of any axes only. What such a kernel has beside x is one
+-- value, a `beside`, of the second input and of the mask.
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
 local loads = require "lib/load"
@@ -24,7 +27,7 @@ function operands.make(problem, arch, exact)
         dtype = problem.dtype, result = problem.result, second = problem.second, arch = arch,
         exact = exact or problem.order == "fixed", accuracy = problem.accuracy,
     }
-    return problem.mask and mask(made, problem.dtype) or made
+    return problem.mask and mask(made, problem.dtype, problem.op.inputs == 2) or made
 end
 
 -- The bytes of a slot that a launch leaves its accumulator in: that of an array of them.
@@ -77,11 +80,37 @@ local function complete(made, problem)
     end
 end
 
+-- What lies beside an element of x where there are a second input and a mask: values, not words of memory.
+local function beside_of(dtype)
+    return {
+        name = "beside", bytes = dtype.bytes, kind = dtype.kind, value = "beside", word = { c = "beside" },
+        unpack = function(word) return word end,
+    }
+end
+
+-- The statement that brings vec such values: `load_y` and `load_mask` load their words.
+local function bring_beside(dtype, vec, into, load_y, load_mask)
+    local of_y, of_mask = loads.layout(dtype, vec), loads.layout(dtypes.u8, vec)
+    local lines = {
+        "{", ("    %s of_y[%d] = {};"):format(of_y.word.c, of_y.words),
+        ("    %s of_mask[%d] = {};"):format(of_mask.word.c, of_mask.words), "    " .. load_y, "    " .. load_mask,
+    }
+    for j = 0, vec - 1 do
+        local y = dtype.unpack(("of_y[%d]"):format(j // of_y.per_word), j % of_y.per_word)
+        local there = dtypes.u8.unpack(("of_mask[%d]"):format(j // of_mask.per_word), j % of_mask.per_word)
+        lines[#lines + 1] = ("    %s[%d] = beside{%s, %s};"):format(into, j, y, there)
+    end
+    lines[#lines + 1] = "}"
+    return table.concat(lines, "\n    ")
+end
+
 -- problem has op, dtype, result, second, resumes, begins, counts, placed and arch, as a template's environment.
 -- Gives
 --   made            the op
 --   inputs          1 or 2, with the mask
---   masked, bits    whether there is a mask, and whether that is of bits
+--   masked, bits    whether there is a mask of one input, and whether it is, or that of pairs, of bits
+--   pairs           whether there is a mask of two inputs; `other` is then a beside
+--   mask_layout(vec)    how VEC of the mask's bytes lie in registers
 --   other           the dtype of the second input, or of the mask
 --   other_value     the type of its values
 --   other_layout(vec)   how VEC of them lie in registers
@@ -110,7 +139,8 @@ end
 -- tiles: "rows" or "columns", where elements go into parts by tiles that an op has for these (op.part.tile).
 function operands.of(problem, exact, tiles)
     local op, second = problem.op, problem.second
-    local made, masked = operands.make(problem, problem.arch, exact), problem.mask and true or false
+    local made, pairs = operands.make(problem, problem.arch, exact), problem.mask and op.inputs == 2
+    local masked = problem.mask and not pairs
     leave_out_tiles(made, tiles)
     local inputs = masked and 2 or op.inputs or 1
     local names = {}
@@ -120,8 +150,9 @@ function operands.of(problem, exact, tiles)
     local results = second or problem.resumes
     local has_values = inputs > 1 or #names > 0 or results or problem.placed
     local given = {
-        made = made, inputs = inputs, masked = masked, other = masked and dtypes.u8 or problem.dtype,
-        other_value = masked and "u32" or "value", first_load = masked and "~0u" or "0", paired = inputs > 1, names = names,
+        made = made, inputs = inputs, masked = masked or false, pairs = pairs or false,
+        other = masked and dtypes.u8 or pairs and beside_of(problem.dtype) or problem.dtype,
+        other_value = masked and "u32" or pairs and "beside" or "value", first_load = masked and "~0u" or "0", paired = inputs > 1, names = names,
         has_values = has_values and true, part = made.part and made.part.c or "accumulator",
         second = second, resumes = problem.resumes, begins = problem.begins, counts = problem.counts,
         placed = problem.placed,
@@ -167,16 +198,34 @@ function operands.of(problem, exact, tiles)
         local text = ("candidate(%s.x, %s)"):format(best, index)
         return masked and ("(%s.load == ~0u ? %s : %s)"):format(best, made.identity, text) or text
     end
-    -- The statement that loads vec elements of the second input, or bytes of the mask; and the same where `there` is not 0.
-    function given.load_other(vec, load, into, from)
+    local function load_mask(vec, load, into, from)
         if given.bits then return ("load_bits<%d>(%s, (u64)(%s));"):format(vec, into, from) end
-        return loads.statement(given.other_layout(vec), load, into, from)
+        return loads.statement(given.mask_layout(vec), load, into, from)
     end
-    function given.load_other_if(vec, load, into, from, there)
+    local function load_mask_if(vec, load, into, from, there)
         if given.bits then return ("load_bits<%d>(%s, (u64)(%s), %s);"):format(vec, into, from, there) end
-        return loads.guarded(given.other_layout(vec), load, into, from, there)
+        return loads.guarded(given.mask_layout(vec), load, into, from, there)
     end
-    function given.other_layout(vec) return loads.layout(given.other, vec) end
+    -- The statement that loads vec elements of the second input, or bytes of the mask, or of pairs both, these from
+    -- `mask`; and the same where `there` is not 0.
+    function given.load_other(vec, load, into, from, mask)
+        if masked then return load_mask(vec, load, into, from) end
+        if not pairs then return loads.statement(given.other_layout(vec), load, into, from) end
+        return bring_beside(problem.dtype, vec, into, loads.statement(loads.layout(problem.dtype, vec), load, "of_y", from),
+            load_mask(vec, load, "of_mask", mask))
+    end
+    function given.load_other_if(vec, load, into, from, there, mask)
+        if masked then return load_mask_if(vec, load, into, from, there) end
+        if not pairs then return loads.guarded(given.other_layout(vec), load, into, from, there) end
+        return bring_beside(problem.dtype, vec, into,
+            loads.guarded(loads.layout(problem.dtype, vec), load, "of_y", from, there),
+            load_mask_if(vec, load, "of_mask", mask, there))
+    end
+    function given.mask_layout(vec) return loads.layout(dtypes.u8, vec) end
+    function given.other_layout(vec)
+        if pairs then return { word = given.other.word, words = vec, per_word = 1 } end
+        return loads.layout(given.other, vec)
+    end
     function given.other_at(from)
         return masked and ("given.to_second + %s / sizeof(element)"):format(from)
             or ("%s + given.to_second"):format(from)

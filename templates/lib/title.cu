@@ -32,8 +32,8 @@
 // *output = @{op.formula}
 // for the elements of all segments, one segment after the other, wherever they are.
 //@ end
-//@ if given.masked then
-// Elements whose @{given.bits and "bit" or "byte"} in the mask is 0 are absent.
+//@ if given.masked or given.pairs then
+// @{given.pairs and "Pairs" or "Elements"} whose @{given.bits and "bit" or "byte"} in the mask is 0 are absent.
 //@ end
 //@ if order == "fixed" then
 // They are combined in the order of docs/order.md.

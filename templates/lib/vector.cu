@@ -3,17 +3,25 @@
 //@ takes given, dtype, layout, load, vec
 //@ local loads = require "lib/load"
 //@ local other, bytes = given.other_layout(vec), given.other.bytes
+//@ if given.pairs then
+// An element of the second input, and whether the pair is there.
+struct beside {
+    value y;
+    u32 there;
+};
+
+//@ end
 struct vector {
     @{layout.word.c} word[@{layout.words}];
 //@ if given.paired then
-    @{other.word.c} other[@{other.words}];  // of @{given.masked and "the mask" or "the second input"}
+    @{other.word.c} other[@{other.words}];  // of @{given.masked and "the mask" or given.pairs and "the second input and the mask" or "the second input"}
 //@ end
 };
 
 //@ include "lib/conversions.cu"
 //@ if given.bits then
 //@     include "lib/mask_bits.cu"
-//@ elseif given.paired and vec > 1 then
+//@ elseif given.paired and vec > 1 and not given.pairs then
 //@     local single = given.other_layout(1)
 __device__ __forceinline__ @{single.word.c} load_piece(u64 from)
 {
@@ -23,6 +31,7 @@ __device__ __forceinline__ @{single.word.c} load_piece(u64 from)
 }
 
 //@ end
+//@ if not given.pairs then
 __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
 {
     vector v;
@@ -49,6 +58,7 @@ __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
     return v;
 }
 
+//@ end
 //@ if given.masked then
 //@     local single = given.other_layout(1)
 __device__ __forceinline__ u32 load_other(const unsigned char *from)

@@ -34,7 +34,7 @@ __device__ __forceinline__ void find_elements(origin (&at)[VEC], u64 n, const st
     for (u32 j = 1; j < VEC; j++) {
         at[j] = at[0];
         if (within + j < inner.size)
-            at[j] = moved(at[0], place{(i64)j * inner.x, @{two and "(i64)j * inner.y, " or ""}0});
+            at[j] = moved(at[0], place{(i64)j * inner.x, @{two and "(i64)j * inner.y, " or ""}@{given.pairs and "(i64)j * s.reduced_mask[0], " or ""}0});
         else if (n + j < s.count)
             at[j] = moved(base, place_of_element(s, n + j));
     }
@@ -47,12 +47,15 @@ __device__ __forceinline__ vector gather_vector(u64 n, const strides &s, const o
     find_elements(at, n, s, base);
 //@ for _, array in ipairs(two and { "word", "other" } or { "word" }) do
 //@     local of = array == "word" and layout or given.other_layout(vec)
-//@     local load = array == "other" and masked and "load_other_word((u64)" or "load_element_word((u64)"
+//@     local load = array == "other" and (masked and "load_other_word((u64)" or given.pairs and "load_beside(")
+//@         or "load_element_word((u64)"
 //@     local bytes = array == "word" and dtype.bytes or given.other.bytes
 //@     for i = 0, of.words - 1 do
 //@         local pieces = {}
 //@         for k = 0, of.per_word - 1 do
-//@             pieces[k + 1] = ("%sat[%d].%s)"):format(load, i * of.per_word + k, array == "word" and "x" or "y")
+//@             local at = ("at[%d]"):format(i * of.per_word + k)
+//@             pieces[k + 1] = load == "load_beside(" and load .. at .. ")"
+//@                 or ("%s%s.%s)"):format(load, at, array == "word" and "x" or "y")
 //@                 .. (k > 0 and (" << %d"):format(8 * bytes * k) or "")
 //@         end
     v.@{array}[@{i}] = @{table.concat(pieces, " | ")};
@@ -70,7 +73,7 @@ __device__ __forceinline__ vector bring_vector(u64 at, const strides &s, const o
     vector v;
     @{loads.statement(layout, load, "v.word", "first.x")}
 //@ if two then
-    @{given.load_other(vec, load, "v.other", "first.y")}
+    @{given.load_other(vec, load, "v.other", "first.y", "first.mask")}
 //@ end
     return v;
 }
@@ -98,8 +101,8 @@ __device__ __forceinline__ accumulator take_edge(u64 at, u64 end, const strides 
     __shared__ alignas(16) accumulator shared[GROUPS];
 //@ end
 //@ include("lib/begin.cu", { count = "s.count" })
-    const origin inputs = {input + s.x@{two and ", second_of(input, given) + s.y" or ""}};
-    const bool aligned = s.reduced_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""};
+    const origin inputs = {input + s.x@{two and ", second_of(input, given) + s.y" or ""}@{given.pairs and ", given.mask + s.mask" or ""}};
+    const bool aligned = s.reduced_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""}@{given.pairs and " && inputs.mask % VEC == 0" or ""};
     const u64 end = s.count * sizeof(element), chunks = (end + CHUNK_BYTES - 1) / CHUNK_BYTES;
     // Neighbouring groups have neighbouring results. Each has a node of a result's tree: as many chunks as a power
     // of two says, of which the last ones may be missing.

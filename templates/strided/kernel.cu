@@ -45,7 +45,7 @@ __device__ __forceinline__ vector load_at(bool there, const origin &from)
     vector v = {};
     @{loads.guarded(layout, load, "v.word", "from.x", "there")}
 //@ if two then
-    @{given.load_other_if(vec, load_beside, "v.other", "from.y", "there")}
+    @{given.load_other_if(vec, load_beside, "v.other", "from.y", "there", "from.mask")}
 //@ end
     return v;
 }
@@ -74,14 +74,14 @@ __device__ __forceinline__ @{given.part} take_singles(@{given.part} b, walk &w, 
 {
     @{single.word.c} x[LOADS][1] = {};
 //@     if two then
-    @{byte.word.c} y[LOADS][1] = {};
+    @{byte.word.c} y[LOADS][1]@{given.pairs and "" or " = {}"};
 //@     end
 #pragma unroll
     for (u32 i = 0; i < LOADS; i++) {
         const bool there = e + i * DEPTH < s.count;
         @{loads.guarded(single, load, "x[i]", "w.at.x", "there")}
 //@     if two then
-        @{loads.guarded(byte, load_beside, "y[i]", "w.at.y", "there")}
+        @{given.load_other_if(1, load_beside, "y[i]", "w.at.y", "there", "w.at.mask")}
 //@     end
         go_on<LOADS == 1 ? ALL_ENDS : TWO_ENDS>(w, by, from, s, e + DEPTH);
     }
@@ -242,11 +242,11 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
     __shared__ alignas(16) accumulator shared[SHARED];
 //@ end
 //@ include("lib/begin.cu", { count = "s.count" })
-    const origin inputs = {input + s.x@{two and ", second_of(input, given) + s.y" or ""}};
+    const origin inputs = {input + s.x@{two and ", second_of(input, given) + s.y" or ""}@{given.pairs and ", given.mask + s.mask" or ""}};
 //@ if by_spans then
     const bool wide = has_spans(s);
 //@ elseif vec > 1 then
-    const bool wide = s.@{lanes}_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""};
+    const bool wide = s.@{lanes}_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""}@{given.pairs and " && inputs.mask % VEC == 0" or ""};
 //@ end
     for (; mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 set = mine.set * STRIP, first = set + across() * OWN;

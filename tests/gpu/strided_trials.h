@@ -102,7 +102,7 @@ static void draw_trial(redtune_op op, uint64_t most, trial *at) {
         }
         if (elements > ROOM / 2 || results > OUT_ROOM / 8) continue;
         p.steps = 1u << X | 1u << Y | 1u << MASK | (uint32_t)draw(2) << OUT;
-        p.mask = op != REDTUNE_DOT && draw(2) ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE;
+        p.mask = draw(2) ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE;
         if (!lay_out(&p, X, axis_count(&p), ROOM, &at->first[X]) ||
             !lay_out(&p, Y, axis_count(&p), ROOM, &at->first[Y]) ||
             !lay_out(&p, MASK, axis_count(&p), ROOM, &at->first[MASK]))

@@ -1,13 +1,14 @@
-/* Facts about masks: an element whose byte or bit is 0 is absent, in every family, op and dtype, at
- * any alignment of the elements and of the mask. Results are held against those of the elements
- * that are there, which tests/results.h makes; absent ones are NaN, infinite or large, or would
- * decide.
+/* Facts about masks: an element, or a pair of two inputs, whose byte or bit is 0 is absent, in
+ * every family, op and dtype, at any alignment of the elements and of the mask. Results are held
+ * against those of the elements that are there, which tests/results.h makes; absent ones are NaN,
+ * infinite or large, or would decide.
  */
 #include <math.h>
 #include "api/running/operands.h"
 #include "check.h"
 #include "draw.h"
 #include "model/scalar.h"
+#include "model/strides.h"
 #include "shaped.h"
 #include "subject.h"
 #include "tuner/measure/test_data.h"
@@ -28,12 +29,14 @@ static device gpu;
 typedef struct trial {
     subject self;
     rdt_extents extents;
-    uint64_t offset[2]; /* of the elements and the mask, in elements */
-    rdt_buffer input, mask, output[2];
-    unsigned char elements[ROOM * 8], there[ROOM];
+    uint64_t offset[3]; /* of the elements, the mask and the second input's, in elements */
+    rdt_buffer input, second, mask, output[2];
+    unsigned char elements[ROOM * 8], others[ROOM * 8], there[ROOM];
 } trial;
 
 static trial all;
+
+static bool is_of_pairs(void) { return rdt_op_find(all.self.problem.op)->inputs > 1; }
 
 static uint64_t place_of(uint64_t r, uint64_t e) {
     const rdt_extents *at = &all.extents;
@@ -60,10 +63,13 @@ static void draw_elements(const rdt_test_data *data) {
     for (uint64_t i = 0; i < span(); i++) {
         const bool is_rare = !draw(sparse == 4 ? 64 : sparse);
         const bool there = is_rare ? most : !most;
-        const redtune_value poison = draw_poison();
+        const redtune_value poison = draw_poison(), other = draw_poison();
         const void *from = (char *)data->elements + i % data->period * bytes;
         all.there[i] = there ? (unsigned char)(1 + draw(255)) : 0;
         memcpy(all.elements + i * bytes, there ? from : (const void *)&poison, bytes);
+        if (!is_of_pairs()) continue;
+        from = (char *)data->second + i % data->period * bytes;
+        memcpy(all.others + i * bytes, there ? from : (const void *)&other, bytes);
     }
 }
 
@@ -96,9 +102,10 @@ static redtune_status write_elements(void) {
         const void *from;
         size_t before, bytes;
     } arrays[] = {{&all.input, all.elements, all.offset[0] * bytes, span() * bytes},
-                  {&all.mask, mask, bits ? all.offset[1] / 8 : all.offset[1], mask_bytes}};
+                  {&all.mask, mask, bits ? all.offset[1] / 8 : all.offset[1], mask_bytes},
+                  {&all.second, all.others, all.offset[2] * bytes, span() * bytes}};
     redtune_status status = REDTUNE_OK;
-    for (int i = 0; !status && i < 2; i++) {
+    for (int i = 0; !status && i < (is_of_pairs() ? 3 : 2); i++) {
         rdt_buffer_destroy(arrays[i].buffer);
         const size_t size = arrays[i].before + arrays[i].bytes;
         status = rdt_buffer_create(gpu.driver, size ? size : 1, arrays[i].buffer, &err);
@@ -116,7 +123,7 @@ static bool is_index(int output) {
 
 /* Result r of the elements that are there, whose indices are those of all. */
 static void reduce(uint64_t r, results *right, uint64_t *count) {
-    static unsigned char there[COUNT_MAX * 8];
+    static unsigned char there[COUNT_MAX * 8], beside[COUNT_MAX * 8];
     static uint64_t number[COUNT_MAX];
     const size_t bytes = all.self.element_bytes;
     *count = 0;
@@ -124,9 +131,10 @@ static void reduce(uint64_t r, results *right, uint64_t *count) {
         const uint64_t i = place_of(r, e);
         if (!all.there[i]) continue;
         memcpy(there + *count * bytes, all.elements + i * bytes, bytes);
+        memcpy(beside + *count * bytes, all.others + i * bytes, bytes);
         number[(*count)++] = e;
     }
-    const results_input of = {there, NULL, *count, NULL};
+    const results_input of = {there, is_of_pairs() ? beside : NULL, *count, NULL};
     results_reduce(&all.self.problem, &of, right);
     for (int k = 0; k < RDT_OP_OUTPUTS_MAX; k++)
         if (is_index(k) && right->value[k].i64 >= 0)
@@ -170,13 +178,27 @@ static void draw_shape(rdt_layout layout) {
     static const uint64_t counts[] = {0, 1, 2, 33, 64, 255, 1025, COUNT_MAX};
     rdt_extents out = {counts[draw(8)], 1, 1, 0, 1};
     if (layout != RDT_LAYOUT_WHOLE) out.outer = 1 + draw(layout == RDT_LAYOUT_ROWS ? 40 : 3);
-    if (layout == RDT_LAYOUT_COLUMNS) out.inner = 1 + draw(40);
+    if (layout > RDT_LAYOUT_ROWS) out.inner = 1 + draw(40);
     out.step = out.inner + (out.inner > 1 ? draw(2) * draw(9) : 0);
     out.outer_step = out.count * out.step + draw(2) * draw(9);
     for (all.extents = out; span() > ROOM; all.extents.count /= 2) {
     }
     all.offset[0] = draw(OFFSET_MAX);
     all.offset[1] = draw(3) ? draw(OFFSET_MAX) : all.offset[0];
+    if (layout == RDT_LAYOUT_STRIDED) all.offset[2] = draw(3) ? draw(OFFSET_MAX) : all.offset[0];
+}
+
+/* Pairs are of any axes, those of rows and columns, too. */
+static void set_pairs(rdt_operands *operands) {
+    static rdt_strides strides;
+    redtune_problem shape = all.self.problem;
+    rdt_problem_axes_set(&shape, all.extents);
+    CHECK_OK(rdt_problem_axes_resolve(&shape, &err), err);
+    rdt_strides_set(&strides, &shape);
+    operands->strides = &strides;
+    operands->extents = rdt_problem_strided_extents(&shape);
+    operands->given.mask = operands->given.input;
+    operands->given.input = all.second.address + all.offset[2] * all.self.element_bytes;
 }
 
 static void check_kernel(workshop *shop, const cover_point *at) {
@@ -198,6 +220,7 @@ static void check_kernel(workshop *shop, const cover_point *at) {
             .given = {.input = mask_at(), .output = all.output[1].address},
         };
         rdt_operands_set_scalars(rdt_op_find(plain.op), NULL, &operands.given);
+        if (is_of_pairs()) set_pairs(&operands);
         CHECK_OK(rdt_kernel_start(all.self.kernel, &all.self.launch, &operands, gpu.stream, &err),
                  err);
         check_results();
@@ -233,7 +256,9 @@ static void check_masks(const char *family, redtune_problem like, redtune_mask m
         done++;
     }
     printf("%s: %zu of %zu kernels\n", check_state.fact, done, count);
-    for (int k = 0; k < 2; k++) rdt_buffer_destroy(&all.output[k]);
+    rdt_buffer *const buffers[] = {&all.output[0], &all.output[1], &all.input, &all.mask,
+                                   &all.second};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) rdt_buffer_destroy(buffers[i]);
     free(points);
     workshop_close(&shop);
 }
@@ -273,6 +298,14 @@ static void absent_elements_of_exact_sums_change_nothing(void) {
                      OF(.count = 1 << 12, .inner = 40, .accuracy = REDTUNE_ACCURACY_EXACT));
 }
 
+static void absent_pairs_change_nothing(void) {
+    check_family("strided", OF(.count = 1 << 12, .inner = 40));
+}
+static void absent_pairs_in_fixed_order_change_nothing(void) {
+    check_family("ordered_strided",
+                 OF(.count = 1 << 12, .inner = 40, .order = REDTUNE_ORDER_FIXED));
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(absent_elements_of_whole_arrays_change_nothing),
@@ -282,6 +315,8 @@ int main(int argc, char **argv) {
         FACT(absent_elements_of_rows_in_fixed_order_change_nothing),
         FACT(absent_elements_of_columns_in_fixed_order_change_nothing),
         FACT(absent_elements_of_exact_sums_change_nothing),
+        FACT(absent_pairs_change_nothing),
+        FACT(absent_pairs_in_fixed_order_change_nothing),
     };
     return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }

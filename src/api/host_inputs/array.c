@@ -90,7 +90,7 @@ static redtune_status open_piece(rdt_array_reading *self, redtune_error *err) {
     if (self->initial) piece.uses |= REDTUNE_USE_INITIAL;
     rdt_problem_axes_set(&piece, extents);
     const uint64_t elements = rows ? span_of_rows(self, rows) : span(self, per_piece);
-    const uint64_t of_each[RDT_OP_INPUTS_MAX] = {elements, elements};
+    const uint64_t of_each[RDT_READERS_MAX] = {elements, elements};
     return rdt_array_reading_open(self, &piece, of_each, per_piece * self->extents.inner, err);
 }
 
@@ -187,7 +187,7 @@ static void keep_row(rdt_array_reading *self, const redtune_reading *of_row) {
 }
 
 static redtune_status reduce_rows(rdt_array_reading *self, redtune_error *err) {
-    rdt_array_part row[RDT_OP_INPUTS_MAX] = {{self, 0}, {self, 1}};
+    rdt_array_part row[RDT_READERS_MAX] = {{self, 0}, {self, 1}};
     const redtune_input second = {.read = rdt_array_reading_read_part, .user = &row[1]};
     const redtune_input input = {.read = rdt_array_reading_read_part,
                                  .user = &row[0],

@@ -14,13 +14,13 @@ enum { X = REDTUNE_ARRAY_X, RESULTS = REDTUNE_ARRAY_RESULTS };
 /* Where its element, or its result, with indices 0 is: of an input from the first that is read. */
 typedef struct part {
     redtune_problem problem;
-    int64_t place[RDT_OP_INPUTS_MAX], result;
+    int64_t place[RDT_READERS_MAX], result;
     bool goes_on;
 } part;
 
 typedef struct cutting {
     rdt_array_reading *reading;
-    redtune_array array[RDT_OP_INPUTS_MAX];
+    redtune_array array[RDT_READERS_MAX];
     uint64_t room_bytes; /* of a piece's elements */
     bool resumes;        /* whether results can go on */
     bool alike;          /* whether all inputs lie as the first one does */
@@ -82,7 +82,7 @@ static redtune_status reduce_cut(const cutting *self, const part *at, redtune_er
         if (!status) status = rdt_array_reading_carry(reading, i, reach.elements, err);
         char *begin = (char *)(uintptr_t)reading->elements[i].address;
         const void *in = reach.elements ? begin - reach.first * (int64_t)bytes : NULL;
-        if (i && reading->readers.masked)
+        if (i == rdt_readers_mask(&reading->readers))
             operands.d_mask = in;
         else
             operands.d_in[i] = in;
@@ -124,10 +124,12 @@ static redtune_status cut_axes(const cutting *self, part *all, redtune_error *er
     return status;
 }
 
-static bool are_alike(redtune_problem *problem, redtune_array second) {
+static bool are_alike(const rdt_readers *readers, redtune_problem *problem,
+                      const redtune_array *array) {
     bool alike = true;
     for (uint32_t i = 0; i < problem->kept_axes + problem->reduced_axes; i++)
-        alike &= axis_at(problem, i)->step[second] == axis_at(problem, i)->step[X];
+        for (int k = 1; k < readers->count; k++)
+            alike &= axis_at(problem, i)->step[array[k]] == axis_at(problem, i)->step[X];
     return alike;
 }
 
@@ -149,11 +151,14 @@ redtune_status rdt_array_axes_reduce(rdt_array_reading *self, redtune_error *err
     const bool resumes = rdt_op_find(problem->op)->resumes &&
                          problem->accuracy == REDTUNE_ACCURACY_PLAIN &&
                          problem->order == REDTUNE_ORDER_FREE;
-    const redtune_array second = problem->mask ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y;
-    cutting cut = {self, {REDTUNE_ARRAY_X, second}, 0, resumes, are_alike(problem, second)};
+    const int mask = rdt_readers_mask(&self->readers);
+    cutting cut = {.reading = self, .resumes = resumes};
+    for (int i = 0; i < self->readers.count; i++)
+        cut.array[i] = i == mask ? REDTUNE_ARRAY_MASK : i ? REDTUNE_ARRAY_Y : REDTUNE_ARRAY_X;
+    cut.alike = are_alike(&self->readers, problem, cut.array);
     const rdt_reach of_results = rdt_strides_reach(problem, REDTUNE_ARRAY_RESULTS);
     part all = {.problem = *problem};
-    uint64_t elements[RDT_OP_INPUTS_MAX] = {0};
+    uint64_t elements[RDT_READERS_MAX] = {0};
     if (of_results.first || of_results.elements != self->extents.outer)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce an array that is not on the GPU to results that are not "

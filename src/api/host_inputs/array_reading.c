@@ -14,7 +14,7 @@ redtune_status rdt_array_reading_room(const rdt_array_reading *self, uint64_t *b
 }
 
 redtune_status rdt_array_reading_open(rdt_array_reading *self, const redtune_problem *piece,
-                                      const uint64_t elements[RDT_OP_INPUTS_MAX], uint64_t results,
+                                      const uint64_t elements[RDT_READERS_MAX], uint64_t results,
                                       redtune_error *err) {
     const rdt_driver *driver = self->driver;
     uint64_t most = 0;
@@ -46,7 +46,7 @@ void rdt_array_reading_close(rdt_array_reading *self) {
         rdt_buffer_destroy_pinned(&each->staging);
     }
     rdt_timer_destroy(&self->timer);
-    for (int i = 0; i < RDT_OP_INPUTS_MAX; i++) rdt_buffer_destroy(&self->elements[i]);
+    for (int i = 0; i < RDT_READERS_MAX; i++) rdt_buffer_destroy(&self->elements[i]);
     for (int i = 0; i < RDT_OP_OUTPUTS_MAX; i++) rdt_buffer_destroy(&self->results[i]);
     redtune_workspace_destroy(self->workspace);
     redtune_plan_destroy(self->plan);

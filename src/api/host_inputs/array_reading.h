@@ -33,9 +33,9 @@ typedef struct rdt_array_reading {
     redtune_workspace *workspace; /* so that no scratch stays behind for the streams */
     rdt_carrier carriers[2];
     int turn;
-    rdt_buffer elements[RDT_OP_INPUTS_MAX], results[RDT_OP_OUTPUTS_MAX]; /* of a piece */
-    uint64_t read_count[RDT_OP_INPUTS_MAX];                              /* elements */
-    uint64_t span[RDT_OP_INPUTS_MAX]; /* elements that each input has */
+    rdt_buffer elements[RDT_READERS_MAX], results[RDT_OP_OUTPUTS_MAX]; /* of a piece */
+    uint64_t read_count[RDT_READERS_MAX];                              /* elements */
+    uint64_t span[RDT_READERS_MAX]; /* elements that each input has */
     rdt_timer timer;
     unsigned char *out[RDT_OP_OUTPUTS_MAX]; /* of the next results */
     redtune_reading so_far;
@@ -48,7 +48,7 @@ redtune_status rdt_array_reading_room(const rdt_array_reading *self, uint64_t *b
 /* open makes the plan of the pieces, and buffers for these numbers of elements and results. close
  * frees all of it, also after an open that failed. */
 redtune_status rdt_array_reading_open(rdt_array_reading *self, const redtune_problem *piece,
-                                      const uint64_t elements[RDT_OP_INPUTS_MAX], uint64_t results,
+                                      const uint64_t elements[RDT_READERS_MAX], uint64_t results,
                                       redtune_error *err);
 void rdt_array_reading_close(rdt_array_reading *self);
 /* Reads the next elements of that input and copies them to the GPU; the last copies may go on. */

@@ -24,8 +24,8 @@ enum { SETS = 2, PIECE_BYTES_MAX = 64 << 20, PIECE_BYTES_MIN = 1 << 12, SLOTS = 
 
 /* What one piece takes. */
 typedef struct buffers {
-    rdt_pinned staging[RDT_OP_INPUTS_MAX];
-    rdt_buffer input[RDT_OP_INPUTS_MAX];
+    rdt_pinned staging[RDT_READERS_MAX];
+    rdt_buffer input[RDT_READERS_MAX];
     rdt_timer timer;
     CUstream stream;
     size_t filled_bytes; /* of the first staging */

@@ -34,7 +34,7 @@ static redtune_status open_readers(keyed_reading *self, redtune_error *err) {
                         "of the keys",
                         keys ? "->read" : "");
     elements.second = NULL;
-    redtune_status status = rdt_readers_check_second(keys, "by key", err);
+    redtune_status status = rdt_readers_check_second(keys, false, "by key", err);
     if (!status) status = rdt_readers_open(&self->problem, &elements, &self->readers, err);
     if (status) return status;
     self->readers.input[0] = self->input;

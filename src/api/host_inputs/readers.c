@@ -4,28 +4,40 @@
 #include "base/reserved.h"
 
 const char *rdt_readers_name(const rdt_readers *readers, int input) {
-    if (readers->count < 2) return "its input";
-    if (readers->masked) return input ? "its mask" : "its input";
+    if (input == rdt_readers_mask(readers)) return "its mask";
+    if (readers->count - readers->masked < 2) return "its input";
     return input ? "its second input" : "its first input";
 }
 
-redtune_status rdt_readers_check_second(const redtune_input *second, const char *how,
-                                        redtune_error *err) {
+int rdt_readers_mask(const rdt_readers *readers) {
+    return readers->masked ? readers->count - 1 : -1;
+}
+
+redtune_status rdt_readers_check_second(const redtune_input *second, bool has_third,
+                                        const char *how, redtune_error *err) {
     redtune_status status = rdt_reserved_check(RDT_RESERVED(second), "redtune_input", err);
     if (status) return status;
-    if (second->read && !second->second && !second->parameters && !second->initial)
-        return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce %s: the second's %s", how,
-                    !second->read ? "read is NULL" : "second, parameters and initial must be NULL");
+    const char *wrong = !second->read ? "read is NULL"
+                        : (second->second && !has_third) || second->parameters || second->initial
+                            ? "second, parameters and initial must be NULL"
+                            : NULL;
+    if (!wrong) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce %s: the second's %s", how, wrong);
 }
 
 redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_input *input,
                                 rdt_readers *out, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const redtune_input *second = input->second;
+    const bool pairs = rdt_problem_masks_pairs(problem);
     redtune_status status = rdt_reserved_check(RDT_RESERVED(input), "redtune_input", err);
     if (status) return status;
-    if (!second && problem->mask)
+    if (second && pairs && !second->second)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot compute the %s with a mask: input->second->second is NULL; give "
+                        "the reader of the mask",
+                        op->name);
+    if (!second && problem->mask && !pairs)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot compute the %s with a mask: input->second is NULL; give the "
                         "reader of the mask",
@@ -35,7 +47,7 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
                         "cannot compute the %s of an input with a mask of bits: read bytes, and "
                         "set problem.mask to REDTUNE_MASK_BYTES",
                         op->name);
-    if (!problem->mask && !second != (op->inputs < 2))
+    if ((!problem->mask || pairs) && !second != (op->inputs < 2))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s: input->second is %s",
                         op->name,
                         second ? "not NULL, and it has one input" : "NULL, and it has two inputs");
@@ -48,13 +60,19 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce an input with problem.uses: they are for operands on the "
                         "GPU; leave them 0");
-    if (second && (status = rdt_readers_check_second(second, "two inputs", err))) return status;
+    if (second && (status = rdt_readers_check_second(second, pairs, "two inputs", err)))
+        return status;
+    if (pairs && (status = rdt_readers_check_second(second->second, false, "with a mask", err)))
+        return status;
     *out = (rdt_readers){
-        .input = {input, second},
-        .count = second ? 2 : 1,
+        .input = {input, second, pairs ? second->second : NULL},
+        .count = pairs    ? 3
+                 : second ? 2
+                          : 1,
         .masked = problem->mask != REDTUNE_MASK_NONE,
-        .element_bytes = {rdt_problem_array_bytes(problem, 0), rdt_problem_array_bytes(problem, 1)},
     };
+    for (int i = 0; i < out->count; i++)
+        out->element_bytes[i] = rdt_problem_array_bytes(problem, i);
     return REDTUNE_OK;
 }
 

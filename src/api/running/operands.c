@@ -11,10 +11,10 @@
 #include <string.h>
 #include "gpu/pointer.h"
 
-static const char *const read_names[RDT_READS_MAX] = {"d_in",    "d_in[1]", "d_parameters",
-                                                      "d_count", "d_out",   "d_out[1]"};
+static const char *const read_names[RDT_READS_MAX] = {
+    "d_in", "d_in[1]", "d_parameters", "d_count", "d_mask", "d_out", "d_out[1]"};
 static const char *const read_places[] = {"the input", "the second input", "d_parameters",
-                                          "d_count", NULL};
+                                          "d_count",   "the mask",         NULL};
 static const char *const output_names[] = {"d_out", "d_out[1]", "the workspace"};
 static const char *const output_places[] = {"the first output", "the second output"};
 
@@ -27,6 +27,7 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
         .second_bytes = rdt_problem_array_bytes(problem, 1),
         .masked = problem->mask != REDTUNE_MASK_NONE,
         .bits = problem->mask == REDTUNE_MASK_BITS,
+        .pairs = rdt_problem_masks_pairs(problem),
         .result_bytes = {redtune_dtype_bytes(problem->result),
                          redtune_dtype_bytes(rdt_problem_second(problem))},
         .count_max = rdt_problem_count_max(problem->dtype),
@@ -205,6 +206,17 @@ static rdt_span span_of(CUdeviceptr begin, uint64_t bytes) {
     return (rdt_span){begin, begin + bytes};
 }
 
+/* As kernels take it: an address, or the number of a bit. */
+static uint64_t place_of_mask(const rdt_signature *signature, const redtune_operands *given) {
+    const CUdeviceptr mask = address_of(given->d_mask);
+    return mask && signature->bits ? mask * 8 + given->mask_first : mask;
+}
+
+static rdt_span span_of_mask(const rdt_signature *signature, uint64_t place, uint64_t elements) {
+    if (!place) return (rdt_span){0, 0};
+    return signature->bits ? bits_of(place, elements) : span_of(place, elements);
+}
+
 void rdt_operands_set_scalars(const rdt_op_traits *op, const double *parameters, rdt_given *out) {
     for (int i = 0; i < op->parameters; i++)
         out->scalar[i] = parameters ? parameters[i] : op->parameter[i].usual;
@@ -236,17 +248,19 @@ redtune_status rdt_operands_take_more(const rdt_signature *signature, const redt
     const rdt_op_traits *op = signature->op;
     redtune_status status = check_kinds(signature, given, elements, err);
     if (status) return status;
-    const CUdeviceptr in = address_of(signature->masked ? given->d_mask : given->d_in[1]);
-    const CUdeviceptr to = address_of(given->d_out[1]);
+    const bool alone = signature->masked && !signature->pairs; /* a mask, in place of an input */
+    const uint64_t mask = place_of_mask(signature, given);
+    const CUdeviceptr in = alone ? 0 : address_of(given->d_in[1]), to = address_of(given->d_out[1]);
     const size_t input_bytes = signature->second_bytes, result_bytes = signature->result_bytes[1];
     if (in && misaligned(in, input_bytes)) return refuse_d_in(1, in, input_bytes, err);
     if (to && misaligned(to, result_bytes)) return refuse_d_out(1, to, result_bytes, err);
-    *out = (rdt_given){.input = in, .output = to, .resumes = given->accumulate != 0};
+    *out = (rdt_given){.input = alone ? mask : in,
+                       .output = to,
+                       .resumes = given->accumulate != 0,
+                       .mask = alone ? 0 : mask};
     for (int i = 1; i < RDT_READS_MAX; i++) traffic->read[i] = (rdt_span){0, 0};
-    if (in && signature->bits) out->input = in * 8 + given->mask_first;
-    if (in)
-        traffic->read[1] =
-            signature->bits ? bits_of(out->input, elements) : span_of(in, elements * input_bytes);
+    if (in) traffic->read[1] = span_of(in, elements * input_bytes);
+    traffic->read[alone ? 1 : RDT_READ_MASK] = span_of_mask(signature, mask, elements);
     if (to) traffic->written[traffic->written_count++] = span_of(to, results * result_bytes);
     rdt_operands_set_scalars(op, given->parameters, out);
     rdt_operands_set_initial(given->initial, out);
@@ -336,15 +350,14 @@ redtune_status rdt_operands_take_strided(const rdt_signature *signature,
     status = rdt_operands_take_more(signature, more ? more : &nothing, elements, 1, operands,
                                     traffic, err);
     if (status) return status;
+    const bool alone = signature->masked && !signature->pairs;
     move_span(&traffic->read[0], problem, REDTUNE_ARRAY_X, input_bytes);
-    if (signature->bits) {
+    if (!alone) move_span(&traffic->read[1], problem, REDTUNE_ARRAY_Y, signature->second_bytes);
+    if (signature->masked) {
+        const uint64_t place = alone ? operands->given.input : operands->given.mask;
         const rdt_reach reach = rdt_strides_reach(problem, REDTUNE_ARRAY_MASK);
-        const uint64_t first = operands->given.input + (uint64_t)reach.first;
-        traffic->read[1] = bits_of(first, reach.elements);
-    } else {
-        move_span(&traffic->read[1], problem,
-                  signature->masked ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y,
-                  signature->second_bytes);
+        traffic->read[alone ? 1 : RDT_READ_MASK] =
+            span_of_mask(signature, place ? place + (uint64_t)reach.first : 0, reach.elements);
     }
     for (int i = 0; i < traffic->written_count; i++)
         move_span(&traffic->written[i], problem, REDTUNE_ARRAY_RESULTS, signature->result_bytes[i]);
