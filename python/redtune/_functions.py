@@ -49,7 +49,7 @@ order: "fixed" gives floats the same bits on every GPU and at every address, as 
 accuracy: "compensated" adds what additions lose at the end, and "exact" rounds the exact result
     once, for the ops of docs/accuracy.md; None: plain.
 where: bools on the same device, whose shape broadcasts to x's: elements where it is False are
-    absent, as docs/masks.md says; or redtune.bits; None: none is.
+    absent, as docs/masks.md says, of two inputs pairs; or redtune.bits; None: none is.
 initial: a number that each result begins with, as NumPy has it; None: the elements alone count.
 stream: an address, or a stream of PyTorch or CuPy; None: the library's current one.{parameters}
 

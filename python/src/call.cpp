@@ -122,7 +122,7 @@ void outputs::need_packed() const {
                                    "array that is");
 }
 
-void outputs::place(reduction *what, const array &x, const array *y) const {
+void outputs::place(reduction *what, const array &x, const others &beside) const {
     const bool two = what->op->outputs > 1;
     if (x.on_host || what->is_empty || (view[0].is_packed() && (!two || view[1].is_packed())))
         return;
@@ -130,7 +130,7 @@ void outputs::place(reduction *what, const array &x, const array *y) const {
         fail(PyExc_ValueError,
              "cannot write the results to out: the strides of the two arrays differ; "
              "give arrays that are alike");
-    what->set_steps(x, y, &view[0]);
+    what->set_steps(x, beside, &view[0]);
 }
 
 nb::object outputs::get(const reduction &what, const array &x, nb::handle out) const {
@@ -142,11 +142,12 @@ nb::object outputs::get(const reduction &what, const array &x, nb::handle out) c
 
 // ---- running -----------------------------------------------------------------------------------
 
-redtune_operands operands_of(const reduction &what, const array &x, const array *y,
+redtune_operands operands_of(const reduction &what, const array &x, const others &beside,
                              const outputs &out, nb::handle parameters) {
     redtune_operands operands = {};
     operands.d_in[0] = x.data;
-    (what.problem.mask ? operands.d_mask : operands.d_in[1]) = y ? y->data : nullptr;
+    operands.d_in[1] = beside.y ? beside.y->data : nullptr;
+    operands.d_mask = beside.mask ? beside.mask->data : nullptr;
     operands.mask_first = what.mask_first;
     for (int i = 0; i < what.op->outputs; i++) operands.d_out[i] = out.view[i].data;
     if (!parameters.is_none()) operands.parameters = what.parameters;
@@ -169,12 +170,13 @@ CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream) {
     return library_stream(x.library, like, x.device);
 }
 
-void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
+void run_on_device(const reduction &what, const array &x, const others &beside, const outputs &out,
                    nb::handle parameters, CUstream_st *stream) {
     redtune *rt = runtime_get(x.device);
-    const bool simple = !y && what.op->outputs == 1 && parameters.is_none() && !what.has_initial;
+    const bool simple = !beside.y && !beside.mask && what.op->outputs == 1 &&
+                        parameters.is_none() && !what.has_initial;
     redtune_operands operands = {};
-    if (!simple) operands = operands_of(what, x, y, out, parameters);
+    if (!simple) operands = operands_of(what, x, beside, out, parameters);
     call_without_gil([&](redtune_error *err) { // the first call of a problem compiles its kernel
         return simple ? redtune_reduce(rt, &what.problem, x.data, out.view[0].data, stream, err)
                       : redtune_run(rt, &what.problem, &operands, stream, err);
@@ -225,29 +227,29 @@ nb::object call_op(int op, const call_arguments &given) {
     reduction what;
     if (!given.stream.is_none()) stream_from(given.stream); // of the host's arrays, too
     read_inputs(op_get(op), given.x, given.y, &in, &second);
-    const array *other = given.y.is_none() ? nullptr : &second;
+    others beside(given.y.is_none() ? nullptr : &second);
     what.choose(op, in, given.dtype);
     what.problem.order = given.order;
     what.problem.accuracy = given.accuracy;
     what.take_parameters(given.parameters);
     if (!given.initial.is_none()) what.take_initial(given.initial);
     if (!given.where.is_none() && what.take_where(in, given.where, &mask.emplace())) {
-        other = &mask->view;
+        beside.mask = &mask->view;
         check_identity(what);
     }
-    const bool masked = what.problem.mask != REDTUNE_MASK_NONE;
-    what.fold(in, other, given.axis, given.keepdims);
+    what.fold(in, beside, given.axis, given.keepdims);
     if (what.of_none && !what.is_empty && what.op->indexed && what.op->outputs == 1)
         fail(PyExc_ValueError, "cannot compute %s: there are no elements", what.op->name);
-    results.take(what, {{"x", &in}, {masked ? "where" : "y", masked ? &mask->given : other}},
+    results.take(what,
+                 {{"x", &in}, {"y", beside.y}, {"where", beside.mask ? &mask->given : nullptr}},
                  given.x, given.out);
-    results.place(&what, in, other);
+    results.place(&what, in, beside);
     if (what.is_empty) {
         // Nothing to write.
     } else if (in.on_host) {
-        run_on_host(what, in, other, results, given.parameters);
+        run_on_host(what, in, beside, results, given.parameters);
     } else {
-        run_on_device(what, in, other, results, given.parameters,
+        run_on_device(what, in, beside, results, given.parameters,
                       stream_of(in, given.x, given.stream));
     }
     return results.get(what, in, given.out);

@@ -24,7 +24,7 @@ struct outputs {
     // Raises for arrays on a GPU with gaps between their elements.
     void need_packed() const;
     // Lets a reduction on a GPU write where the arrays' strides say.
-    void place(reduction *what, const array &x, const array *y) const;
+    void place(reduction *what, const array &x, const others &beside) const;
     // What the call returns: the array, or a tuple.
     nb::object get(const reduction &what, const array &x, nb::handle out) const;
 };
@@ -49,7 +49,7 @@ nb::object call_op(int op, const call_arguments &given);
 void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in, array *second);
 
 // Where the reduction's elements lie; the extents are the problem's.
-redtune_operands operands_of(const reduction &what, const array &x, const array *y,
+redtune_operands operands_of(const reduction &what, const array &x, const others &beside,
                              const outputs &out, nb::handle parameters);
 
 // Gives operands the problem's extents, as a plan's runs take them.
@@ -62,13 +62,13 @@ CUstream_st *stream_of(const array &x, nb::handle like, nb::handle stream);
 void refuse_gradients(const array &in, nb::handle x);
 
 // Queues the reduction on the stream.
-void run_on_device(const reduction &what, const array &x, const array *y, const outputs &out,
+void run_on_device(const reduction &what, const array &x, const others &beside, const outputs &out,
                    nb::handle parameters, CUstream_st *stream);
 
 // Reduces an array of the host in pieces, and waits for the result.
 void run_keyed_on_host(const reduction &what, const array &x, const array &keys, const outputs &out,
                        nb::handle parameters);
-void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
+void run_on_host(const reduction &what, const array &x, const others &beside, const outputs &out,
                  nb::handle parameters);
 
 // Reduces the arrays of the host, of one dtype, one after the other, in row-major order: the

@@ -82,14 +82,17 @@ void write_result(const array &out, const char *results, size_t bytes) {
     elements(out, order, out.dimensions).write(results, bytes);
 }
 
-redtune_status reduce(redtune *rt, const reduction &what, const array &x, const array *y,
+redtune_status reduce(redtune *rt, const reduction &what, const array &x, const others &beside,
                       const double *parameters, std::vector<char> *results, redtune_error *err) {
-    reader readers[] = {{what, x}, {what, y ? *y : x}};
-    redtune_input second = {}, input = {};
-    second.read = input.read = read_more;
-    second.user = &readers[1];
-    input.user = &readers[0];
-    input.second = y ? &second : nullptr;
+    std::vector<reader> readers; // of x, y and the mask
+    for (const array *each : {&x, beside.y, beside.mask})
+        if (each) readers.emplace_back(what, *each);
+    redtune_input inputs[3] = {}, &input = inputs[0];
+    for (size_t i = 0; i < readers.size(); i++) {
+        inputs[i].read = read_more;
+        inputs[i].user = &readers[i];
+        inputs[i].second = i + 1 < readers.size() ? &inputs[i + 1] : nullptr;
+    }
     input.initial = what.has_initial ? &what.initial : nullptr;
     input.parameters = parameters;
     redtune_reading reading;
@@ -151,7 +154,7 @@ void run_keyed_on_host(const reduction &what, const array &x, const array &keys,
     write_results(what, out, results);
 }
 
-void run_on_host(const reduction &what, const array &x, const array *y, const outputs &out,
+void run_on_host(const reduction &what, const array &x, const others &beside, const outputs &out,
                  nb::handle parameters) {
     const double *values = parameters.is_none() ? nullptr : what.parameters;
     host_results results(what);
@@ -160,12 +163,12 @@ void run_on_host(const reduction &what, const array &x, const array *y, const ou
     redtune_status status;
     {
         without_gil release;
-        status = reduce(rt, what, x, y, values, &results.bytes, &err);
+        status = reduce(rt, what, x, beside, values, &results.bytes, &err);
         // Columns that the GPU has no room for, of an op that cannot go on from a part of them.
         if (status == REDTUNE_UNSUPPORTED && what.kept && !what.packs) {
             reduction rows = what;
             rows.pack(x);
-            status = reduce(rt, rows, x, y, values, &results.bytes, &err);
+            status = reduce(rt, rows, x, beside, values, &results.bytes, &err);
         }
     }
     check(status, err);

@@ -34,11 +34,6 @@ static void view_mask(const array &x, mask_view *out) {
 // Lists and bools are of the host; so are bits that become bools.
 bool reduction::take_where(const array &x, nb::handle where, mask_view *out) {
     if (where.is_none() || where.ptr() == Py_True) return false;
-    if (op->inputs > 1)
-        fail(
-            PyExc_TypeError,
-            "cannot compute %s with where: it has two inputs; leave the other elements out of both",
-            op->name);
     const bool bits = nb::hasattr(where, "_bools");
     array packed;
     if (bits) {

@@ -251,10 +251,10 @@ void reduction::take_initial(nb::handle value) {
 }
 
 // Without axes everything is reduced; an empty tuple reduces nothing, as in NumPy.
-void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepdims) {
-    const bool masked = problem.mask != REDTUNE_MASK_NONE;
-    if (y && !masked) match(x, *y);
-    const bool alike = !y || have_same_strides(x, *y);
+void reduction::fold(const array &x, const others &beside, nb::handle axis, bool keepdims) {
+    if (beside.y) match(x, *beside.y);
+    const bool alike = (!beside.y || have_same_strides(x, *beside.y)) &&
+                       (!beside.mask || have_same_strides(x, *beside.mask));
     is_empty = packs = false;
     of_none = axis.is_none() && !x.count();
     if (axis.is_none() && alike && x.is_packed()) {
@@ -264,10 +264,10 @@ void reduction::fold(const array &x, const array *y, nb::handle axis, bool keepd
         std::fill_n(reduced, x.dimensions, true);
         return;
     }
-    fold_axes(x, y, alike, axis, keepdims);
+    fold_axes(x, beside, alike, axis, keepdims);
 }
 
-void reduction::fold_axes(const array &x, const array *y, bool alike, nb::handle axis,
+void reduction::fold_axes(const array &x, const others &beside, bool alike, nb::handle axis,
                           bool keepdims) {
     axis_list axes;
     axes.count = 0;
@@ -312,7 +312,8 @@ void reduction::fold_axes(const array &x, const array *y, bool alike, nb::handle
     if (is_told) status = fold_as(REDTUNE_ORDER_FIXED);
     if (x.on_host) {
         list_axes(x);
-        if (status ? status == REDTUNE_UNSUPPORTED : !alike || needs_packing(problem))
+        const bool pairs = beside.y && beside.mask; // of any axes, whatever they are
+        if (status ? status == REDTUNE_UNSUPPORTED : !alike || pairs || needs_packing(problem))
             return pack(x);
     }
     if (status)
@@ -321,13 +322,11 @@ void reduction::fold_axes(const array &x, const array *y, bool alike, nb::handle
              is_told ? "; configure or REDTUNE_ORDER makes the order of all fixed: or give "
                        "order=\"free\""
                      : "");
-    if (!alike) set_steps(x, y, nullptr);
+    if (!alike) set_steps(x, beside, nullptr);
 }
 
-void reduction::set_steps(const array &x, const array *y, const array *out) {
-    const bool masked = problem.mask != REDTUNE_MASK_NONE;
-    const array *const arrays[] = {&x, masked ? nullptr : y, masked ? y : nullptr,
-                                   out}; // by redtune_array
+void reduction::set_steps(const array &x, const others &beside, const array *out) {
+    const array *const arrays[] = {&x, beside.y, beside.mask, out}; // by redtune_array
     int64_t packed[REDTUNE_ARRAYS] = {1, 1, 1, 1};
     redtune_axis axes[2][DIMENSIONS_MAX]; // the kept and the reduced ones, from the innermost on
     int count[2] = {}, place = dimensions;

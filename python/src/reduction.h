@@ -22,6 +22,13 @@ struct mask_view {
     int64_t strides[DIMENSIONS_MAX];
 };
 
+// What is read beside x; NULL: there is none.
+struct others {
+    const array *y = nullptr, *mask = nullptr;
+
+    others(const array *second = nullptr, const array *where = nullptr) : y(second), mask(where) {}
+};
+
 struct reduction {
     redtune_problem problem = {};
     const redtune_op_info *op = nullptr;
@@ -44,7 +51,7 @@ struct reduction {
 
     // The problem of reducing x, and y, along the axes: None, a number or a tuple of them. Arrays
     // of the host may lie as they like.
-    void fold(const array &x, const array *y, nb::handle axis, bool keepdims);
+    void fold(const array &x, const others &beside, nb::handle axis, bool keepdims);
     // Takes what where= was given, bools or redtune.bits; false: nothing. The view is of bools of
     // x's shape, or of bits beside x's elements in C order.
     bool take_where(const array &x, nb::handle where, mask_view *out);
@@ -54,15 +61,16 @@ struct reduction {
     void choose(int op, const array &x, redtune_dtype dtype);
     // Makes it one of packed rows of x, which has kept axes.
     void pack(const array &x);
-    // Gives it the steps of x, y (a second input or a mask, NULL: there is neither) and, where it
-    // is not NULL, of the array of the results, whatever they are.
-    void set_steps(const array &x, const array *y, const array *out);
+    // Gives it the steps of x, of what is beside it and, where it is not NULL, of the array of the
+    // results, whatever they are.
+    void set_steps(const array &x, const others &beside, const array *out);
     // A tuple of numbers, or None.
     void take_parameters(nb::handle values);
 
   private:
     void take_mask(const array &x, mask_view *out);
-    void fold_axes(const array &x, const array *y, bool alike, nb::handle axis, bool keepdims);
+    void fold_axes(const array &x, const others &beside, bool alike, nb::handle axis,
+                   bool keepdims);
     redtune_status fold_none(const array &x, redtune_error *err);
     void list_axes(const array &x);
 };

@@ -32,6 +32,34 @@ def poisoned(random, x, mask):
     return numpy.where(mask, x, poison.astype(x.dtype))
 
 
+def of_pairs(made, root=False):
+    """The sum that NumPy makes of each pair's number, or its square root."""
+
+    def reduce(x, y, **how):
+        total = numpy.sum(made(x, y), **how)
+        return numpy.sqrt(total) if root else total
+
+    return reduce
+
+
+def cosine(x, y, **how):
+    squares = numpy.sum(x * x, **how) * numpy.sum(y * y, **how)
+    return numpy.sum(x * y, **how) / numpy.sqrt(squares)
+
+
+PAIRS = {
+    "dot": of_pairs(lambda x, y: x * y),
+    "sqeuclidean": of_pairs(lambda x, y: (x - y) ** 2),
+    "euclidean": of_pairs(lambda x, y: (x - y) ** 2, root=True),
+    "cityblock": of_pairs(lambda x, y: abs(x - y)),
+    "chebyshev": lambda x, y, **how: numpy.max(abs(x - y), initial=0, **how),
+    "cosine": cosine,
+    "wmean": lambda x, y, **how: numpy.sum(x * y, **how) / numpy.sum(y, **how),
+    "mismatches": of_pairs(lambda x, y: x != y),
+    "mse": lambda x, y, **how: numpy.mean((x - y) ** 2, **how),
+}
+
+
 class Masks(unittest.TestCase):
     def check(self, op, x, shown, axis, mask, what, **more):
         with warnings.catch_warnings():
@@ -89,6 +117,48 @@ class Masks(unittest.TestCase):
         self.assertTrue(numpy.isnan(redtune.mean(x, where=False)))
         self.assertEqual(redtune.argmax(x, where=False), -1)
         self.assertEqual(redtune.max(x, where=False, initial=-7), -7)
+
+    def test_pairs_are_left_out(self):
+        """Of two inputs of any strides, of the host and of a GPU, by bools and by bits."""
+        random = numpy.random.default_rng(17)
+        for turn in range(36):
+            op, dtype = tuple(PAIRS)[turn % len(PAIRS)], ("f4", "f8")[turn // 9 % 2]
+            shape = ((700,), (9, 33), (3, 4, 5))[turn % 3]
+            axis, order = (None, -1)[turn // 3 % 2], ("free", "fixed")[turn // 18]
+            x, y = (random.integers(1, 9, shape).astype(dtype) for _ in "xy")
+            sizes = shape[min(turn // 4 % 2, len(shape) - 1) :]
+            mask = random.random(sizes) < (0.1, 0.5, 1)[turn // 9 % 3]
+            there = numpy.broadcast_to(mask, shape)
+            with numpy.errstate(all="ignore"):  # of no pairs
+                want = PAIRS[op](x.astype("f8"), y.astype("f8"), axis=axis, where=there)
+            shown = poisoned(random, x, there), poisoned(random, y, there)[..., ::-1].copy()
+            padded = numpy.append(numpy.zeros(turn, bool), there)
+            raw = numpy.packbits(padded, bitorder="little")
+            on_gpu = [sim_memory.asarray(each) for each in (shown[0], shown[1][..., ::-1])]
+            for given, where in (
+                ((shown[0], shown[1][..., ::-1]), mask),
+                (on_gpu, sim_memory.asarray(mask)),
+                (on_gpu, redtune.bits(sim_memory.asarray(raw), turn)),
+            ):
+                got = getattr(redtune, op)(*given, axis=axis, where=where, order=order)
+                got = got.numpy() if where is not mask else got
+                numpy.testing.assert_allclose(got, want, 1e-5, err_msg=f"{op} {dtype} {turn}")
+
+    def test_absent_pairs_keep_their_numbers(self):
+        random = numpy.random.default_rng(19)
+        x, y = random.standard_normal((2, 3, 5000)).astype("f4")
+        mask = random.random(x.shape) < 0.5
+        shown, zeros = numpy.where(mask, x, numpy.nan), [numpy.where(mask, v, 0) for v in (x, y)]
+        for axis in (None, 0, 1):
+            got = redtune.dot(shown, y, axis, where=mask, order="fixed")
+            want = redtune.dot(*zeros, axis, order="fixed")
+            self.assertEqual(numpy.asarray(got).tobytes(), numpy.asarray(want).tobytes())
+
+    def test_no_pairs(self):
+        x = numpy.ones(6, "f4")
+        self.assertEqual(redtune.dot(x, x, where=False), 0)
+        self.assertTrue(numpy.isnan(redtune.mse(x, x, where=numpy.zeros(6, bool))))
+        self.assertEqual(redtune.dot(x[:0], x[:0], where=numpy.zeros(0, bool)), 0)
 
     def test_places_are_those_of_all_elements(self):
         x = numpy.array([9, 1, 5, 9, 7, numpy.nan], "f4")
@@ -207,14 +277,14 @@ class Masks(unittest.TestCase):
             (lambda: redtune.sum(x, where=x), TypeError, "give bools"),
             (lambda: redtune.sum(x, where=mask[:, :2]), ValueError, "(2, 3) and (2, 2)"),
             (lambda: redtune.sum(x, where=mask[None]), ValueError, "broadcasts"),
-            (lambda: redtune.dot(x, x, where=mask), TypeError, "two inputs"),
+            (lambda: redtune.dot(x, x, where=x), TypeError, "give bools"),
             (lambda: redtune.mean(x, initial=1), TypeError, "leave it out"),
             (lambda: redtune.sum(x.astype("i4"), initial=0.5), ValueError, "no value of i64"),
             (lambda: redtune.sum(x, where=3), TypeError, "no array"),
             (lambda: redtune.sum(x, where=redtune.bits(b"a", 3)), ValueError, "it has 8 bits"),
             (lambda: redtune.sum(x, where=redtune.bits(b"a", -1)), ValueError, "offset"),
             (lambda: redtune.bits(mask), TypeError, "the array itself as where"),
-            (lambda: redtune.dot(x, x, where=redtune.bits(b"a")), TypeError, "two inputs"),
+            (lambda: redtune.dot(x, x, where=redtune.bits(b"")), ValueError, "it has 0 bits"),
             (lambda: redtune.sum(gpu, where=redtune.bits(b"a")), ValueError, "different devices"),
             (lambda: redtune.segments(x[0], offsets, where=x[0]), TypeError, "give bools"),
             (lambda: redtune.segments(x[0], offsets, where=mask[0, :1]), ValueError, "contiguous"),
