@@ -65,10 +65,14 @@ static bool is_order_fixed(const rdt_options *options) {
 }
 
 bool rdt_array_file_is_turned(const rdt_options *options, const rdt_input_files *files) {
-    const rdt_element_file *a = &files->file[0], *b = &files->file[1];
+    const rdt_element_file *a = &files->file[0];
     const bool counts = files->info.indexed || is_order_fixed(options);
-    return (a->fortran_order && counts && options->axes.count != 1) ||
-           (files->count > 1 && a->is_npy && b->is_npy && a->fortran_order != b->fortran_order);
+    bool turned = a->fortran_order && counts && options->axes.count != 1;
+    for (size_t i = 1; i < files->count; i++) {
+        const rdt_element_file *b = &files->file[i];
+        turned |= a->is_npy && b->is_npy && a->fortran_order != b->fortran_order;
+    }
+    return turned;
 }
 
 /* The steps of the axes of a packed array. */
@@ -86,16 +90,21 @@ static void pack_file_steps(const rdt_shape_array *shape, bool fortran_order, re
 static redtune_status list_steps(const rdt_input_files *files, const rdt_shape_array *shape,
                                  const bool *reduced, redtune_problem *problem,
                                  redtune_error *err) {
-    const redtune_array second = files->masked ? REDTUNE_ARRAY_MASK : REDTUNE_ARRAY_Y;
     redtune_axis axes[RDT_SHAPE_DIMENSIONS_MAX];
     int64_t results = 1;
-    pack_file_steps(shape, files->file[0].fortran_order, REDTUNE_ARRAY_X, axes);
-    pack_file_steps(shape, files->file[files->count - 1].fortran_order, second, axes);
+    problem->steps = 1u << REDTUNE_ARRAY_RESULTS;
+    for (size_t i = 0; i < files->count; i++) {
+        const bool is_mask = files->masked && i + 1 == files->count;
+        const redtune_array array = is_mask ? REDTUNE_ARRAY_MASK
+                                    : i     ? REDTUNE_ARRAY_Y
+                                            : REDTUNE_ARRAY_X;
+        pack_file_steps(shape, files->file[i].fortran_order, array, axes);
+        problem->steps |= 1u << array;
+    }
     for (size_t i = shape->dimensions; i-- > 0; results *= reduced[i] ? 1 : shape->sizes[i]) {
         axes[i].size = (uint64_t)shape->sizes[i];
         axes[i].step[REDTUNE_ARRAY_RESULTS] = reduced[i] ? 0 : results;
     }
-    problem->steps = 1u << REDTUNE_ARRAY_X | 1u << second | 1u << REDTUNE_ARRAY_RESULTS;
     problem->kept_axes = problem->reduced_axes = 0;
     for (size_t i = 0; i < shape->dimensions; i++) {
         uint32_t *count = reduced[i] ? &problem->reduced_axes : &problem->kept_axes;

@@ -23,12 +23,14 @@ static double gbps_of(const rdt_input_files *files, const redtune_reading *readi
 
 static void add_paths(rdt_json *json, const rdt_input_files *files) {
     rdt_json_text(json, "file", files->file[0].path);
-    if (files->count > 1)
+    for (size_t i = 1; i < files->count; i++) {
+        const bool is_last = i + 1 == files->count;
         rdt_json_text(json,
-                      files->masked  ? "where"
-                      : files->keyed ? "by"
-                                     : "second_file",
-                      files->file[1].path);
+                      is_last && files->masked  ? "where"
+                      : is_last && files->keyed ? "by"
+                                                : "second_file",
+                      files->file[i].path);
+    }
 }
 
 static void add_reading(rdt_json *json, const rdt_input_files *files,
@@ -119,6 +121,22 @@ static void explain(const redtune_problem *problem, const rdt_input_files *files
                           redtune_match_name(info->match), tuned, info->gpu);
 }
 
+/* Pairs with a mask are of any axes: their array goes to the GPU whole. */
+static redtune_status reduce_pairs(redtune *rt, const redtune_problem *problem,
+                                   rdt_input_files *files, redtune_reading *reading,
+                                   redtune_error *err) {
+    rdt_results results[RDT_RESULTS_ARRAYS_MAX] = {{.count = 1}, {.count = 1}};
+    redtune_status status = rdt_results_take_dtypes(problem, false, results, err);
+    if (!status) status = rdt_array_file_reduce(rt, problem, NULL, files, results, reading, err);
+    if (!status) {
+        memcpy(reading->value.bytes, results[0].values, redtune_dtype_bytes(reading->dtype));
+        memcpy(reading->second.bytes, results[1].values,
+               redtune_dtype_bytes(reading->second_dtype));
+    }
+    free(results[0].values);
+    return status;
+}
+
 static redtune_status reduce_whole(const rdt_options *options, const redtune_problem *problem,
                                    rdt_input_files *files, redtune_reading *reading,
                                    redtune_error *err) {
@@ -133,8 +151,12 @@ static redtune_status reduce_whole(const rdt_options *options, const redtune_pro
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
     if (status) return status;
-    status = redtune_reduce_input(rt, problem, &source, reading, err);
-    if (!status) status = rdt_input_files_finish(files, err);
+    if (rdt_input_files_mask_pairs(files)) {
+        status = reduce_pairs(rt, problem, files, reading, err);
+    } else {
+        status = redtune_reduce_input(rt, problem, &source, reading, err);
+        if (!status) status = rdt_input_files_finish(files, err);
+    }
     redtune_close(rt);
     return status;
 }
@@ -327,7 +349,9 @@ static int run_reduce(const rdt_options *options) {
         .accuracy = options->accuracy,
         .mask = files.masked ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE,
     };
-    rdt_shape_set(&problem, 0, files.file[0].count);
+    rdt_shape_set(&problem, 0,
+                  rdt_input_files_mask_pairs(&files) ? rdt_input_files_elements(&files)
+                                                     : files.file[0].count);
     int code = status  ? rdt_message_fail(&err)
                : along ? run_along(options, &problem, &files)
                        : run_whole(options, &problem, &files);

@@ -1,5 +1,5 @@
-/* Input files: the files that an op reduces, one for each of its inputs, or one and a mask or keys,
- * and its parameters. */
+/* Input files: the files that an op reduces, one for each of its inputs, a mask or keys beside, and
+ * its parameters. */
 #include "cli/input_files.h"
 
 #include <inttypes.h>
@@ -90,24 +90,26 @@ static redtune_status begin_bits(const rdt_options *options, rdt_input_files *fi
     if (what)
         return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --where-bits %.200s: %s",
                                options->where_bits, what);
-    return rdt_bit_file_begin(&files->bits, &files->file[1], options->where_offset, x->count, err);
+    rdt_element_file *mask = &files->file[files->count - 1];
+    return rdt_bit_file_begin(&files->bits, mask, options->where_offset, x->count, err);
 }
 
-/* A mask of an op of one input: bools that lie as the elements do, or bits. */
+static bool reads_standard_input(const rdt_options *options) {
+    for (size_t i = 0; i < options->argument_count; i++)
+        if (!strcmp(options->arguments[i], "-")) return true;
+    return false;
+}
+
+/* A mask: bools that lie as the elements do, or bits. */
 static redtune_status open_mask(const rdt_options *options, rdt_input_files *files,
                                 redtune_error *err) {
     const rdt_element_file *x = &files->file[0];
-    rdt_element_file *mask = &files->file[1];
+    rdt_element_file *mask = &files->file[files->count];
     const char *path = options->where ? options->where : options->where_bits;
-    const char *name = options->where ? "--where" : "--where-bits";
     if (options->where && options->where_bits)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --where and --where-bits together: leave one out");
-    if (files->info.inputs > 1)
-        return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use %s %.200s: %s has two inputs, and a mask is for one",
-                               name, path, files->info.name);
-    if (!strcmp(path, "-") && !strcmp(options->arguments[0], "-"))
+    if (!strcmp(path, "-") && reads_standard_input(options))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot read elements and a mask from standard input; name a file");
     redtune_status status = options->where ? rdt_element_file_open_npy("a mask", path, mask, err)
@@ -218,8 +220,19 @@ redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files 
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --where-offset without --where-bits: name the file");
     if (!status && options->by) return open_keys(options, out, err);
+    if (!status && out->count > 1) status = check_alike(out, err);
     if (!status && (options->where || options->where_bits)) return open_mask(options, out, err);
-    return !status && out->count > 1 ? check_alike(out, err) : status;
+    return status;
+}
+
+bool rdt_input_files_mask_pairs(const rdt_input_files *files) {
+    return files->masked && files->info.inputs > 1;
+}
+
+uint64_t rdt_input_files_elements(const rdt_input_files *files) {
+    for (size_t i = 0; !files->keyed && !files->bits.file && i < files->count; i++)
+        if (files->file[i].count) return files->file[i].count;
+    return files->file[0].count;
 }
 
 void rdt_input_files_close(rdt_input_files *files) {
@@ -227,18 +240,22 @@ void rdt_input_files_close(rdt_input_files *files) {
 }
 
 redtune_input rdt_input_files_source(rdt_input_files *files) {
-    files->second = (redtune_input){.read = rdt_element_file_read, .user = &files->file[1]};
-    if (files->bits.file)
-        files->second = (redtune_input){.read = rdt_bit_file_read, .user = &files->bits};
-    return (redtune_input){.read = rdt_element_file_read,
-                           .user = &files->file[0],
-                           .second = files->count > 1 ? &files->second : NULL,
-                           .parameters = files->info.parameters ? files->parameters : NULL};
+    redtune_input *last = NULL;
+    for (size_t i = files->count; i-- > 0; last = &files->beside[i])
+        files->beside[i] =
+            (redtune_input){.read = rdt_element_file_read, .user = &files->file[i], .second = last};
+    if (files->bits.file) {
+        files->beside[files->count - 1].read = rdt_bit_file_read;
+        files->beside[files->count - 1].user = &files->bits;
+    }
+    files->beside[0].parameters = files->info.parameters ? files->parameters : NULL;
+    return files->beside[0];
 }
 
 redtune_status rdt_input_files_finish(rdt_input_files *files, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
-    const size_t many = files->bits.file ? 1 : files->count; /* bits may be followed by more */
+    const size_t many =
+        files->count - (files->bits.file ? 1 : 0); /* bits may be followed by more */
     for (size_t i = 0; !status && i < many; i++)
         status = rdt_element_file_finish(&files->file[i], err);
     return status;

@@ -224,8 +224,17 @@ reduce_leaves_out_what_a_mask_does() {
     want_refused 1 "both must have the same shape"
     run "$redtune" reduce x.npy --where x.npy
     want_refused 1 "its elements are i32; save a mask of bools"
-    run "$redtune" reduce x.npy x.npy --where mask.npy --op dot
-    want_refused 2 "dot has two inputs"
+    { npy "'<i4'" "(2, 3)"; for i in 1 1 1 1 1 1; do little_endian 4 $i; done; } >ones.npy
+    value 30 x.npy x.npy --where mask.npy --op dot
+    lines "0.5/16" x.npy ones.npy --where mask.npy --op mse --axis 1
+    run "$redtune" reduce x.npy ones.npy --where mask.npy --op dot --json
+    want_in_out '"second_file": "ones.npy"'
+    want_in_out '"where": "mask.npy"'
+    want_in_out '"value": 8'
+    run "$redtune" reduce x.npy ones.npy --where turned.npy --op dot
+    want_refused 1 "both must have the same shape"
+    "$redtune" reduce - x.npy --where mask.npy --op dot <x.npy >stdout 2>stderr
+    [ "$(cat stdout)" = 30 ] || fail "not 30 from standard input: $(cat stdout stderr)"
 }
 
 reduce_leaves_out_what_bits_do() {
