@@ -114,6 +114,36 @@ REDTUNE_API redtune_status redtune_ladder_steps(const redtune_climb *climb, redt
 REDTUNE_API redtune_status redtune_ladder_source(const redtune_climb *climb, const char *name,
                                                  char **source, redtune_error *err);
 
+/* ---- two databases ----------------------------------------------------------------------- */
+
+/* A database or an export that is compared. Its lists are names with ", " between them. */
+typedef struct redtune_compared {
+    const char *file;
+    char gpus[256], driver_versions[256], nvrtc_versions[256], templates[256];
+    int64_t first_date, last_date; /* of its winners: seconds since 1970, UTC */
+    uint64_t winners;
+    uint64_t reserved[4];
+} redtune_compared;
+
+/* A problem with a winner in both: it took a_ns before, and takes b_ns now. */
+typedef struct redtune_difference {
+    redtune_problem problem;
+    const char *gpu; /* model, of b */
+    int warm;        /* as in redtune_row (records.h) */
+    int direction;   /* 1: b takes longer, -1: shorter, 0: within noise */
+    double a_ns, b_ns;
+    double noise_ns; /* how much longer or shorter counts as the same */
+    const char *a_family, *a_config, *b_family, *b_config;
+    uint64_t reserved[4];
+} redtune_difference;
+
+typedef struct redtune_comparison {
+    redtune_compared a, b;
+    const redtune_difference *differences; /* in the order in which they are shown */
+    size_t difference_count;
+    uint64_t reserved[4];
+} redtune_comparison;
+
 /* ---- the report -------------------------------------------------------------------------- */
 
 typedef enum redtune_format {
@@ -133,13 +163,14 @@ typedef struct redtune_reporting {
     const redtune_step *steps; /* of the ladder, as redtune_ladder gives them; may be NULL */
     size_t step_count;
     redtune_format format;
-    uint64_t reserved[8];
+    const redtune_comparison *comparison; /* shown on the page, as `redtune compare`; may be NULL */
+    uint64_t reserved[7];
 } redtune_reporting;
 
 /* Writes what the databases know of one GPU model as a document, from the templates in report/.
  * Works without GPU and driver, unless a device is named. Every text of the database is escaped.
- * *text is NUL-terminated UTF-8 and freed by the caller with redtune_free. The same database and
- * steps give the same bytes. reporting may be NULL. */
+ * *text is NUL-terminated UTF-8 and freed by the caller with redtune_free. The same database,
+ * steps and comparison give the same bytes. reporting may be NULL. */
 REDTUNE_API redtune_status redtune_report(const redtune_reporting *reporting, char **text,
                                           redtune_error *err);
 

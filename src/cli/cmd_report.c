@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/command.h"
+#include "cli/comparison.h"
 #include "cli/device.h"
 #include "cli/message.h"
 #include "cli/output.h"
@@ -44,15 +45,35 @@ static redtune_status check_options(const rdt_options *options, redtune_error *e
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot report: --op, --dtype and --axis choose a problem together "
                                "with --size or --shape; add it");
+    if (options->against && (options->csv || options->json))
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --against with %s: it is for the page; redtune compare "
+                               "--json has the same for programs",
+                               options->csv ? "--csv" : "--json");
+    if (options->tolerance > 0 && !options->against)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --tolerance without --against: it is what counts as the "
+                               "same time as in that file");
     return REDTUNE_OK;
+}
+
+/* With what the page is made from. */
+static redtune_status compare_with_older(const rdt_options *options, rdt_comparison *out,
+                                         redtune_error *err) {
+    const redtune_rows_query wanted = {.database = options->database,
+                                       .gpu = options->gpu ? options->gpu : "all",
+                                       .shipped = options->shipped};
+    return rdt_comparison_make(options, &wanted, options->against, NULL, out, err);
 }
 
 static int run_report(const rdt_options *options) {
     static climbed steps;
+    rdt_comparison comparison = {.a = NULL};
     char *text = NULL;
     redtune_error err;
     redtune_status status = check_options(options, &err);
     if (!status && options->device) status = climb(options, &steps, &err);
+    if (!status && options->against) status = compare_with_older(options, &comparison, &err);
     redtune_reporting reporting = {
         .database = options->database,
         .device = options->device,
@@ -60,6 +81,7 @@ static int run_report(const rdt_options *options) {
         .shipped = options->shipped,
         .steps = steps.step,
         .step_count = steps.count,
+        .comparison = options->against ? &comparison.about : NULL,
         .format = options->csv    ? REDTUNE_FORMAT_CSV
                   : options->json ? REDTUNE_FORMAT_JSON
                                   : REDTUNE_FORMAT_HTML,
@@ -69,6 +91,7 @@ static int run_report(const rdt_options *options) {
     if (!status) status = redtune_report(&reporting, &text, &err);
     if (!status) status = rdt_output_put(options->output, text, strlen(text), &err);
     redtune_free(text);
+    rdt_comparison_free(&comparison);
     return status ? rdt_message_fail(&err) : RDT_EXIT_DONE;
 }
 
@@ -82,8 +105,10 @@ const rdt_command rdt_cmd_report = {
         "parameter, where the winners change, the table of winners with their origin, noise and\n"
         "throttling. Sections fold; winners can be searched, and sorted by their heads. The\n"
         "page is about one GPU model: this machine's, else the one measured last. With\n"
-        "--device it is about that GPU, on which the ladder is run and shown, too.\n"
+        "--device it is about that GPU, on which the ladder is run and shown, too. With\n"
+        "--against the page begins with what is slower or faster than in another database or\n"
+        "export, as redtune compare says it.\n"
         "\n"
-        "For example: redtune report -o report.html\n",
+        "For example: redtune report --against before.db -o report.html\n",
     .run = run_report,
 };

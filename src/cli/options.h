@@ -46,8 +46,8 @@ typedef struct rdt_sizes {
 
 /* The options as given. Zero and NULL: not given. */
 typedef struct rdt_options {
-    const char *device, *database, *family, *config, *show, *gpu, *machine, *output, *export,
-        *recorded, *bits, *format;
+    const char *device, *database, *against, *family, *config, *show, *gpu, *machine, *output,
+        *export, *recorded, *bits, *format;
     const char *shape;              /* arrays with commas between, read once already */
     const char *offsets;            /* a file of them */
     const char *where, *where_bits; /* a file: the mask */

@@ -183,6 +183,50 @@ static void push_candidate(lua_State *state, page_call *call, const rdt_trial *t
     set_trial(state, call, trial);
 }
 
+static void push_compared(lua_State *state, page_call *call, const redtune_compared *side) {
+    lua_newtable(state);
+    set_text(state, call, "file", side->file ? side->file : "");
+    set_text(state, call, "gpus", side->gpus);
+    set_text(state, call, "driver_versions", side->driver_versions);
+    set_text(state, call, "nvrtc_versions", side->nvrtc_versions);
+    set_text(state, call, "templates", side->templates);
+    set_integer(state, "first_date", (uint64_t)side->first_date);
+    set_integer(state, "last_date", (uint64_t)side->last_date);
+    set_integer(state, "winners", side->winners);
+}
+
+static void set_side(lua_State *state, page_call *call, const char *name, const char *family,
+                     const char *config, double median_ns) {
+    lua_newtable(state);
+    set_text(state, call, "family", family);
+    set_text(state, call, "config", config);
+    set_real(state, "median_ns", median_ns);
+    lua_setfield(state, -2, name);
+}
+
+static void push_difference(lua_State *state, page_call *call, const redtune_difference *of) {
+    lua_newtable(state);
+    set_problem(state, &of->problem);
+    set_text(state, call, "gpu", of->gpu);
+    set_truth(state, "warm", of->warm != 0);
+    set_side(state, call, "a", of->a_family, of->a_config, of->a_ns);
+    set_side(state, call, "b", of->b_family, of->b_config, of->b_ns);
+    set_real(state, "noise_ns", of->noise_ns);
+    lua_pushinteger(state, of->direction);
+    lua_setfield(state, -2, "direction");
+}
+
+static void push_comparison(lua_State *state, page_call *call,
+                            const redtune_comparison *comparison) {
+    lua_newtable(state);
+    push_compared(state, call, &comparison->a);
+    lua_setfield(state, -2, "a");
+    push_compared(state, call, &comparison->b);
+    lua_setfield(state, -2, "b");
+    SET_LIST(state, "differences", comparison->difference_count,
+             push_difference(state, call, &comparison->differences[i]));
+}
+
 static void push_report(lua_State *state, page_call *call) {
     const rdt_report *report = call->report;
     lua_newtable(state);
@@ -196,6 +240,10 @@ static void push_report(lua_State *state, page_call *call) {
     SET_LIST(state, "candidates", report->candidate_count,
              push_candidate(state, call, &report->candidate[i]));
     SET_LIST(state, "steps", report->step_count, push_step(state, call, &report->step[i]));
+    if (report->comparison) {
+        push_comparison(state, call, report->comparison);
+        lua_setfield(state, -2, "comparison");
+    }
 }
 
 /* ---- rendering ------------------------------------------------------------------------------ */

@@ -22,7 +22,8 @@ typedef struct rdt_report_point {
     int hottest_c;                 /* 0: unknown */
 } rdt_report_point;
 
-/* Valid when zeroed: nothing is known. The report owns its arrays, except the steps. */
+/* Valid when zeroed: nothing is known. The report owns its arrays, except those of steps and
+ * comparison. */
 typedef struct rdt_report {
     redtune_device_info gpu;
     rdt_report_point *point; /* by op, dtype, result, cache state, count */
@@ -36,4 +37,5 @@ typedef struct rdt_report {
     size_t candidate_count;
     const redtune_step *step; /* of the ladder; none: it was not run */
     size_t step_count;
+    const redtune_comparison *comparison; /* NULL: none */
 } rdt_report;

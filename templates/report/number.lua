@@ -32,6 +32,11 @@ function number.percent(part, whole)
     return whole > 0 and ("%.1f %%"):format(100 * part / whole) or "-"
 end
 
+-- How much longer or shorter: "+20.0 %".
+function number.change(before, now)
+    return before > 0 and ("%+.1f %%"):format(math.min(100 * (now / before - 1), 1e9)) or "-"
+end
+
 function number.gain(x)
     return x > 0 and ("%.2f×"):format(x) or "-"
 end

@@ -6,7 +6,7 @@
   function number(text) {
     var parts = text.replace(/ axis.*/, "").split("x"), all = 1;
     for (var i = 0; i !== parts.length; i++) {
-      var found = /^([0-9.]+)([KMGT]?)( %|×)?$/.exec(parts[i]);
+      var found = /^([+-]?[0-9.]+)([KMGT]?)( %|×)?$/.exec(parts[i]);
       if (!found) return null;
       all *= Number(found[1]) * Math.pow(1024, " KMGT".indexOf(found[2] || " "));
     }

@@ -24,6 +24,7 @@ static const redtune_operands one = {.d_in = {value}, .d_out = {value}, .count =
 static const redtune_operands nothing = {.d_in = {value}, .count = 1};
 static const redtune_operands two_inputs = {.d_in = {value, value}, .d_out = {value}};
 static const redtune_operands two_outputs = {.d_in = {value}, .d_out = {value, value}};
+static const redtune_comparison uncounted = {.difference_count = 1}; /* and no differences */
 static const char *const no_file[] = {"/nowhere/at/all", NULL};
 static const redtune_op ops[] = {NONE};
 static const redtune_dtype dtypes[] = {NONE};
@@ -203,6 +204,8 @@ static const redtune_input input = {read_none, NULL}, no_input = {NULL, NULL};
     X("dtype", redtune_ladder_source(&(redtune_climb){.dtype = NONE}, "modulo", &text, &err))      \
     X("text is NULL", redtune_report(NULL, NULL, &err))                                            \
     X("steps is NULL", redtune_report(&(redtune_reporting){.step_count = 1}, &text, &err))         \
+    X("differences is NULL",                                                                       \
+      redtune_report(&(redtune_reporting){.comparison = &uncounted}, &text, &err))                 \
     X("format 99", redtune_report(&(redtune_reporting){.format = NONE}, &text, &err))              \
     X("op", redtune_report(&(redtune_reporting){.problem = no_op}, &text, &err))                   \
     X("dtype", redtune_report(&(redtune_reporting){.problem = no_dtype}, &text, &err))             \
@@ -223,6 +226,7 @@ static redtune_problem later_problem; /* by main */
 static const redtune_operands later_operands = {.d_in = {value}, .d_out = {value}, OF_LATER};
 static const redtune_input later_input = {.read = read_none, OF_LATER};
 static const redtune_climb later_climb = {.step = each_step, OF_LATER};
+static const redtune_comparison later_comparison = {OF_LATER};
 static const redtune_rows_query later_query = {OF_LATER};
 static const redtune_importing later_import = {.files = no_file, .file_count = 1, OF_LATER};
 #define LATER_CALLS(X)                                                                             \
@@ -256,7 +260,9 @@ static const redtune_importing later_import = {.files = no_file, .file_count = 1
     X("redtune_climb", redtune_ladder(rt, &later_climb, &err))                                     \
     X("redtune_climb", redtune_ladder_steps(&later_climb, &err))                                   \
     X("redtune_climb", redtune_ladder_source(&later_climb, "modulo", &text, &err))                 \
-    X("redtune_reporting", redtune_report(&(redtune_reporting){OF_LATER}, &text, &err))
+    X("redtune_reporting", redtune_report(&(redtune_reporting){OF_LATER}, &text, &err))            \
+    X("redtune_comparison",                                                                        \
+      redtune_report(&(redtune_reporting){.comparison = &later_comparison}, &text, &err))
 
 static const struct {
     redtune_status status;

@@ -113,5 +113,79 @@ LINES
     want_in_out "faster"
 }
 
+# Sums by different keys are different problems, though all else is the same.
+keys_are_part_of_the_problem() {
+    facts few.db <<<'templates=here key_dtype=i32 spread=uniform keys=256 family=keyed median_ns=20000'
+    facts many_keys.db <<<'templates=here key_dtype=i32 spread=uniform keys=4096 family=keyed median_ns=40000'
+    run "$redtune" compare few.db few.db
+    want_exit 0
+    run "$redtune" compare few.db many_keys.db
+    want_exit 2
+    want_in_err "no problem has a winner in both"
+}
+
+# The same pairs on the page of a report, which stays one file that a browser reads.
+a_report_shows_the_same() {
+    two_files
+    cp a.db 'a<i>&.db'
+    run "$redtune" report --db b.db --against 'a<i>&.db' -o page.html
+    want_exit 0
+    want_no_err
+    python3 - page.html <<'PY' || fail "the page shows something else"
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1])
+names = {"h": "http://www.w3.org/1999/xhtml"}
+section = root.find(".//h:section[@id='against']", names)
+def text(element): return " ".join("".join(element.itertext()).replace("\u202f", "").split())
+def rows(table): return [[text(cell) for cell in row] for row in table.findall("./h:tbody/h:tr", names)]
+sides, differences = [rows(table) for table in section.findall(".//h:table", names)]
+assert ["measured", "2023-11-14", "2023-11-17"] in sides, sides
+assert ["GPU", "Test H100", "Test H100"] in sides, sides
+assert ["driver's CUDA", "13.0", "13.0, 13.1"] in sides, sides
+assert [row[:7] for row in differences] == [
+    ["sum of f32", "1M", "+20.0 %", "slower", "20.0", "24.0", "5.0 %"],
+    ["max of f32", "1M", "-20.0 %", "faster", "20.0", "16.0", "5.0 %"]], differences
+assert [row[8].split(":")[0] for row in differences] == ["the same", "block"], differences
+said = text(section.find(".//h:p", names))
+assert "Of 3 problems" in said and "1 take longer now and 1 less long" in said, said
+assert "Only before: 1; only now: 1." in said, said
+assert root.find(".//h:a[@href='#against']", names) is not None
+assert "a<i>&.db" in text(section.find(".//h:h2", names))
+PY
+    "$redtune" export --db a.db -q -o a.jsonl
+    run "$redtune" report --db b.db --against a.jsonl --tolerance 25
+    want_exit 0
+    want_in_out "0 take longer now and 0 less long"
+    run "$redtune" report --db b.db
+    want_exit 0
+    want_not_in_out "less long"
+    while IFS='|' read -r code words wanted; do
+        run "$redtune" report --db b.db $words
+        want_exit "$code"
+        want_no_out
+        want_in_err "$wanted"
+        want_one_line
+    done <<'CASES'
+1|--against missing.db|missing.db
+2|--against a.db --json|redtune compare --json
+2|--against a.db --csv|--against with --csv
+2|--tolerance 5|--tolerance without --against
+2|--against few.db|no problem has a winner in both
+CASES
+}
+
+a_report_tells_gpu_models_apart() {
+    run "$redtune" report --db later.db --gpu h100 --against many.db
+    want_exit 0
+    want_in_out "0 take longer now"
+    run "$redtune" report --db later.db --against many.db
+    want_exit 0
+    want_in_out "<td>Test A100</td><th>sum of f32</th>"
+    run "$redtune" report --db h200.db --against many.db --gpu "test h"
+    want_exit 0
+    want_in_out "-40.0 %"
+}
+
 check_run what_is_slower_stands_first the_exit_status_is_for_scripts \
-    exports_are_compared_as_their_databases gpu_models_are_told_apart
+    exports_are_compared_as_their_databases gpu_models_are_told_apart \
+    keys_are_part_of_the_problem a_report_shows_the_same a_report_tells_gpu_models_apart

@@ -19,7 +19,8 @@ USUAL = dict(op="sum", dtype="f32", result="f32", count=1048576, cache_state="co
              block=256, unroll=4, is_default=0, outcome="good", median_ns=3000.0, spread_ns=3.0,
              samples=31, place=None, cause=None, date=1700000000, gpu="H", machine="", driver=13000,
              nvrtc=13000, templates="0" * 32, kernel="0123456789abcdef", imported=0,
-             outer=1, inner=1, outer_step=0, step=0, config=None)
+             outer=1, inner=1, outer_step=0, step=0, config=None, key_dtype="none", spread="unknown",
+             keys=0)
 
 
 
@@ -50,15 +51,16 @@ def add(db, line):
     if row["imported"]:
         brought = db.execute("INSERT INTO import(source, date) VALUES('elsewhere.db', 0)").lastrowid
     layout, kept, reduced = axes(row["count"], row["outer"], row["inner"], row["outer_step"], row["step"])
+    layout = "keyed" if row["keys"] else layout
     config = row["config"] or (f"block={row['block']},vec=4,unroll={row['unroll']},load=no_allocate,tail=shuffle,"
                                "finish=poll,per_sm=4")
     db.execute("INSERT INTO measurement(gpu, origin, mask, key_dtype, spread, greatest, median, keys, layout,"
                " ordering, kept, reduced, op, dtype, result, count, cache_state, family, config, kernel, is_default,"
                " outcome, median_ns, spread_ns, samples, place, cause, date, import)"
-               " SELECT g.id, o.id, 'none', 'none', 'unknown', 0, 0, 0, ?, 'free', ?, ?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
+               " SELECT g.id, o.id, 'none', ?, ?, 0, 0, ?, ?, 'free', ?, ?, ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
                " FROM gpu AS g, origin AS o WHERE g.name = ? AND (o.machine, o.driver_version, o.nvrtc_version, o.templates)"
                " = (?,?,?,?)",
-               (layout, kept, reduced, row["op"], row["dtype"], row["result"], row["count"], row["cache_state"],
+               (row["key_dtype"], row["spread"], row["keys"], layout, kept, reduced, row["op"], row["dtype"], row["result"], row["count"], row["cache_state"],
                 row["family"], config, row["kernel"], row["is_default"], row["outcome"], row["median_ns"],
                 row["spread_ns"], row["samples"], row["place"], row["cause"], row["date"], brought,
                 gpu[0]) + origin)

@@ -265,10 +265,16 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: unknown format %d", (int)format);
     if (self.wanted->step_count && !self.wanted->steps)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot report: steps is NULL, though counted");
+    const redtune_comparison *comparison = self.wanted->comparison;
+    if (comparison && comparison->difference_count && !comparison->differences)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot report: differences is NULL, though counted");
     rdt_codegen *codegen = NULL;
     self.shown = self.wanted->problem;
     redtune_problem *shown = &self.shown;
     redtune_status status = rdt_reserved_check(RDT_RESERVED(self.wanted), "redtune_reporting", err);
+    if (!status && comparison)
+        status = rdt_reserved_check(RDT_RESERVED(comparison), "redtune_comparison", err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(shown), "redtune_problem", err);
     if (!status)
         status = rdt_problem_check_filter(&shown->op, shown->dtype ? &shown->dtype : NULL, err);
@@ -278,6 +284,7 @@ redtune_status redtune_report(const redtune_reporting *reporting, char **text, r
     if (!status) status = rdt_codegen_open(&codegen, err);
     self.report.step = self.wanted->steps;
     self.report.step_count = self.wanted->step_count;
+    self.report.comparison = self.wanted->comparison;
     if (!status) status = rdt_page_render(codegen, &self.report, format, text, err);
     rdt_codegen_close(codegen);
     free_gathering(&self);
