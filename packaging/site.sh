@@ -29,7 +29,8 @@ copy_folder() {
 # Pages and the files that they link to, as they lie in the tree.
 cp --parents ./*.md docs/*.md docs/notebook/*.md "$folder/pages"
 for page in ./*.md docs/*.md docs/notebook/*.md; do
-    { grep -o '](\(\.\./\)\?[A-Za-z0-9_./-]\+' "$page" || true; } | sed 's/^](//' | while read -r link; do
+    { grep -oE '(]\(|src(set)?=")(\.\./)?[A-Za-z0-9_./-]+' "$page" || true; } |
+        sed -E 's/^(]\(|src(set)?=")//' | while read -r link; do
         file=$(realpath --relative-to=. -m "$(dirname "$page")/$link")
         [ ! -f "$file" ] || cp --parents "$file" "$folder/pages"
         [ ! -d "$file" ] || copy_folder "$file"
@@ -44,6 +45,15 @@ python3 -m mkdocs build --strict --config-file "$folder/mkdocs.yml" >"$folder/lo
     cat "$folder/log" >&2
     exit 1
 }
+# MkDocs checks links, but not pictures in elements of HTML.
+find "$folder/html" -name '*.html' | while read -r page; do
+    { grep -oE 'src(set)?="[^":]+[.]svg"' "$page" || true; } | cut -d '"' -f 2 | while read -r picture; do
+        [ -f "$(dirname "$page")/$picture" ] || {
+            echo "site.sh: $page shows $picture, which is not there" >&2
+            exit 1
+        }
+    done
+done
 if command -v doxygen >/dev/null; then
     REDTUNE_VERSION=$(sed -n 's/^#define REDTUNE_VERSION "\(.*\)"/\1/p' include/redtune/redtune.h) \
         REDTUNE_ROOT=$root REDTUNE_OUT=$folder/html doxygen packaging/Doxyfile
