@@ -90,12 +90,14 @@ SKBUILD_CMAKE_DEFINE+=";REDTUNE_WRITE_OPS=$native/generated/redtune-write-ops"
 SKBUILD_CMAKE_DEFINE+=";REDTUNE_SHIPPED_DB=$native/shipped.db"
 SKBUILD_CMAKE_DEFINE+=";REDTUNE_KERNELS_DB=$native/baked/kernels.db"
 export _PYTHON_HOST_PLATFORM=linux-$machine # whose wheel it is
-if [ "$machine" != "$(uname -m)" ]; then
-    python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' || {
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
+    [ "$machine" = "$(uname -m)" ] || {
         echo "wheel.sh: cannot build for another machine with a Python older than 3.12, whose wheels" \
             "are for its own version and machine; put a newer python3 first in PATH" >&2
         exit 1
     }
+    echo "wheel.sh: $(python3 --version) makes a wheel for its own version only; one made by 3.12 or" \
+        "newer serves all from 3.12 on: put such a python3 first in PATH" >&2
 fi
 rm -rf "$work/raw" "$work/named" "$work/build"
 python3 -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps --no-index \
