@@ -121,13 +121,13 @@ class Masks(unittest.TestCase):
     def test_pairs_are_left_out(self):
         """Of two inputs of any strides, of the host and of a GPU, by bools and by bits."""
         random = numpy.random.default_rng(17)
-        for turn in range(36):
-            op, dtype = tuple(PAIRS)[turn % len(PAIRS)], ("f4", "f8")[turn // 9 % 2]
+        for turn in range(18):
+            op, dtype = tuple(PAIRS)[turn % len(PAIRS)], ("f4", "f8")[turn % 2]
             shape = ((700,), (9, 33), (3, 4, 5))[turn % 3]
-            axis, order = (None, -1)[turn // 3 % 2], ("free", "fixed")[turn // 18]
+            axis, order = (None, -1)[turn // 3 % 2], ("free", "fixed")[turn // 9]
             x, y = (random.integers(1, 9, shape).astype(dtype) for _ in "xy")
             sizes = shape[min(turn // 4 % 2, len(shape) - 1) :]
-            mask = random.random(sizes) < (0.1, 0.5, 1)[turn // 9 % 3]
+            mask = random.random(sizes) < (0.1, 0.5, 1)[turn // 3 % 3]
             there = numpy.broadcast_to(mask, shape)
             with numpy.errstate(all="ignore"):  # of no pairs
                 want = PAIRS[op](x.astype("f8"), y.astype("f8"), axis=axis, where=there)

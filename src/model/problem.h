@@ -109,7 +109,7 @@ redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtyp
 redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err);
 /* Whether an element is a pair, of two inputs, that a mask may leave out. Such problems are of any
  * axes, even if these are rows or columns. */
-bool rdt_problem_masks_pairs(const redtune_problem *problem);
+bool rdt_problem_mask_pairs(const redtune_problem *problem);
 /* Bytes of an element of x (0), or of what lies beside it (1): a second input or a mask; 0: there
  * is none. 2: the mask of pairs. */
 enum { RDT_ARRAYS_READ_MAX = 3 };
@@ -206,7 +206,7 @@ bool rdt_problem_axes_are_plain(const redtune_problem *problem);
 static inline bool rdt_problem_is_settled(const redtune_problem *problem) {
     if (problem->key_dtype || problem->spread || problem->keys || problem->reduced_axes > 1)
         return false;
-    if (problem->mask && rdt_problem_masks_pairs(problem)) return false;
+    if (problem->mask && rdt_problem_mask_pairs(problem)) return false;
     if (problem->steps) /* exact sums of columns are of any axes once they are resolved */
         return problem->accuracy != REDTUNE_ACCURACY_EXACT && rdt_problem_axes_are_plain(problem);
     return !problem->kept_axes || (problem->kept_axes == 1 && problem->kept[0].size);

@@ -76,7 +76,7 @@ bool rdt_problem_axes_are_plain(const redtune_problem *problem) {
     const uint32_t steps = problem->steps, count = problem->kept_axes;
     if (steps & ~INPUTS || !(steps & 1u << X) || count > 2 || problem->reduced_axes > 1)
         return false;
-    if (rdt_problem_masks_pairs(problem)) return false;
+    if (rdt_problem_mask_pairs(problem)) return false;
     if (count == 2 && problem->kept[1].step[X] != 1) return false;
     if (steps != INPUTS) {
         const rdt_op_traits *op = rdt_op_find(problem->op);
@@ -222,7 +222,7 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
     if (no_results >= 0 && !problem->segmented)
         return rdt_axis_list_refuse_empty("cannot reduce", (size_t)no_results, err);
     const bool empty = no_elements >= 0 || !problem->reduced_axes;
-    const bool pairs = rdt_problem_masks_pairs(problem) && !problem->segmented;
+    const bool pairs = rdt_problem_mask_pairs(problem) && !problem->segmented;
     if (empty) extents.count = 0;
     const bool given = is_given(problem, X) || (two && is_given(problem, Y)) ||
                        (problem->mask && is_given(problem, MASK));

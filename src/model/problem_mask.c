@@ -1,7 +1,7 @@
 /* Problem mask: which elements count, as bytes or bits. */
 #include "model/problem.h"
 
-bool rdt_problem_masks_pairs(const redtune_problem *problem) {
+bool rdt_problem_mask_pairs(const redtune_problem *problem) {
     if (!problem->mask) return false;
     const rdt_op_traits *op = rdt_op_find(problem->op);
     return op && op->inputs > 1;

@@ -132,7 +132,7 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
 redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
                                           redtune_error *err) {
     if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, verb, err);
-    if (rdt_problem_masks_pairs(problem))
+    if (rdt_problem_mask_pairs(problem))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot compute the %s with a mask in parts, or with a count on the GPU: "
                         "it has two inputs; use redtune_run without d_count, or "

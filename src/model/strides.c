@@ -131,7 +131,7 @@ static uint32_t vec_of(const listed *lanes, const listed *others, const bool rea
 
 void rdt_strides_set(rdt_strides *out, const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
-    const bool pairs = rdt_problem_masks_pairs(problem);
+    const bool pairs = rdt_problem_mask_pairs(problem);
     const bool reads[ARRAYS] = {[X] = true, [Y] = op->inputs > 1 || problem->mask, [MASK] = pairs};
     const rdt_extents extents = rdt_problem_strided_extents(problem);
     listed kept, reduced;

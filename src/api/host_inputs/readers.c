@@ -29,7 +29,7 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
                                 rdt_readers *out, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const redtune_input *second = input->second;
-    const bool pairs = rdt_problem_masks_pairs(problem);
+    const bool pairs = rdt_problem_mask_pairs(problem);
     redtune_status status = rdt_reserved_check(RDT_RESERVED(input), "redtune_input", err);
     if (status) return status;
     if (second && pairs && !second->second)

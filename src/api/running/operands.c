@@ -27,7 +27,7 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
         .second_bytes = rdt_problem_array_bytes(problem, 1),
         .masked = problem->mask != REDTUNE_MASK_NONE,
         .bits = problem->mask == REDTUNE_MASK_BITS,
-        .pairs = rdt_problem_masks_pairs(problem),
+        .pairs = rdt_problem_mask_pairs(problem),
         .result_bytes = {redtune_dtype_bytes(problem->result),
                          redtune_dtype_bytes(rdt_problem_second(problem))},
         .count_max = rdt_problem_count_max(problem->dtype),
