@@ -185,6 +185,7 @@ typedef enum redtune_spread {
     REDTUNE_SPREAD_UNKNOWN = 0,
     REDTUNE_SPREAD_UNIFORM, /* all about as often */
     REDTUNE_SPREAD_SKEWED,  /* few of them most of the time */
+    REDTUNE_SPREAD_ONE,     /* one of them most of the time */
 } redtune_spread;
 
 /* `size` places, each `step` elements behind the one before it in each array: a negative step goes

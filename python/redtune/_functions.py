@@ -468,12 +468,12 @@ def segments(
     return kind(*found) if kind else found
 
 
-_SPREADS = {None: 0, "unknown": 0, "uniform": 1, "skewed": 2}  # to redtune_spread
+_SPREADS = {None: 0, "unknown": 0, "uniform": 1, "skewed": 2, "one": 3}  # to redtune_spread
 
 
 def spread_number(name):
     if name not in _SPREADS:
-        raise ValueError(f'cannot take spread={name!r}: give "uniform" or "skewed"')
+        raise ValueError(f'cannot take spread={name!r}: give "uniform", "skewed" or "one"')
     return _SPREADS[name]
 
 
@@ -488,8 +488,8 @@ def by_key(
     axes than one, each column x[:, ...] is reduced by itself. K: how many keys there are; None:
     as many as the greatest key asks for, which is found by a reduction that the call waits for, so
     not within a capture, nor with a stream. skipped: an array of one int64 there, to which the
-    number of keys that were skipped is added, unless K is 0 (on a GPU only). spread: "uniform" or
-    "skewed", what is known of how often keys are equal.
+    number of keys that were skipped is added, unless K is 0 (on a GPU only). spread: "uniform",
+    "skewed" or "one", what is known of how often keys are equal.
 
     Returns an array of K results, or of K rows of them; a key without elements has the result of
     no elements, such as 0 for a sum. docs/keys.md says which ops take how many keys. The other

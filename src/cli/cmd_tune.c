@@ -419,6 +419,7 @@ const rdt_command rdt_cmd_tune = {
         "For example: redtune --device 0 --dtype f32 --size 1K..1M,1000000\n"
         "             redtune --device 0 --dtype f32 --rows 1K..1M --cols 16..64K --axis 1\n"
         "             redtune --device 0 --op max --shape 64x512x512,1000x77 --axis 1\n"
+        "             redtune --device 0 --keys 1K,16K --size 16M --spread skewed\n"
         "             REDTUNE_RECORD=runs.jsonl ./program; redtune --device 0 --recorded "
         "runs.jsonl\n"
         "\n"

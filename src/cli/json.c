@@ -100,6 +100,7 @@ void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
     if (problem->key_dtype) {
         rdt_json_count(json, "keys", problem->keys);
         rdt_json_text(json, "key_dtype", redtune_dtype_name(problem->key_dtype));
+        rdt_json_text(json, "spread", rdt_shape_spread_name(problem->spread));
     }
     const bool segments = problem->segmented;
     rdt_json_count(json, segments ? "greatest" : "outer_step",

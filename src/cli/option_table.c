@@ -11,7 +11,7 @@ typedef redtune_status take_fn(rdt_options *options, const rdt_option *row, cons
 static take_fn take_flag, take_string, take_device, take_devices, take_part, take_seconds,
     take_effort, take_whole, take_sample, take_number, take_ops, take_dtypes, take_count,
     take_counts, take_format, take_shapes, take_axes, take_order, take_accuracy, take_outputs,
-    take_parameter, take_archs, take_percent;
+    take_parameter, take_archs, take_percent, take_key_dtype, take_spread;
 
 #define MEMBER(name) offsetof(rdt_options, name)
 
@@ -147,6 +147,13 @@ const rdt_option rdt_option_table[] = {
      "or segments: 4096x1000, 4096x1000:MEDIAN:GREATEST, or a file of lengths"},
     {"list", 0, "LENGTHS", RDT_EXPLAIN | RDT_EMIT | RDT_FILTERED, take_string, MEMBER(list),
      "or a list of such arrays, with one result of all of them"},
+    {"keys", 0, "SIZES", RDT_TUNE, take_counts, MEMBER(keys),
+     "reductions by so many keys, of the elements of --size or rows: --shape 1Mx64 --axis 0"},
+    {"keys", 0, "SIZE", RDT_EXPLAIN, take_count, MEMBER(key_count), "or by so many keys"},
+    {"key-dtype", 0, "DTYPE", RDT_TUNE | RDT_EXPLAIN, take_key_dtype, 0,
+     "... of the keys: i8 to u64 (default: i32)"},
+    {"spread", 0, "SPREAD", RDT_TUNE | RDT_EXPLAIN, take_spread, 0,
+     "... uniform, skewed, or one most of the time (default: of tune each, else unknown)"},
     {"size", 0, "SIZE", RDT_EXPLAIN, take_count, MEMBER(count), "elements (default: 1M)"},
     {"size", 0, "SIZE", RDT_EMIT, take_count, MEMBER(count),
      "elements to render for, or to run on (default: 1M)"},
@@ -313,6 +320,25 @@ static redtune_status take_accuracy(rdt_options *options, const rdt_option *row,
             return REDTUNE_OK;
         }
     return wrong(row, value, "give plain, compensated or exact", err);
+}
+
+static redtune_status take_key_dtype(rdt_options *options, const rdt_option *row, const char *value,
+                                     redtune_error *err) {
+    redtune_dtype_info dtype;
+    redtune_status status = rdt_names_find_dtype(value, &options->key_dtype, err);
+    if (!status) status = redtune_dtype_get(options->key_dtype, &dtype, err);
+    if (status || dtype.kind == 'i' || dtype.kind == 'u') return status;
+    return wrong(row, value, "give a dtype of integers, such as i32 or i64", err);
+}
+
+static redtune_status take_spread(rdt_options *options, const rdt_option *row, const char *value,
+                                  redtune_error *err) {
+    for (int spread = 1; rdt_shape_spread_name((redtune_spread)spread); spread++)
+        if (!strcmp(value, rdt_shape_spread_name((redtune_spread)spread))) {
+            options->spread = (redtune_spread)spread;
+            return REDTUNE_OK;
+        }
+    return wrong(row, value, "give uniform, skewed or one", err);
 }
 
 static redtune_status take_whole(rdt_options *options, const rdt_option *row, const char *value,

@@ -232,6 +232,18 @@ static redtune_status read_extents(const rdt_options *options, uint64_t count,
     return status;
 }
 
+redtune_status rdt_options_take_keys(const rdt_options *options, uint64_t keys,
+                                     redtune_problem *problem, redtune_error *err) {
+    const bool given = options->key_dtype || options->spread;
+    problem->keys = keys;
+    if (keys) problem->key_dtype = options->key_dtype ? options->key_dtype : REDTUNE_I32;
+    if (keys) problem->spread = options->spread;
+    if (keys || !given) return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "cannot use --%s without --keys: give how many keys there are",
+                           options->spread ? "spread" : "key-dtype");
+}
+
 redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dtype, uint64_t count,
                                    redtune_problem *out, redtune_error *err) {
     redtune_problem problem = {
@@ -241,6 +253,7 @@ redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dty
         .accuracy = options->accuracy,
     };
     redtune_status status = read_extents(options, count, &problem, err);
+    if (!status) status = rdt_options_take_keys(options, options->key_count, &problem, err);
     if (!status) *out = problem;
     return status;
 }

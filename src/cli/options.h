@@ -65,7 +65,9 @@ typedef struct rdt_options {
     size_t op_count, dtype_count;
     int archs[RDT_OPTIONS_ARCH_MAX];
     size_t arch_count;
-    rdt_sizes sizes, rows, cols;
+    rdt_sizes sizes, rows, cols, keys;
+    redtune_dtype key_dtype; /* 0: i32, where there are keys */
+    redtune_spread spread;
     rdt_axes axes;
     redtune_effort effort;
     redtune_order order;
@@ -110,6 +112,11 @@ redtune_status rdt_options_parse(const struct rdt_command *command, unsigned bit
  * options that do not go together. */
 redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dtype, uint64_t count,
                                    redtune_problem *out, redtune_error *err);
+
+/* Makes the problem one by so many keys, of the dtype and spread of the options; 0: by none, and
+ * REDTUNE_INVALID where they are given. */
+redtune_status rdt_options_take_keys(const rdt_options *options, uint64_t keys,
+                                     redtune_problem *problem, redtune_error *err);
 
 /* REDTUNE_INVALID for segments or a list beside other extents. */
 redtune_status rdt_options_check_segments(const rdt_options *options, redtune_error *err);

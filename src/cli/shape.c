@@ -8,7 +8,7 @@
 #include "cli/message.h"
 #include "cli/number.h"
 
-enum { PITCH_BYTES = 80 };
+enum { PITCH_BYTES = 80, KEYS_BYTES = 64 };
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -160,6 +160,16 @@ const char *rdt_shape_accuracy_name(const redtune_problem *problem) {
     return "plain";
 }
 
+const char *rdt_shape_spread_name(redtune_spread spread) {
+    switch (spread) {
+    case REDTUNE_SPREAD_UNKNOWN: return "unknown";
+    case REDTUNE_SPREAD_UNIFORM: return "uniform";
+    case REDTUNE_SPREAD_SKEWED: return "skewed";
+    case REDTUNE_SPREAD_ONE: return "one";
+    }
+    return NULL;
+}
+
 static void print_number(char out[RDT_NUMBER_BYTES], uint64_t number, bool in_full) {
     if (in_full)
         snprintf(out, RDT_NUMBER_BYTES, "%" PRIu64, number);
@@ -234,6 +244,15 @@ static void print_any_axes(char out[RDT_SHAPE_BYTES], const redtune_problem *pro
     snprintf(out, RDT_SHAPE_BYTES, "%.70s%s%.70s", reduced, *kept ? " of " : "", kept);
 }
 
+/* " by 1K i32 keys, uniform" */
+static void print_keys(char out[KEYS_BYTES], const redtune_problem *of, bool in_full) {
+    char keys[RDT_NUMBER_BYTES];
+    const bool said = of->spread != REDTUNE_SPREAD_UNKNOWN;
+    print_number(keys, of->keys, in_full);
+    snprintf(out, KEYS_BYTES, " by %.20s %s keys%s%s", keys, redtune_dtype_name(of->key_dtype),
+             said ? ", " : "", said ? rdt_shape_spread_name(of->spread) : "");
+}
+
 void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) {
     if (rdt_shape_has_any_axes(problem)) {
         print_any_axes(out, problem);
@@ -250,12 +269,15 @@ void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) 
     print_pitches(pitches, &complete, false);
     int axis = print_array(out, &complete, false);
     size_t length = strlen(out);
-    if (axis >= 0) snprintf(out + length, RDT_SHAPE_BYTES - length, " axis %d%s", axis, pitches);
+    if (problem->key_dtype)
+        print_keys(out + length, problem, false);
+    else if (axis >= 0)
+        snprintf(out + length, RDT_SHAPE_BYTES - length, " axis %d%s", axis, pitches);
 }
 
 void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *problem, bool in_full) {
     const rdt_shape_extents complete = rdt_shape_complete(problem);
-    char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES] = "", along[32] = "";
+    char array[RDT_SHAPE_BYTES], pitches[PITCH_BYTES] = "", along[KEYS_BYTES] = "";
     int axis = -1;
     if (rdt_shape_has_any_axes(problem)) {
         print_any_axes(array, problem);
@@ -271,10 +293,7 @@ void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *proble
         axis = print_array(array, &complete, in_full);
     }
     if (problem->key_dtype) {
-        char keys[RDT_NUMBER_BYTES];
-        print_number(keys, problem->keys, in_full);
-        snprintf(along, sizeof along, " by %.20s %s keys", keys,
-                 redtune_dtype_name(problem->key_dtype));
+        print_keys(along, problem, in_full);
         axis = -1;
     }
     if (axis >= 0) snprintf(along, sizeof along, " along axis %d", axis);

@@ -56,6 +56,8 @@ bool rdt_shape_has_any_axes(const redtune_problem *problem);
 redtune_layouts rdt_shape_layout(const redtune_problem *problem);
 /* "whole", "rows", "columns", "ragged", "list", "strided" or "keyed". */
 const char *rdt_shape_layout_name(const redtune_problem *problem);
+/* The name of keys' spread, such as uniform; NULL: there is none. */
+const char *rdt_shape_spread_name(redtune_spread spread);
 /* "plain", "compensated" or "exact". */
 const char *rdt_shape_accuracy_name(const redtune_problem *problem);
 

@@ -45,6 +45,21 @@ static redtune_status refuse_pair(const char *a, const char *b, const char *reas
     return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --%s with --%s: %s", a, b, reason);
 }
 
+static redtune_status check_keys(const rdt_options *options, redtune_error *err) {
+    redtune_problem ignored = {.op = REDTUNE_SUM};
+    const bool keys = options->keys.count_count;
+    if (!keys) return rdt_options_take_keys(options, 0, &ignored, err);
+    if (options->segments || options->list || options->rows.count_count)
+        return refuse_pair("keys",
+                           options->segments ? "segments"
+                           : options->list   ? "list"
+                                             : "rows",
+                           "keys say which elements belong together; give --size or --shape", err);
+    if (options->shape || options->sizes.count_count) return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_INVALID, 0,
+                           "cannot use --keys alone: give the elements, such as --size 16M");
+}
+
 static redtune_status check_together(const rdt_options *options, redtune_error *err) {
     const bool rows = options->rows.count_count, cols = options->cols.count_count;
     const bool axis = options->axes.count, sizes = options->sizes.count_count;
@@ -54,6 +69,7 @@ static redtune_status check_together(const rdt_options *options, redtune_error *
     if (sizes && (rows || cols)) return refuse_pair("size", rows ? "rows" : "cols", whole, err);
     if (sizes && axis) return refuse_pair("size", "axis", whole, err);
     redtune_status status = rdt_options_check_segments(options, err);
+    if (!status) status = check_keys(options, err);
     if (status) return status;
     if (options->shape && (rows || cols))
         return refuse_pair("shape", rows ? "rows" : "cols", two, err);
@@ -91,6 +107,18 @@ static redtune_status keep_problem(listing *self, const redtune_problem *problem
     return REDTUNE_OK;
 }
 
+/* By each number of keys, where there are any. */
+static redtune_status keep_by_keys(listing *self, redtune_problem problem, redtune_error *err) {
+    const rdt_sizes *keys = &self->options->keys;
+    redtune_status status = REDTUNE_OK;
+    if (!keys->count_count) return keep_problem(self, &problem, err);
+    for (size_t i = 0; !status && i < keys->count_count; i++) {
+        status = rdt_options_take_keys(self->options, keys->counts[i], &problem, err);
+        if (!status) status = keep_problem(self, &problem, err);
+    }
+    return status;
+}
+
 static redtune_problem begin_problem(const listing *self) {
     return (redtune_problem){.op = self->op,
                              .dtype = self->dtype,
@@ -101,7 +129,19 @@ static redtune_problem begin_problem(const listing *self) {
 static redtune_status add_shape(listing *self, const rdt_shape_array *shape, redtune_error *err) {
     redtune_problem problem = begin_problem(self);
     redtune_status status = rdt_shape_fold(shape, &self->options->axes, &problem, err);
-    return status ? status : keep_problem(self, &problem, err);
+    return status ? status : keep_by_keys(self, problem, err);
+}
+
+/* By key. */
+static redtune_status add_sizes(listing *self, redtune_error *err) {
+    const rdt_sizes *sizes = &self->options->sizes;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < sizes->count_count; i++) {
+        redtune_problem problem = begin_problem(self);
+        rdt_shape_set(&problem, 0, sizes->counts[i]);
+        status = keep_by_keys(self, problem, err);
+    }
+    return status;
 }
 
 static redtune_status add_segments(listing *self, const char *list, redtune_segmented segmented,
@@ -158,6 +198,8 @@ static redtune_status cross_shapes(listing *self, redtune_error *err) {
             status = add_arrays(self, err);
         else if (options->rows.count_count)
             status = add_matrices(self, err);
+        else if (options->keys.count_count)
+            status = add_sizes(self, err);
         if (!status && options->segments)
             status = add_segments(self, options->segments, REDTUNE_SEGMENTED_EACH, err);
         if (!status && options->list)
@@ -181,6 +223,9 @@ static redtune_status refuse_beside_recorded(const rdt_options *options, redtune
                   {"segments", options->segments},
                   {"list", options->list},
                   {"axis", options->axes.count},
+                  {"keys", options->keys.count_count},
+                  {"key-dtype", options->key_dtype},
+                  {"spread", options->spread},
                   {"order", options->order == REDTUNE_ORDER_FIXED},
                   {"accuracy", options->accuracy != REDTUNE_ACCURACY_PLAIN}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -222,7 +267,8 @@ static bool is_same(const redtune_problem *x, const redtune_problem *y) {
            x->order == y->order && x->accuracy == y->accuracy && x->segmented == y->segmented &&
            a.count == b.count && a.outer == b.outer && a.inner == b.inner && a.step == b.step &&
            (a.outer == 1 || a.outer_step == b.outer_step) && a.median == b.median &&
-           a.greatest == b.greatest;
+           a.greatest == b.greatest && x->key_dtype == y->key_dtype && x->keys == y->keys &&
+           (!y->spread || x->spread == y->spread);
 }
 
 /* The time of one call before; that of the built-in default the tune has just measured. 0: unknown.
@@ -254,8 +300,8 @@ rdt_wanted_gain rdt_wanted_compare(const rdt_wanted *wanted, const redtune_tuned
 /* ---- all of them --------------------------------------------------------------------------- */
 
 redtune_status rdt_wanted_list(const rdt_options *options, rdt_wanted *out, redtune_error *err) {
-    const bool shapes =
-        options->shape || options->rows.count_count || options->segments || options->list;
+    const bool shapes = options->shape || options->rows.count_count || options->segments ||
+                        options->list || options->keys.count_count;
     const bool sizes = options->op_count || options->dtype_count || options->sizes.count_count;
     listing self = {.options = options};
     if (options->recorded) return list_recorded(options, out, err);

@@ -59,7 +59,7 @@ static bool holds(lua_State *state, int rule, int config, int problem, int facts
     return yes;
 }
 
-/* The rule sees no extents: what it allows serves all of them. */
+/* The rule sees no extents: what it allows serves all of them; but of tables by key. */
 static int collect_allowed(lua_State *state) {
     list_call *call = lua_touserdata(state, 1);
     const int family = call->baseline.family;
@@ -67,8 +67,12 @@ static int collect_allowed(lua_State *state) {
     rdt_allowed *out = &call->codegen->allowed[family];
     enum { ALLOWED = 2, CLASS, FACTS, CONFIG };
     rdt_marshal_push_rule(state, call->codegen, family, "allowed");
-    rdt_marshal_push_class(state, call->at.problem);
-    rdt_marshal_push_facts(state, call->at.facts);
+    if (rdt_problem_is_keyed(call->at.problem)) {
+        rdt_marshal_push_case(state, call->codegen, call->at);
+    } else {
+        rdt_marshal_push_class(state, call->at.problem);
+        rdt_marshal_push_facts(state, call->at.facts);
+    }
     rdt_point point = push_point(state, space, family);
     uint8_t index[RDT_PARAM_MAX] = {0};
     out->count = 0;
@@ -84,7 +88,10 @@ static int collect_allowed(lua_State *state) {
 
 static redtune_status need_allowed(list_call *call, const char *what, redtune_error *err) {
     rdt_allowed *self = &call->codegen->allowed[call->baseline.family];
-    if (self->index && rdt_marshal_is_class(&self->asked, call->at)) return REDTUNE_OK;
+    const bool is_same = rdt_problem_is_keyed(call->at.problem)
+                             ? rdt_marshal_is_case(&self->asked, call->at)
+                             : rdt_marshal_is_class(&self->asked, call->at);
+    if (self->index && is_same) return REDTUNE_OK;
     rdt_lua *lua = &call->codegen->lua;
     redtune_status status = rdt_lua_call(lua, what, collect_allowed, call, err);
     self->asked = (rdt_asked){*call->at.problem, *call->at.facts};

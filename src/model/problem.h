@@ -30,7 +30,8 @@
 #define RDT_SPREAD_LIST(X)                                                                         \
     X(REDTUNE_SPREAD_UNKNOWN, "unknown")                                                           \
     X(REDTUNE_SPREAD_UNIFORM, "uniform")                                                           \
-    X(REDTUNE_SPREAD_SKEWED, "skewed")
+    X(REDTUNE_SPREAD_SKEWED, "skewed")                                                             \
+    X(REDTUNE_SPREAD_ONE, "one")
 #define RDT_ACCURACY_LIST(X)                                                                       \
     X(REDTUNE_ACCURACY_PLAIN, "plain")                                                             \
     X(REDTUNE_ACCURACY_COMPENSATED, "compensated") /* docs/accuracy.md, as the next */             \
@@ -161,6 +162,8 @@ static inline bool rdt_problem_is_keyed(const redtune_problem *problem) {
 /* Whether a problem by key makes sense, and has kernels; of others, that they have no keys. */
 redtune_status rdt_problem_keyed_check(const redtune_problem *problem, redtune_error *err);
 /* REDTUNE_UNSUPPORTED for a problem by key: cannot <verb> keys. */
+/* Of what has one kernel, in fixed order or with an accuracy, and of too many elements. */
+redtune_status rdt_problem_keyed_refuse_tuning(const redtune_problem *problem, redtune_error *err);
 redtune_status rdt_problem_keyed_refuse(const redtune_problem *problem, const char *verb,
                                         redtune_error *err);
 /* How many keys a plan that serves so many is made for: at most an eighth more. */

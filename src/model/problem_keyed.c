@@ -39,6 +39,23 @@ redtune_status rdt_problem_keyed_refuse(const redtune_problem *problem, const ch
                     verb);
 }
 
+/* A tune holds the elements of all keys, and what they are of, in the host's memory. */
+enum { TUNED_MAX = 1 << 28 };
+
+redtune_status rdt_problem_keyed_refuse_tuning(const redtune_problem *problem, redtune_error *err) {
+    const uint64_t elements = rdt_problem_elements(problem);
+    if (!rdt_problem_is_keyed(problem)) return REDTUNE_OK;
+    if (problem->order != REDTUNE_ORDER_FREE || problem->accuracy != REDTUNE_ACCURACY_PLAIN)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot tune for keys in fixed order or with another accuracy than plain: "
+                        "elements are brought into the order of their keys, which has one kernel");
+    if (elements <= TUNED_MAX) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot tune for %" PRIu64 " elements by key: at most %d; what is measured of "
+                    "fewer serves up to 16 times as many",
+                    elements, (int)TUNED_MAX);
+}
+
 /* The next number on of three bits and zeros: a plan for each K would be too many. In steps of 128
  * where a table just fits shared memory, which an eighth more may not. */
 uint64_t rdt_problem_keyed_round(uint64_t keys) {

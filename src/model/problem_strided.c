@@ -184,7 +184,7 @@ bool rdt_problem_strided_is_packed(const redtune_problem *problem) {
 
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                                                  redtune_error *err) {
-    if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, "tune for", err);
+    if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse_tuning(problem, err);
     const bool packed = has_packed_results(problem);
     if (!problem->mask && packed && !has_steps_of_y(problem)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,

@@ -30,6 +30,11 @@ redtune_status rdt_answers_need(rdt_answers *self, const rdt_test_buffers *buffe
     redtune_status status = REDTUNE_OK;
     if (rdt_problem_is_strided(problem))
         rdt_strides_set(&self->strides, problem);
+    else if (rdt_problem_is_keyed(problem))
+        status = rdt_key_table_open(buffers, problem,
+                                    self->pool->count > buffers->dense.count ? self->pool->count
+                                                                             : buffers->dense.count,
+                                    self->strays, &self->keys, err);
     else
         status = rdt_axis_open(buffers, self->pool, extents.count > 1 ? extents.step : 1,
                                &self->axis, err);
@@ -54,6 +59,7 @@ void rdt_answers_forget(rdt_answers *self) {
     rdt_axis_close(&self->axis);
     rdt_segment_table_close(&self->table);
     rdt_gathered_close(&self->gathered);
+    rdt_key_table_close(&self->keys);
     self->asked = 0;
     self->buffers = NULL;
 }
@@ -81,13 +87,20 @@ uint64_t rdt_answers_element(const rdt_answers *self, int input, uint64_t r, uin
     return rdt_gathered_lead(problem, array) + (uint64_t)rdt_strides_place(problem, array, r, e);
 }
 
+static bool is_gathered(const redtune_problem *problem) {
+    return rdt_problem_is_strided(problem) || rdt_problem_is_keyed(problem);
+}
+
 redtune_status rdt_answers_gather(rdt_answers *self, rdt_look look, uint64_t first,
                                   redtune_error *err) {
     const rdt_sample *sample = &self->sample[look];
-    if (!rdt_problem_is_strided(&self->problem) ||
+    if (!is_gathered(&self->problem) ||
         (self->gathered.sample == sample && self->gathered.first == first))
         return REDTUNE_OK;
     rdt_gathered_close(&self->gathered);
+    if (rdt_problem_is_keyed(&self->problem))
+        return rdt_gathered_open_keyed(self->buffers, self->pool, &self->keys, sample, first,
+                                       &self->gathered, err);
     return rdt_gathered_open(self->buffers, self->pool, sample, first, &self->gathered, err);
 }
 
@@ -102,12 +115,21 @@ rdt_operands rdt_answers_operands(const rdt_answers *self, const rdt_pool *pool,
         .extents = rdt_problem_extents(&self->problem),
         .segments = rdt_segment_table_launch(&self->table),
         .strides = strided ? &self->strides : NULL,
+        .keyed = self->keys.keys ? rdt_key_table_launch(&self->keys, &self->problem, first)
+                                 : (rdt_keyed){.count = 0},
         .given = rdt_test_buffers_given(
             buffers, rdt_test_buffers_second(buffers, pool, first + y, periods), second_output),
     };
 }
 
-/* Of one that was gathered. */
+redtune_status rdt_answers_scratch(rdt_answers *self, const rdt_launch *launch, CUdeviceptr *out,
+                                   redtune_error *err) {
+    *out = self->buffers->scratch.address;
+    if (!rdt_problem_is_keyed(&self->problem)) return REDTUNE_OK;
+    return rdt_key_table_scratch(&self->keys, self->buffers, &self->problem, launch, out, err);
+}
+
+/* Of one that was gathered; the first of several, for a result may be in several runs. */
 static rdt_question question_of_gathered(const rdt_gathered *gathered, uint64_t r) {
     size_t i = 0;
     while (rdt_sample_result(gathered->sample, i) != r) i++;
@@ -115,9 +137,26 @@ static rdt_question question_of_gathered(const rdt_gathered *gathered, uint64_t 
 }
 
 rdt_question rdt_answers_question(const rdt_answers *self, uint64_t first, uint64_t r) {
-    if (rdt_problem_is_strided(&self->problem)) return question_of_gathered(&self->gathered, r);
+    if (is_gathered(&self->problem)) return question_of_gathered(&self->gathered, r);
     const rdt_place place = rdt_answers_place(self, r);
     return rdt_axis_question(&self->axis, first + place.first, place.count);
+}
+
+/* An index within a key's elements becomes that of a row. */
+static void name_rows(const rdt_answers *self, const rdt_sample *sample, rdt_answer *values) {
+    const rdt_gathered *gathered = &self->gathered;
+    const rdt_op_traits *op = rdt_op_find(self->problem.op);
+    for (int k = 0; gathered->row && k < op->outputs; k++) {
+        if (op->output[k].result != RDT_RESULT_INDEX) continue;
+        for (size_t i = 0; i < sample->count; i++) {
+            int64_t *index = &values[i].value[k].i64;
+            const uint64_t r = rdt_sample_result(sample, i);
+            size_t first = 0;
+            while (rdt_sample_result(sample, first) != r) first++;
+            if (*index >= 0)
+                *index = (int64_t)gathered->row[gathered->begin[first] + (uint64_t)*index];
+        }
+    }
 }
 
 static redtune_status ask_set(rdt_answers *self, rdt_answer_set *set, redtune_error *err) {
@@ -131,6 +170,7 @@ static redtune_status ask_set(rdt_answers *self, rdt_answer_set *set, redtune_er
         questions[i] = rdt_answers_question(self, set->first, rdt_sample_result(sample, i));
     if (!status)
         status = rdt_judge_answer(self->buffers->judge, questions, sample->count, set->values, err);
+    if (!status) name_rows(self, sample, set->values);
     free(questions);
     return status;
 }

@@ -30,6 +30,8 @@ typedef struct rdt_answers {
     rdt_segment_table table; /* of segments */
     rdt_strides strides;     /* of any axes, as are the next */
     rdt_gathered gathered;   /* the latest */
+    rdt_key_table keys;      /* by key */
+    bool strays;             /* some of them are out of range; set beforehand, for all problems */
     rdt_sample sample[RDT_LOOKS];
     rdt_answer_set set[RDT_ANSWERS_SETS_MAX]; /* the latest; the oldest makes room */
     size_t asked;                             /* sets so far */
@@ -57,6 +59,9 @@ redtune_status rdt_answers_gather(rdt_answers *answers, rdt_look look, uint64_t 
  * second input's begin so many behind. The rest of it is zeroed. */
 rdt_operands rdt_answers_operands(const rdt_answers *answers, const rdt_pool *pool, uint64_t first,
                                   uint64_t periods, CUdeviceptr second_output);
+/* The scratch of a launch: the test buffers', or by key one with room for its tables. */
+redtune_status rdt_answers_scratch(rdt_answers *answers, const rdt_launch *launch, CUdeviceptr *out,
+                                   redtune_error *err);
 /* Gives the right results of a sample. They stay while the answers are of this problem, and until
  * RDT_ANSWERS_SETS_MAX other sets were asked for. */
 redtune_status rdt_answers_get(rdt_answers *answers, rdt_look look, uint64_t first,

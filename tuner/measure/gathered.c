@@ -61,13 +61,102 @@ redtune_status rdt_gathered_open(const rdt_test_buffers *buffers, const rdt_pool
     return status;
 }
 
+/* ---- by key ---------------------------------------------------------------------------------- */
+
+/* What of a problem by key goes into the sample. */
+typedef struct keyed_walk {
+    const rdt_key_table *keys;
+    uint64_t first_row, rows, width;
+    uint32_t *place; /* of each result, which of the sample's it is and 1 more; 0: of none */
+} keyed_walk;
+
+static redtune_status begin_walk(const rdt_sample *sample, const rdt_key_table *keys,
+                                 uint64_t first, keyed_walk *out, redtune_error *err) {
+    const redtune_problem *problem = &sample->problem;
+    const uint64_t results = rdt_problem_results(problem);
+    *out = (keyed_walk){keys, rdt_key_table_row(keys, first), rdt_problem_count(problem),
+                        keys->width, calloc(results, sizeof *out->place)};
+    if (!out->place) return rdt_fail_memory(err, results * sizeof *out->place);
+    for (size_t i = sample->count; i-- > 0;)
+        out->place[rdt_sample_result(sample, i)] = (uint32_t)i + 1;
+    return REDTUNE_OK;
+}
+
+/* Counts the elements of each result of the sample in begin[result + 1]; with `to` puts them where
+ * begin says, which is then where they end. */
+static void walk_keys(const keyed_walk *self, const rdt_pool *pool, size_t element, uint64_t first,
+                      rdt_gathered *out, char *to) {
+    for (uint64_t i = 0; i < self->rows; i++) {
+        const uint64_t key = rdt_key_table_key(self->keys, self->first_row + i);
+        for (uint64_t c = 0; key != UINT64_MAX && c < self->width; c++) {
+            const uint32_t place = self->place[key * self->width + c];
+            if (!place) continue;
+            uint64_t *at = &out->begin[place];
+            if (to) {
+                const uint64_t from = (first + i * self->width + c) % pool->judged.period;
+                memcpy(to + *at * element, (const char *)pool->data->elements + from * element,
+                       element);
+                out->row[*at] = i;
+            }
+            ++*at;
+        }
+    }
+}
+
+static redtune_status gather_keyed(const rdt_test_buffers *buffers, const rdt_pool *pool,
+                                   const keyed_walk *walk, rdt_gathered *self, redtune_error *err) {
+    const size_t element = redtune_dtype_bytes(buffers->dtype), results = self->sample->count;
+    self->begin = calloc(results + 2, sizeof *self->begin);
+    if (!self->begin) return rdt_fail_memory(err, (results + 2) * sizeof *self->begin);
+    walk_keys(walk, pool, element, self->first, self, NULL);
+    uint64_t all = 0;
+    for (size_t i = 1; i <= results; i++) {
+        const uint64_t count = self->begin[i];
+        self->begin[i] = all;
+        all += count;
+    }
+    char *packed = malloc(all * element + 1);
+    self->row = malloc((all + 1) * sizeof *self->row);
+    redtune_status status =
+        packed && self->row
+            ? rdt_buffer_create(buffers->driver, (all + 1) * element, &self->elements[0], err)
+            : rdt_fail_memory(err, all * (element + sizeof *self->row));
+    if (!status) walk_keys(walk, pool, element, self->first, self, packed);
+    if (!status && all)
+        status = rdt_buffer_write(buffers->driver, self->elements[0].address, packed, all * element,
+                                  buffers->stream, err);
+    free(packed);
+    return status ? status
+                  : rdt_judge_prepare(buffers->judge, self->elements[0].address, 0, all ? all : 1,
+                                      &self->judged, err);
+}
+
+redtune_status rdt_gathered_open_keyed(const rdt_test_buffers *buffers, const rdt_pool *pool,
+                                       const rdt_key_table *keys, const rdt_sample *sample,
+                                       uint64_t first, rdt_gathered *out, redtune_error *err) {
+    rdt_gathered self = {.sample = sample, .first = first};
+    keyed_walk walk;
+    redtune_status status = begin_walk(sample, keys, first, &walk, err);
+    if (!status) status = gather_keyed(buffers, pool, &walk, &self, err);
+    free(walk.place);
+    if (status)
+        rdt_gathered_close(&self);
+    else
+        *out = self;
+    return status;
+}
+
 void rdt_gathered_close(rdt_gathered *gathered) {
     rdt_judge_forget(&gathered->judged);
     for (int i = 0; i < RDT_OP_INPUTS_MAX; i++) rdt_buffer_destroy(&gathered->elements[i]);
+    free(gathered->begin);
+    free(gathered->row);
     *gathered = (rdt_gathered){.sample = NULL};
 }
 
 rdt_question rdt_gathered_question(const rdt_gathered *gathered, size_t i) {
     const uint64_t count = rdt_problem_count(&gathered->sample->problem);
+    const uint64_t *begin = gathered->begin;
+    if (begin) return rdt_judge_question(&gathered->judged, begin[i], begin[i + 1] - begin[i]);
     return rdt_judge_question(&gathered->judged, i * count, count);
 }

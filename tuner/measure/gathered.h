@@ -1,7 +1,8 @@
-/* Gathered: the elements of a sample's results along any axes, one result's behind the other's, as
- * the judge takes them. */
+/* Gathered: the elements of a sample's results along any axes, or by key, one result's behind the
+ * other's, as the judge takes them. */
 #pragma once
 
+#include "tuner/measure/key_table.h"
 #include "tuner/measure/sample.h"
 #include "tuner/measure/test_buffers.h"
 
@@ -14,6 +15,8 @@ typedef struct rdt_gathered {
     uint64_t first; /* the lowest element of the input, in the pool */
     rdt_buffer elements[RDT_OP_INPUTS_MAX];
     rdt_judged judged;
+    /* By key: where each result's elements begin, and what rows they are of, from the first on. */
+    uint64_t *begin, *row;
 } rdt_gathered;
 
 /* Elements from the lowest one of an input to the one with indices 0. */
@@ -22,6 +25,10 @@ uint64_t rdt_gathered_lead(const redtune_problem *problem, redtune_array array);
 redtune_status rdt_gathered_open(const rdt_test_buffers *buffers, const rdt_pool *pool,
                                  const rdt_sample *sample, uint64_t first, rdt_gathered *out,
                                  redtune_error *err);
+/* The same by key. */
+redtune_status rdt_gathered_open_keyed(const rdt_test_buffers *buffers, const rdt_pool *pool,
+                                       const rdt_key_table *keys, const rdt_sample *sample,
+                                       uint64_t first, rdt_gathered *out, redtune_error *err);
 void rdt_gathered_close(rdt_gathered *gathered);
 /* Asks for the sample's result of that number in it. */
 rdt_question rdt_gathered_question(const rdt_gathered *gathered, size_t i);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include "tuner/measure/verify.h"
+#include "tuner/measure/verify_keyed.h"
 #include "tuner/measure/verify_segments.h"
 #include "tuner/measure/verify_shapes.h"
 #include "tuner/measure/verify_strides.h"
@@ -103,6 +104,8 @@ static redtune_status verify_edges(const rdt_test_buffers *buffers, const redtun
     if (problem->segmented) return rdt_verify_segments_edges(buffers, problem, kernel, launch, err);
     if (rdt_problem_is_strided(problem))
         return rdt_verify_strides_edges(buffers, problem, kernel, launch, err);
+    if (rdt_problem_is_keyed(problem))
+        return rdt_verify_keyed_edges(buffers, problem, kernel, launch, err);
     return buffers->is_whole ? rdt_verify_edges(buffers, problem, kernel, launch, err)
                              : rdt_verify_shapes_edges(buffers, problem, kernel, launch, err);
 }

@@ -22,6 +22,7 @@ struct rdt_measurement {
     uint64_t stride;        /* elements, from one input to the next */
     uint64_t first, inputs; /* the calls take turns through `inputs` of them */
     int scratches;          /* likewise */
+    CUdeviceptr tables;     /* by key: the scratch of all of them; else 0 */
     bool exact;             /* the results are known exactly */
     bool alone; /* else: the kernel was also called alone; if neither, no call overlaps another */
     /* Of rows and columns: the calls take turns through `outputs` of `output_bytes`; and a sample
@@ -112,6 +113,7 @@ static rdt_operands choose_operands(const rdt_measurement *self, int i) {
     if (what->answers) operands = rdt_answers_operands(what->answers, pool, first, 0, second);
     operands.output = output;
     operands.scratch = what->buffers->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES;
+    if (self->tables) operands.scratch = self->tables;
     operands.chained = i > 0; /* as reductions that a program captures one after the other */
     return operands;
 }
@@ -158,7 +160,10 @@ redtune_status rdt_measure_open(const rdt_measured *what, rdt_measurement **out,
     choose_places(self);
     if (what->answers) choose_outputs(self);
     self->alone = !self->exact && what->launch->overlap && self->calls > 1;
-    redtune_status status = record_graph(self, err);
+    redtune_status status = REDTUNE_OK;
+    if (rdt_problem_is_keyed(what->problem))
+        status = rdt_answers_scratch(what->answers, what->launch, &self->tables, err);
+    if (!status) status = record_graph(self, err);
     /* The first replay pays for uploading the graph, which is not the kernel's time. */
     if (!status) status = rdt_graph_replay(self->graph, what->buffers->stream, err);
     if (!status && self->alone && !what->answers) status = call_alone(self, err);

@@ -306,11 +306,13 @@ static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr
         rdt_answers_operands(answers, answers->pool, first, periods_of(first),
                              output + rdt_sample_second(rdt_problem_results(problem), problem));
     operands.output = output;
-    operands.scratch = buffers->scratch.address;
+    redtune_status status =
+        rdt_answers_scratch(self->answers, self->launch, &operands.scratch, err);
+    if (status) return status;
     CUresult rc = buffers->driver->memset_d8_async(
         buffers->results.address, RDT_TEST_BUFFERS_POISON,
         rdt_sample_output_bytes(rdt_problem_results(problem), problem), buffers->stream);
-    redtune_status status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
     if (!status)
         status = rdt_kernel_start(self->kernel, self->launch, &operands, buffers->stream, err);
     return status ? status
@@ -380,7 +382,7 @@ redtune_status rdt_verify_shapes_extents(rdt_answers *answers, const rdt_kernel 
     for (uint64_t i = 0; !status && i < SHIFTS; i++)
         status = rdt_answers_get(answers, RDT_LOOK_VERIFIED, i, &wanted[i], err);
     if (!status) status = rdt_answers_gather(answers, RDT_LOOK_VERIFIED, 1, err);
-    if (!status) add_plants(&self, 1);
+    if (!status && !rdt_problem_is_keyed(&answers->problem)) add_plants(&self, 1);
     if (!status && self.plant_count) status = ask_plants(&self, err);
     if (!status) status = run_both(&self, wanted, err);
     if (status == REDTUNE_WRONG) clean_scratch(answers->buffers);

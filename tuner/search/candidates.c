@@ -1,6 +1,7 @@
 /* Candidates: the points that a search may choose from, and what is known of each. */
 #include "tuner/search/candidates.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tuner/summary.h"
@@ -119,6 +120,39 @@ static redtune_status fill(rdt_candidates *self, const rdt_point *points, const 
     return apply_known(self, err);
 }
 
+/* What only brings elements into the order of their keys is no kernel that could be timed: the
+ * kernels of segments behind it take as long. */
+static redtune_status leave_out_reordered(const rdt_search *search, defaults *defaults,
+                                          redtune_error *err) {
+    size_t kept = 0;
+    redtune_status status = REDTUNE_OK;
+    if (!rdt_problem_is_keyed(search->problem)) return REDTUNE_OK;
+    for (size_t i = 0; !status && i < defaults->count; i++) {
+        rdt_launch launch;
+        status =
+            rdt_rules_launch(search->codegen, case_of(search), &defaults->point[i], &launch, err);
+        if (!status && !launch.reorders) defaults->point[kept++] = defaults->point[i];
+    }
+    defaults->count = kept;
+    if (status || kept) return status;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot tune the %s by %" PRIu64 " keys: no table of them fits a block, so "
+                    "that elements are brought into the order of their keys, which has one kernel",
+                    redtune_op_name(search->problem->op), search->problem->keys);
+}
+
+/* Those of families that are left. */
+static void keep_served(const defaults *defaults, rdt_point *points, size_t *count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        bool served = false;
+        for (size_t k = 0; k < defaults->count; k++)
+            served |= defaults->point[k].family == points[i].family;
+        if (served) points[kept++] = points[i];
+    }
+    *count = kept;
+}
+
 redtune_status rdt_candidates_open(const rdt_search *search, const rdt_point *wanted, size_t count,
                                    rdt_candidates *out, redtune_error *err) {
     rdt_candidates self = {.search = search, .spaces = rdt_codegen_spaces(search->codegen)};
@@ -126,7 +160,10 @@ redtune_status rdt_candidates_open(const rdt_search *search, const rdt_point *wa
     defaults defaults;
     redtune_status status =
         rdt_rules_defaults(search->codegen, case_of(search), defaults.point, &defaults.count, err);
+    if (!status) status = leave_out_reordered(search, &defaults, err);
     if (!status) status = list_points(search, wanted, count, &defaults, &points, &self.count, err);
+    if (!status && rdt_problem_is_keyed(search->problem))
+        keep_served(&defaults, points, &self.count);
     if (!status) status = fill(&self, points, &defaults, err);
     free(points);
     if (status)

@@ -230,8 +230,10 @@ static redtune_status join(rdt_sweep *self, redtune_error *err) {
     const bool shapes = self->order != NULL;
     redtune_status status =
         shapes ? rdt_second_pass_shapes(self, err) : rdt_second_pass_run(self, err);
-    /* There is no shape between two of any axes. */
-    if (status || (self->count && rdt_problem_is_strided(self->problems))) return status;
+    /* There is no shape between two of any axes, or of keys. */
+    if (status || (self->count && (rdt_problem_is_strided(self->problems) ||
+                                   rdt_problem_is_keyed(self->problems))))
+        return status;
     return shapes ? rdt_crossover_shapes(self, err) : rdt_crossover_run(self, err);
 }
 

@@ -39,6 +39,9 @@ typedef enum member_use { EACH, SOME, EXTENTS_1, AXES_2, USES } member_use;
     X(reduced, AXES, AXES_2)                                                                       \
     X(greatest, NUMBER, AXES_2)                                                                    \
     X(median, NUMBER, AXES_2)                                                                      \
+    X(key_dtype, NAME, AXES_2)                                                                     \
+    X(spread, NAME, AXES_2)                                                                        \
+    X(keys, NUMBER, AXES_2)                                                                        \
     X(calls, NUMBER, EACH)                                                                         \
     X(ns, NUMBER, SOME)                                                                            \
     X(match, NAME, SOME)
@@ -189,6 +192,19 @@ static redtune_status read_axes_of(const said *said, redtune_problem *problem, r
                     said->text[MEMBER_kept], said->text[MEMBER_reduced]);
 }
 
+/* Of a problem by key. */
+static redtune_status read_keys(const said *said, redtune_problem *problem, redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    problem->keys = said->number[MEMBER_keys];
+    if (said->there[MEMBER_key_dtype])
+        status = redtune_dtype_find(said->text[MEMBER_key_dtype], &problem->key_dtype, err);
+    if (status || !said->there[MEMBER_spread]) return status;
+    const int spread = rdt_problem_find_spread(said->text[MEMBER_spread]);
+    if (spread < 0) return rdt_fail(err, REDTUNE_INVALID, 0, "its spread is unknown");
+    problem->spread = (redtune_spread)spread;
+    return REDTUNE_OK;
+}
+
 redtune_status rdt_recording_line_read(const char *line, const char *end, redtune_recorded *out,
                                        redtune_error *err) {
     cursor at = {line, end};
@@ -220,6 +236,7 @@ redtune_status rdt_recording_line_read(const char *line, const char *end, redtun
     if (!status && layout < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its layout is unknown");
     problem->segmented = rdt_problem_segments_of((rdt_layout)layout);
     if (!status) status = read_axes_of(&said, problem, err);
+    if (!status) status = read_keys(&said, problem, err);
     if (!status) status = rdt_problem_resolve(problem, problem, err);
     if (!status) status = rdt_problem_strided_refuse_tuning(problem, err);
     if (!status) *out = recorded;
@@ -244,8 +261,9 @@ void rdt_recording_line_write_problem(rdt_text *text, const redtune_problem *pro
     if (problem->mask)
         rdt_text_addf(text, "\"mask\":\"%s\",", rdt_problem_mask_name((int)problem->mask));
     if (rdt_problem_is_keyed(problem))
-        rdt_text_addf(text, "\"key_dtype\":\"%s\",\"keys\":%" PRIu64 ",",
-                      redtune_dtype_name(problem->key_dtype), problem->keys);
+        rdt_text_addf(text, "\"key_dtype\":\"%s\",\"spread\":\"%s\",\"keys\":%" PRIu64 ",",
+                      redtune_dtype_name(problem->key_dtype),
+                      rdt_problem_spread_name((int)problem->spread), problem->keys);
     rdt_text_addf(text, "\"kept\":\"%s\",\"reduced\":\"%s\",", kept, reduced);
 }
 

@@ -2,6 +2,7 @@
 #include "api/records/select.h"
 
 #include <math.h>
+#include "api/records/select_keyed.h"
 #include "model/strides.h"
 
 /* ---- selecting ------------------------------------------------------------------------------- */
@@ -61,6 +62,7 @@ static double extents_distance(rdt_case at, const rdt_row *row) {
     const double scale = (double)at.facts->sm_count / row->gpu.sm_count;
     const redtune_problem *measured = &row->trial.problem;
     const rdt_extents here = rdt_problem_extents(at.problem), there = rdt_problem_extents(measured);
+    if (rdt_problem_is_keyed(at.problem)) return rdt_select_keyed_distance(at.problem, measured);
     if (at.problem->segmented) return segments_distance(at.problem, measured, scale);
     const rdt_layout layout = rdt_problem_layout_of(&here);
     if (layout == RDT_LAYOUT_WHOLE)
@@ -136,6 +138,7 @@ static int unlikeness(const redtune_problem *a, const redtune_problem *b) {
 static origin origin_of(const redtune_problem *measured, const redtune_problem *problem,
                         double gpu) {
     if (rdt_problem_same_class(measured, problem)) return gpu > 0 ? OTHER_GPU : OWN;
+    if (rdt_problem_is_keyed(problem)) return NOWHERE; /* select_keyed.c */
     return gpu == 0 && rdt_winners_alike(measured, problem) ? ALIKE : NOWHERE;
 }
 
@@ -292,6 +295,12 @@ static redtune_status select_among(const rdt_winners *winners, rdt_codegen *code
     if (best.row && best.match != REDTUNE_MATCH_EXACT)
         look_around(nearest.origin == ALIKE ? &winners->alike : &winners->rows, codegen, at,
                     &nearest, &best);
+    if (!best.row && rdt_problem_is_keyed(at.problem) && !at.problem->spread)
+        best.row = rdt_select_keyed_unknown(&winners->alike, codegen, at, &best.point);
+    if (best.row && nearest.origin == NOWHERE) {
+        best.match = REDTUNE_MATCH_LIKE;
+        nearest.origin = ALIKE;
+    }
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
         redtune_status status = rdt_rules_default(codegen, at, &best.point, err);

@@ -85,8 +85,10 @@ void rdt_recorder_add(rdt_recorder *recorder, rdt_tally *tally, const rdt_served
         const rdt_extents *extents = &tally->seen[i].extents;
         redtune_problem problem = *served->problem;
         if (atomic_load(&tally->seen[i].state) != FILLED) continue;
-        /* Along any axes a plan serves problems like its own, as which all of them count. */
-        if (!rdt_problem_is_strided(&problem)) rdt_problem_segments_set_shape(&problem, *extents);
+        /* Along any axes and by key a plan serves problems like its own, as which all of them
+         * count. */
+        if (!rdt_problem_is_strided(&problem) && !rdt_problem_is_keyed(&problem))
+            rdt_problem_segments_set_shape(&problem, *extents);
         problem.uses = 0; /* what is tuned serves all of them */
         if (!rdt_problem_resolve(&problem, &problem, NULL))
             add_calls(recorder, served, &problem, atomic_load(&tally->seen[i].calls));
