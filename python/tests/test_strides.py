@@ -4,32 +4,14 @@ import unittest
 import warnings
 
 import numpy
+import random_views
 import sim_memory
-from test_views import view
+from random_views import on_gpu, view
 
 import redtune
 
 CALLS = 300
-DTYPES = ("f4", "f4", "f8", "i4", "u1", "f2", "?")
-ONE_AXIS = ("argmax", "argmin")
-OPS = ("sum", "sum", "max", "mean", "var", "count_nonzero", *ONE_AXIS)
-# Each op and dtype that meets a lay-out of its own is a kernel to compile: most calls take these.
-USUAL = (("sum", "f4"), ("argmax", "f4"), ("max", "u1"))
-
-
-def root_of(x):
-    while x.base is not None:
-        x = x.base
-    return x
-
-
-def on_gpu(x, memory=None):
-    """An array of the simulated GPU that lies as x does on the host, in memory like its base."""
-    root = root_of(x)
-    memory = memory or sim_memory.asarray(root)
-    apart = x.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-    strides = tuple(step // x.itemsize for step in x.strides)
-    return memory.view(x.shape, strides, apart // x.itemsize)
+DTYPES = ("f4", "f8", "i4", "u1", "f2")
 
 
 class Strides(unittest.TestCase):
@@ -38,50 +20,15 @@ class Strides(unittest.TestCase):
         tolerance = 2e-3 if "f2" in what else 2e-6
         numpy.testing.assert_allclose(got, want, tolerance, tolerance, err_msg=what)
 
-    def draw(self, random):
-        shape = tuple(map(int, random.integers(1, 6, random.integers(0, 7))))
-        axis = tuple(map(int, random.permutation(len(shape))[: random.integers(0, 6)]))
-        op, dtype = USUAL[random.integers(3)]
-        if not random.integers(8):
-            op, dtype = str(random.choice(OPS)), str(random.choice(DTYPES))
-        if op in ONE_AXIS or not random.integers(4):
-            axis = axis[0] if axis else None
-        return shape, axis, op, dtype
-
     def test_random_views_along_random_axes(self):
-        random = numpy.random.default_rng(20261128)
-        for i in range(CALLS):
-            shape, axis, op, dtype = self.draw(random)
-            x = view(random, shape, dtype)
-            what = f"{op} of {dtype} {shape} with strides {x.strides} along {axis}"
-            if i % 3 == 0:
-                x, y = view(random, shape, "f4"), view(random, shape, "f4")
-                got = redtune.dot(on_gpu(x), on_gpu(y), axis=axis)
-                self.same(got.numpy(), (x * y).sum(axis), f"dot with {y.strides}, {what}")
-                continue
-            keepdims = bool(random.integers(2))
-            wide = x.astype("f8") if dtype == "f2" else x
-            want = getattr(numpy, op)(wide, axis=axis, keepdims=keepdims)
-            got = getattr(redtune, op)(on_gpu(x), axis=axis, keepdims=keepdims)
-            if i % 3 == 1 or not want.size:
-                self.same(got.numpy(), want, what)
-                continue
-            # Into an array with steps of its own, whose gaps stay as they are.
-            dtype = got.numpy().dtype
-            wide = numpy.zeros([2 * size + 1 for size in want.shape], dtype)
-            steps = random.choice([1, 2, -1, -2], want.ndim)
-            out = wide[(..., *(slice(1, None, 2) if s > 0 else slice(None, 0, -2) for s in steps))]
-            memory = sim_memory.asarray(wide)
-            getattr(redtune, op)(on_gpu(x), axis=axis, keepdims=keepdims, out=on_gpu(out, memory))
-            out[...] = got.numpy()
-            numpy.testing.assert_array_equal(memory.numpy(), wide, f"out of {what}")
-            self.same(out, want, what)
+        self.assertEqual(random_views.run("sim", CALLS, 20261128), (CALLS, []))
 
     def test_masks_lie_as_they_like(self):
         random = numpy.random.default_rng(20261129)
         for i in range(CALLS // 5):
-            shape, axis, _, dtype = self.draw(random)
-            dtype = "f4" if dtype == "?" else dtype
+            shape = tuple(map(int, random.integers(1, 6, random.integers(0, 7))))
+            axis = random_views.draw_axis(random, "sum", len(shape))
+            dtype = str(random.choice(DTYPES)) if not random.integers(8) else "f4"
             op = "sum" if i % 3 else str(random.choice(("mean", "var", "any", "all")))
             x = view(random, shape, dtype)
             mask = view(random, [n if random.integers(4) else 1 for n in shape], "?")
