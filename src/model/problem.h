@@ -145,8 +145,9 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
                                        size_t reduced_count, redtune_error *err);
 /* The sizes and the steps of x, of the reduced axes and of the kept ones. */
 void rdt_problem_strided_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
-/* Whether x lies without gaps, and each element once, whatever the order of the axes. */
-bool rdt_problem_strided_is_packed(const redtune_problem *problem);
+/* Whether no two indices lead to one element of x, as far as steps alone tell: windows, broadcast
+ * axes and some axes that interlock are not. */
+bool rdt_problem_strided_is_disjoint(const redtune_problem *problem);
 /* Of what databases have no words for: results with gaps, a second input with other steps, a mask;
  * and of problems by key. */
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,

@@ -62,12 +62,13 @@ static redtune_status check_axes_left(const char *kind, size_t count, redtune_er
                     count, kind, REDTUNE_AXES_MAX);
 }
 
+static uint64_t step_length(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
+
 /* Adds how far the axes lead from the first element, either way. */
 static bool add_distance(const redtune_axis *axes, uint32_t count, int array, uint64_t most,
                          uint64_t *reach) {
     for (uint32_t i = 0; i < count; i++) {
-        const int64_t step = axes[i].step[array];
-        const uint64_t far = step < 0 ? -(uint64_t)step : (uint64_t)step;
+        const uint64_t far = step_length(axes[i].step[array]);
         uint64_t along = 0;
         if (!axes[i].size) continue;
         if (__builtin_mul_overflow(axes[i].size - 1, far, &along) ||
@@ -163,21 +164,26 @@ static bool has_packed_results(const redtune_problem *problem) {
     return true;
 }
 
-/* Whether the array has an axis whose step is that, of a size beyond 1; its size, else 0. */
-static uint64_t size_at_step(const redtune_axis *axes, uint32_t count, uint64_t step) {
-    for (uint32_t i = 0; i < count; i++)
-        if (axes[i].size > 1 && axes[i].step[REDTUNE_ARRAY_X] == (int64_t)step) return axes[i].size;
-    return 0;
+static const redtune_axis *find_axis(const redtune_problem *problem, uint32_t i) {
+    const uint32_t kept = problem->kept_axes;
+    return i < kept ? &problem->kept[i] : &problem->reduced[i - kept];
 }
 
-bool rdt_problem_strided_is_packed(const redtune_problem *problem) {
-    const uint64_t elements = rdt_problem_elements(problem);
-    uint64_t size, step = 1;
-    while (step < elements) {
-        size = size_at_step(problem->kept, problem->kept_axes, step);
-        if (!size) size = size_at_step(problem->reduced, problem->reduced_axes, step);
-        if (!size) return false;
-        step *= size;
+/* An axis must lead beyond all that those with shorter steps lead to. */
+bool rdt_problem_strided_is_disjoint(const redtune_problem *problem) {
+    const uint32_t count = problem->kept_axes + problem->reduced_axes;
+    for (uint32_t i = 0; i < count; i++) {
+        const redtune_axis *axis = find_axis(problem, i);
+        const uint64_t step = step_length(axis->step[REDTUNE_ARRAY_X]);
+        uint64_t within = 0;
+        if (axis->size < 2) continue;
+        for (uint32_t k = 0; k < count; k++) {
+            const redtune_axis *other = find_axis(problem, k);
+            const uint64_t shorter = step_length(other->step[REDTUNE_ARRAY_X]);
+            if (k == i || other->size < 2 || shorter > step) continue;
+            within += (other->size - 1) * shorter;
+        }
+        if (step <= within) return false;
     }
     return true;
 }

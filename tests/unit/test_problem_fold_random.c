@@ -103,6 +103,15 @@ static bool reads_strided(const redtune_problem *problem, const elements *elemen
     return true;
 }
 
+/* Whether no element is there twice; sorts them. */
+static bool are_disjoint(elements *elements) {
+    const uint64_t all = elements->results * elements->count;
+    qsort(elements->offset, all, sizeof *elements->offset, compare_offsets);
+    for (uint64_t i = 1; i < all; i++)
+        if (elements->offset[i - 1] == elements->offset[i]) return false;
+    return true;
+}
+
 /* Whether any problem of rows or columns does. Two elements of a result give its step and two
  * results the outer one; neither may be 0, which means another. */
 static bool can_be_said(const elements *elements) {
@@ -183,6 +192,8 @@ static void draw_array(rdt_random *random, array *out) {
 
 typedef struct tally {
     int wholes, rows, columns, middles, wide, empty, no_results, strided;
+    int disjoint,
+        interlocked; /* of the strided ones; interlocked: disjoint, but not by their steps */
 } tally;
 
 static void count_fold(const redtune_problem *problem, tally *tally) {
@@ -222,6 +233,10 @@ static void check_array(const array *array, tally *tally) {
         CHECK(!can_be_said(&all));
         CHECK(reads_strided(&problem, &all));
         tally->strided++;
+        const bool known = rdt_problem_strided_is_disjoint(&problem), disjoint = are_disjoint(&all);
+        CHECK(!known || disjoint);
+        tally->disjoint += disjoint;
+        tally->interlocked += disjoint && !known;
         return;
     }
     CHECK(all.results > 0);
@@ -241,12 +256,15 @@ static void fold_reads_what_the_array_says(void) {
         draw_array(&random, &array);
         check_array(&array, &tally);
     }
-    printf("%d arrays: %d wholes, %d rows, %d columns, %d middle axes, %d wide, %d empty; %d "
-           "without results, %d of other axes\n",
-           ARRAYS, tally.wholes, tally.rows, tally.columns, tally.middles, tally.wide, tally.empty,
-           tally.no_results, tally.strided);
+    printf(
+        "%d arrays: %d wholes, %d rows, %d columns, %d middle axes, %d wide, %d empty; %d "
+        "without results, %d of other axes: %d of them without an element twice, %d interlocked\n",
+        ARRAYS, tally.wholes, tally.rows, tally.columns, tally.middles, tally.wide, tally.empty,
+        tally.no_results, tally.strided, tally.disjoint, tally.interlocked);
     CHECK(tally.wholes > 500 && tally.rows > 500 && tally.columns > 300 && tally.middles > 300);
     CHECK(tally.wide > 200 && tally.empty > 200 && tally.no_results > 200 && tally.strided > 1000);
+    CHECK(tally.disjoint > 500 && tally.disjoint < tally.strided - 200);
+    CHECK(tally.interlocked < tally.disjoint / 4);
 }
 
 int main(int argc, char **argv) {

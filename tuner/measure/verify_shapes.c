@@ -196,11 +196,11 @@ typedef struct inspection {
     size_t plant_count, placed; /* placed: those that may stand in their places */
 } inspection;
 
-/* Whether no element is of two results; of any axes it is known where they are packed. */
+/* Whether no element is of two results. */
 static bool is_disjoint(const redtune_problem *problem) {
     const rdt_extents at = rdt_problem_extents(problem);
     const uint64_t along = (at.count - 1) * at.step, across = (at.outer - 1) * at.outer_step;
-    if (rdt_problem_is_strided(problem)) return rdt_problem_strided_is_packed(problem);
+    if (rdt_problem_is_strided(problem)) return rdt_problem_strided_is_disjoint(problem);
     return (at.step >= at.inner && at.outer_step >= along + at.inner) ||
            (at.outer_step >= at.inner && at.step >= across + at.inner);
 }
