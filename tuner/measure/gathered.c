@@ -31,14 +31,15 @@ static redtune_status gather_input(const rdt_test_buffers *buffers, const rdt_po
                                    rdt_gathered *self, redtune_error *err) {
     const size_t element = redtune_dtype_bytes(buffers->dtype);
     const size_t bytes = self->sample->count * rdt_problem_count(&self->sample->problem) * element;
-    char *packed = malloc(bytes + 1);
-    if (!packed) return rdt_fail_memory(err, bytes);
+    /* One element behind them, for the judge reads a period of one where there are none. */
+    char *packed = calloc(1, bytes + element);
+    if (!packed) return rdt_fail_memory(err, bytes + element);
     copy_elements(pool, self->sample, self->first, input, element, packed);
     redtune_status status =
         rdt_buffer_create(buffers->driver, bytes + element, &self->elements[input], err);
-    if (!status && bytes)
-        status = rdt_buffer_write(buffers->driver, self->elements[input].address, packed, bytes,
-                                  buffers->stream, err);
+    if (!status)
+        status = rdt_buffer_write(buffers->driver, self->elements[input].address, packed,
+                                  bytes + element, buffers->stream, err);
     free(packed);
     return status;
 }
