@@ -62,13 +62,13 @@ static redtune_status check_axes_left(const char *kind, size_t count, redtune_er
                     count, kind, REDTUNE_AXES_MAX);
 }
 
-static uint64_t step_length(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
+static uint64_t step_magnitude(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
 
 /* Adds how far the axes lead from the first element, either way. */
 static bool add_distance(const redtune_axis *axes, uint32_t count, int array, uint64_t most,
                          uint64_t *reach) {
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t far = step_length(axes[i].step[array]);
+        const uint64_t far = step_magnitude(axes[i].step[array]);
         uint64_t along = 0;
         if (!axes[i].size) continue;
         if (__builtin_mul_overflow(axes[i].size - 1, far, &along) ||
@@ -174,12 +174,12 @@ bool rdt_problem_strided_is_disjoint(const redtune_problem *problem) {
     const uint32_t count = problem->kept_axes + problem->reduced_axes;
     for (uint32_t i = 0; i < count; i++) {
         const redtune_axis *axis = find_axis(problem, i);
-        const uint64_t step = step_length(axis->step[REDTUNE_ARRAY_X]);
+        const uint64_t step = step_magnitude(axis->step[REDTUNE_ARRAY_X]);
         uint64_t within = 0;
         if (axis->size < 2) continue;
         for (uint32_t k = 0; k < count; k++) {
             const redtune_axis *other = find_axis(problem, k);
-            const uint64_t shorter = step_length(other->step[REDTUNE_ARRAY_X]);
+            const uint64_t shorter = step_magnitude(other->step[REDTUNE_ARRAY_X]);
             if (k == i || other->size < 2 || shorter > step) continue;
             within += (other->size - 1) * shorter;
         }
