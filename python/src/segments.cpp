@@ -42,7 +42,10 @@ void check_elements(const redtune_op_info *op, const array &x) {
     if (x.dimensions != 1 || !x.is_packed())
         fail(PyExc_ValueError, "cannot reduce segments of x: give a contiguous array of one axis");
     if (op->inputs != 1)
-        fail(PyExc_TypeError, "cannot compute %s of segments: it has two inputs", op->name);
+        fail(PyExc_TypeError,
+             "cannot compute %s of segments: it has two inputs; call redtune.%s "
+             "for each",
+             op->name, op->name);
 }
 
 // How many segments the tables have.

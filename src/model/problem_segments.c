@@ -93,7 +93,8 @@ redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtun
                         problem->median, problem->greatest, wrong);
     if (op->inputs > 1)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot compute the %s of segments: it has two inputs, and they have one",
+                        "cannot compute the %s of segments: it has two inputs, and they have one; "
+                        "compute it of each segment by redtune_run",
                         op->name);
     if (problem->uses & REDTUNE_USE_DEVICE_COUNT)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,

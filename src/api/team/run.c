@@ -53,7 +53,8 @@ static redtune_status check_team_plan(const redtune_plan *plan, redtune_error *e
     if (!(plan->problem.uses & ~(uint64_t)REDTUNE_USE_BOOLS))
         return rdt_problem_strided_refuse(&plan->problem, "reduce by a team along", err);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                    "cannot run the plan by a team: its uses are not 0");
+                    "cannot run the plan by a team: its uses are not 0; create it for a problem "
+                    "with uses of 0, and give counts from the host");
 }
 
 redtune_status redtune_team_prepare(redtune_plan *plan, redtune_error *err) {
