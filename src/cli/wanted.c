@@ -133,7 +133,7 @@ static redtune_status add_shape(listing *self, const rdt_shape_array *shape, red
 }
 
 /* By key. */
-static redtune_status add_sizes(listing *self, redtune_error *err) {
+static redtune_status add_sizes_by_key(listing *self, redtune_error *err) {
     const rdt_sizes *sizes = &self->options->sizes;
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < sizes->count_count; i++) {
@@ -199,7 +199,7 @@ static redtune_status cross_shapes(listing *self, redtune_error *err) {
         else if (options->rows.count_count)
             status = add_matrices(self, err);
         else if (options->keys.count_count)
-            status = add_sizes(self, err);
+            status = add_sizes_by_key(self, err);
         if (!status && options->segments)
             status = add_segments(self, options->segments, REDTUNE_SEGMENTED_EACH, err);
         if (!status && options->list)

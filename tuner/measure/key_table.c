@@ -11,7 +11,7 @@ enum { PERIOD = 1000003, STRAY_EVERY = 37, HOT_EVERY = 1024, CHUNK = 1 << 16 };
 
 /* A key of K, by how they are spread: all as often; with logarithms as often, so that of K keys a
  * few are half of all; one of them, but for one in HOT_EVERY. */
-static uint64_t draw(redtune_spread spread, uint64_t keys, rdt_random *random) {
+static uint64_t draw_key(redtune_spread spread, uint64_t keys, rdt_random *random) {
     const uint64_t any = rdt_random_below(random, keys);
     const double part = (double)rdt_random_below(random, UINT64_C(1) << 30) / (1 << 30);
     uint64_t key = any;
@@ -38,14 +38,14 @@ static redtune_status draw_period(const redtune_problem *problem, bool strays, r
     if (!table->keys) return rdt_fail_memory(err, PERIOD * sizeof *table->keys);
     for (uint64_t i = 0; i < PERIOD; i++) {
         const bool stray = strays && i % STRAY_EVERY == 5 && keys - 1 < greatest;
-        table->keys[i] = stray ? UINT64_MAX : draw(problem->spread, keys, &random);
+        table->keys[i] = stray ? UINT64_MAX : draw_key(problem->spread, keys, &random);
     }
     return REDTUNE_OK;
 }
 
 /* Rows of the pool that may be a problem's, and one that begins within them. */
-static redtune_status upload(const rdt_test_buffers *buffers, redtune_dtype dtype, uint64_t rows,
-                             rdt_key_table *table, redtune_error *err) {
+static redtune_status upload_keys(const rdt_test_buffers *buffers, redtune_dtype dtype,
+                                  uint64_t rows, rdt_key_table *table, redtune_error *err) {
     const size_t bytes = redtune_dtype_bytes(dtype);
     unsigned char *some = malloc(CHUNK * bytes);
     redtune_status status =
@@ -68,7 +68,7 @@ redtune_status rdt_key_table_open(const rdt_test_buffers *buffers, const redtune
     rdt_key_table table = {.width = rdt_problem_keyed_width(problem)};
     redtune_status status = draw_period(problem, strays, &table, err);
     if (!status)
-        status = upload(buffers, problem->key_dtype, elements / table.width + 1, &table, err);
+        status = upload_keys(buffers, problem->key_dtype, elements / table.width + 1, &table, err);
     if (status)
         rdt_key_table_close(&table);
     else

@@ -8,8 +8,8 @@
 
 enum { ELEMENTS_MAX = 1 << 16 };
 
-static redtune_problem make(const redtune_problem *like, uint64_t rows, uint64_t keys,
-                            redtune_spread spread) {
+static redtune_problem make_keyed(const redtune_problem *like, uint64_t rows, uint64_t keys,
+                                  redtune_spread spread) {
     redtune_problem small = *like;
     const uint64_t width = rdt_problem_keyed_width(like);
     rdt_problem_axes_set(&small, (rdt_extents){.count = rows, .outer = 1, .inner = width});
@@ -19,7 +19,7 @@ static redtune_problem make(const redtune_problem *like, uint64_t rows, uint64_t
 }
 
 /* Sums and the like of many elements need test data that are mostly zeros: these have none. */
-static bool has_room(const rdt_test_buffers *buffers, const redtune_problem *small) {
+static bool fits_pool(const rdt_test_buffers *buffers, const redtune_problem *small) {
     return rdt_problem_reach(small) + 1 <= buffers->dense.count &&
            rdt_problem_reach(small) <= ELEMENTS_MAX &&
            rdt_problem_count(small) <= buffers->dense.data->count_max;
@@ -37,8 +37,8 @@ redtune_status rdt_verify_keyed_edges(const rdt_test_buffers *buffers,
     redtune_status status = answers ? REDTUNE_OK : rdt_fail_memory(err, sizeof *answers);
     if (answers) answers->strays = true;
     for (size_t i = 0; !status && i < sizeof counts / sizeof *counts; i++) {
-        const redtune_problem small = make(problem, counts[i], keys[i % 7], spreads[i % 3]);
-        if (!has_room(buffers, &small)) continue;
+        const redtune_problem small = make_keyed(problem, counts[i], keys[i % 7], spreads[i % 3]);
+        if (!fits_pool(buffers, &small)) continue;
         status = rdt_answers_need(answers, buffers, &small, err);
         if (!status) status = rdt_verify_shapes_extents(answers, kernel, launch, err);
     }

@@ -19,7 +19,7 @@ static bool is_here(const rdt_row *row, rdt_case at) {
            rdt_facts_same_model(&row->gpu, at.facts);
 }
 
-static const redtune_problem *find_nearest(const rdt_rows *rows, rdt_case at) {
+static const redtune_problem *nearest_keyed(const rdt_rows *rows, rdt_case at) {
     const redtune_problem *nearest = NULL;
     double least = RDT_WINNERS_DISTANCE_MAX;
     for (size_t i = 0; i < rows->count; i++) {
@@ -55,7 +55,7 @@ static int most_samples(const spread_rows *self) {
 }
 
 /* The slowest of the row's config that was timed with care; NULL: none was. */
-static const rdt_row *find_config(const spread_rows *self, const rdt_row *wanted) {
+static const rdt_row *slowest_of_config(const spread_rows *self, const rdt_row *wanted) {
     const rdt_row *found = NULL;
     for (size_t i = 0; i < self->rows->count; i++) {
         const rdt_row *each = &self->rows->row[i];
@@ -74,14 +74,15 @@ enum { SPREADS_MAX = 8 };
 static const rdt_row *find_worst(const spread_rows *spreads, size_t count, const rdt_row *wanted) {
     const rdt_row *worst = NULL;
     for (size_t i = 0; i < count; i++) {
-        const rdt_row *each = find_config(&spreads[i], wanted);
+        const rdt_row *each = slowest_of_config(&spreads[i], wanted);
         if (!each) return NULL;
         if (!worst || each->trial.median_ns > worst->trial.median_ns) worst = each;
     }
     return worst;
 }
 
-static bool is_allowed(rdt_codegen *codegen, rdt_case at, const rdt_row *row, rdt_point *point) {
+static bool is_allowed_by_key(rdt_codegen *codegen, rdt_case at, const rdt_row *row,
+                              rdt_point *point) {
     redtune_error ignored;
     return !rdt_point_read(rdt_codegen_spaces(codegen), row->trial.family, row->trial.config, point,
                            &ignored) &&
@@ -93,7 +94,7 @@ const rdt_row *rdt_select_keyed_unknown(const rdt_rows *rows, rdt_codegen *codeg
     spread_rows spreads[SPREADS_MAX];
     size_t count = 0;
     const rdt_row *best = NULL;
-    const redtune_problem *nearest = find_nearest(rows, at);
+    const redtune_problem *nearest = nearest_keyed(rows, at);
     for (int i = 1; nearest && count < SPREADS_MAX && rdt_problem_spread_name(i); i++) {
         spreads[count] = (spread_rows){rows, at, nearest, i, 0};
         spreads[count].samples = most_samples(&spreads[count]);
@@ -105,7 +106,7 @@ const rdt_row *rdt_select_keyed_unknown(const rdt_rows *rows, rdt_codegen *codeg
         if (!is_of(&spreads[0], each)) continue;
         each = find_worst(spreads, count, each);
         if (!each || (best && each->trial.median_ns >= best->trial.median_ns) ||
-            !is_allowed(codegen, at, each, &point))
+            !is_allowed_by_key(codegen, at, each, &point))
             continue;
         best = each;
         *out = point;

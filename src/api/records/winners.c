@@ -83,7 +83,7 @@ static bool takes_all(const reading *what) {
     return what->part == RDT_WINNERS_ALIKE && rdt_problem_is_keyed(what->at.problem);
 }
 
-static redtune_status take_all(const rdt_rows *rows, rdt_rows *out, redtune_error *err) {
+static redtune_status take_all_rows(const rdt_rows *rows, rdt_rows *out, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < rows->count; i++)
         status = rdt_rows_add(out, &rows->row[i], err);
@@ -109,7 +109,7 @@ static redtune_status rank(const rdt_winners_source *source, const reading *what
     if (!status) keep_of_reading(&rows, what, source->own);
     if (!status) status = rdt_current_mark(source->codegen, &rows, err);
     if (!status)
-        status = takes_all(what) ? take_all(&rows, winners, err)
+        status = takes_all(what) ? take_all_rows(&rows, winners, err)
                                  : rdt_rows_rank(&rows, keep_winner, winners, err);
     rdt_rows_free(&rows);
     if (status) winners->count = before;

@@ -54,7 +54,8 @@ static dtype_list choose_dtypes(const draft *self, rdt_layout layout) {
                  : (dtype_list){usual_plane_dtypes, COUNT_OF(usual_plane_dtypes)};
 }
 
-static redtune_status add_one(draft *self, const redtune_problem *problem, redtune_error *err) {
+static redtune_status add_resolved(draft *self, const redtune_problem *problem,
+                                   redtune_error *err) {
     rdt_problems *list = &self->list;
     redtune_problem asked = *problem, resolved;
     asked.config = NULL;
@@ -69,10 +70,10 @@ static redtune_status add_one(draft *self, const redtune_problem *problem, redtu
 static redtune_status add(draft *self, const redtune_problem *problem, redtune_error *err) {
     redtune_problem each = *problem;
     redtune_status status = REDTUNE_OK;
-    if (!rdt_problem_is_keyed(problem) || problem->spread) return add_one(self, problem, err);
+    if (!rdt_problem_is_keyed(problem) || problem->spread) return add_resolved(self, problem, err);
     for (int spread = 1; !status && rdt_problem_spread_name(spread); spread++) {
         each.spread = (redtune_spread)spread;
-        status = add_one(self, &each, err);
+        status = add_resolved(self, &each, err);
     }
     return status;
 }
