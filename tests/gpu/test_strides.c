@@ -232,7 +232,8 @@ static void fill_with_reals(const trial *at) {
             numbers[i][k] = (float)ldexp((double)draw(1 << 24) - (1 << 23), -(int)draw(30));
 }
 
-/* The first results of the packed copy of the elements, by one kernel for all of a kind. */
+/* The first results of the packed copy of the elements, by one kernel for all of a kind. An absent
+ * pair has 0 there, the identity at its own number, in place of a mask. */
 static void reduce_copy(const trial *at, float *got, uint64_t bytes) {
     static float copy[2][ROOM];
     static unsigned char mask[ROOM];
@@ -242,15 +243,17 @@ static void reduce_copy(const trial *at, float *got, uint64_t bytes) {
     redtune_operands operands = redtune_problem_operands(&p);
     p.order = at->problem.order;
     p.accuracy = at->problem.accuracy;
-    p.mask = at->problem.mask;
+    const bool pairs = own.d_in[1] && own.d_mask;
+    p.mask = pairs ? REDTUNE_MASK_NONE : at->problem.mask;
     if (results > 1) /* else it is a whole array */
         p.config = p.order == REDTUNE_ORDER_FIXED ? "ordered_rows:block=64,lanes=4,unroll=2,rows=1"
                                                   : "rows:block=64,lanes=32,rows=1,vec=1,unroll=1";
     for (uint64_t r = 0; r < results; r++)
         for (uint64_t e = 0; e < count; e++) {
-            for (int i = 0; i < 2; i++)
-                copy[i][r * count + e] = numbers[i][element_of(at, i ? Y : X, r, e)];
             mask[r * count + e] = there[element_of(at, MASK, r, e)];
+            for (int i = 0; i < 2; i++)
+                copy[i][r * count + e] =
+                    pairs && !mask[r * count + e] ? 0 : numbers[i][element_of(at, i ? Y : X, r, e)];
         }
     for (int i = 0; i < INPUTS; i++)
         CHECK_OK(rdt_buffer_write(gpu.driver, memory[i].address, i < 2 ? (void *)copy[i] : mask,
@@ -258,7 +261,7 @@ static void reduce_copy(const trial *at, float *got, uint64_t bytes) {
                  err);
     operands.d_in[0] = (void *)(uintptr_t)memory[X].address;
     if (own.d_in[1]) operands.d_in[1] = (void *)(uintptr_t)memory[Y].address;
-    if (own.d_mask) operands.d_mask = (void *)(uintptr_t)memory[MASK].address;
+    if (p.mask) operands.d_mask = (void *)(uintptr_t)memory[MASK].address;
     operands.d_out[0] = (void *)(uintptr_t)out[1].address;
     redtune_plan *plan = NULL;
     CHECK_OK(redtune_plan_create(rt, &p, &plan, &err), err);
