@@ -1,6 +1,7 @@
 # Reductions by key are tuned for each spread of their keys, shown, chosen, exported and imported; a
 # kernel that counts wrongly is found out.
 templates=$(realpath "${BASH_SOURCE%/*}")/../../templates
+. "${BASH_SOURCE%/*}/files.sh"
 . "${BASH_SOURCE%/*}/check.sh"
 
 # take_templates NAME [FAULT]: redtune's in a folder of that name, with a space of a few thousand
@@ -55,6 +56,21 @@ they_go_to_another_database() {
     want_in_out '"keys": 16'
 }
 
+# What is recorded does not say how its keys are spread, and is measured once it is tuned for all.
+what_ran_is_recorded_and_tuned() {
+    tune_keyed
+    { npy "'<i4'" "(1024,)"; integers 4 1024; } >keys.npy
+    { npy "'<f4'" "(1024,)"; integers 4 1024; } >values.npy
+    REDTUNE_DB=$folder/none.db REDTUNE_RECORD=runs.jsonl run "$redtune" reduce values.npy --by keys.npy \
+        --keys 16
+    want_exit 0
+    run cat runs.jsonl
+    want_in_out '"key_dtype":"i32","spread":"unknown","keys":16'
+    run "$redtune" --device sim --effort quick --budget 1s --recorded runs.jsonl
+    want_in_out "1K by 16 i32 keys, skewed"
+    want_in_err "3 problems, 3 of them measured before"
+}
+
 damaged_rows_are_refused() {
     tune_keyed
     "$redtune" export --format json -o rows.jsonl 2>/dev/null
@@ -93,5 +109,5 @@ what_cannot_be_is_refused() {
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run a_tune_takes_each_spread the_spread_that_is_said_serves_and_else_the_least_slowest \
-    they_go_to_another_database damaged_rows_are_refused a_wrong_kernel_is_found_out \
+    they_go_to_another_database what_ran_is_recorded_and_tuned damaged_rows_are_refused a_wrong_kernel_is_found_out \
     what_cannot_be_is_refused

@@ -143,6 +143,8 @@ static redtune_status run_keyed(redtune_plan *plan, const redtune_problem *probl
     self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
     if (!status) status = rdt_plan_start(plan, &self.operands, &self.traffic, stream, err);
     rdt_context_leave(context, entered);
+    /* All runs count as of the plan's problem. */
+    if (plan->tally && !status) rdt_recorder_count(plan->tally, &self.operands.extents);
     return status;
 }
 
