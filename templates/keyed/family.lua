@@ -72,23 +72,10 @@ local function widest(p)
     return math.max(1, math.min(16 // p.dtype.bytes, 64 // p.key.bytes, 8))
 end
 
+-- What no keys and no GPU change comes first: it leaves out most of the points, whose lists are long.
 function family.allowed(c, p, d)
-    local cell, bytes = keyed.cell_of(p, d)
-    if not limits.has_threads(c, p, d) then return limits.has_threads(c, p, d) end
-    if c.vec > widest(p) then
-        return false, "vec=%d, and a load has at most %d elements of %s with their keys", c.vec, widest(p), p.dtype.name
-    end
-    local most = block_bytes_max(d)
-    if table_bytes(c, p, d) > most then
-        return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, cells(p, c),
-            table_bytes(c, p, d), most
-    end
-    if c.tables ~= "private" and c.tables ~= "warps" and not (cell.parts or cell.word) then
-        return false, "tables=%s, and no atomic operation combines accumulators of %s: tables=warps", c.tables,
-            p.op.name
-    end
-    if c.cells ~= "wide" and (c.tables ~= "shared" or not keyed.narrow(p, cell, c.cells == "split")) then
-        return false, "cells=%s, which only tables=shared of sums have: cells=wide", c.cells
+    if c.tables ~= "shared" and c.copies > 1 then
+        return false, "copies=%d, and tables=%s: add copies=1", c.copies, c.tables
     end
     if c.hot > 0 and (c.tables == "private" or c.tables == "warps") then
         return false, "hot=%d, and tables=%s: hot=0", c.hot, c.tables
@@ -105,8 +92,22 @@ function family.allowed(c, p, d)
         return false, "columns=%d, tables=%s, vec=%d: blocks that share a table of rows have some of their columns, in "
             .. "whole loads; add columns=0", c.columns, c.tables, c.vec
     end
-    if c.tables ~= "shared" and c.copies > 1 then
-        return false, "copies=%d, and tables=%s: add copies=1", c.copies, c.tables
+    local cell = keyed.cell_of(p, d)
+    if c.cells ~= "wide" and (c.tables ~= "shared" or not keyed.narrow(p, cell, c.cells == "split")) then
+        return false, "cells=%s, which only tables=shared of sums have: cells=wide", c.cells
+    end
+    if not limits.has_threads(c, p, d) then return limits.has_threads(c, p, d) end
+    if c.vec > widest(p) then
+        return false, "vec=%d, and a load has at most %d elements of %s with their keys", c.vec, widest(p), p.dtype.name
+    end
+    if c.tables ~= "private" and c.tables ~= "warps" and not (cell.parts or cell.word) then
+        return false, "tables=%s, and no atomic operation combines accumulators of %s: tables=warps", c.tables,
+            p.op.name
+    end
+    local most = block_bytes_max(d)
+    if table_bytes(c, p, d) > most then
+        return false, "tables=%s of %d keys take %d bytes of shared memory, of %d", c.tables, cells(p, c),
+            table_bytes(c, p, d), most
     end
     return true
 end

@@ -20,6 +20,13 @@ static void choose_sample(const redtune_problem *problem, size_t runs, uint64_t 
     rdt_sample_choose(problem, runs, length, out);
 }
 
+/* A small problem begins with the pool's first element or its second; others anywhere in a pool. */
+static uint64_t elements_with_keys(const rdt_answers *self, const rdt_test_buffers *buffers,
+                                   const redtune_problem *problem) {
+    if (self->strays) return rdt_problem_reach(problem) + 1;
+    return self->pool->count > buffers->dense.count ? self->pool->count : buffers->dense.count;
+}
+
 redtune_status rdt_answers_need(rdt_answers *self, const rdt_test_buffers *buffers,
                                 const redtune_problem *problem, redtune_error *err) {
     const rdt_extents extents = rdt_problem_extents(problem);
@@ -31,9 +38,7 @@ redtune_status rdt_answers_need(rdt_answers *self, const rdt_test_buffers *buffe
     if (rdt_problem_is_strided(problem))
         rdt_strides_set(&self->strides, problem);
     else if (rdt_problem_is_keyed(problem))
-        status = rdt_key_table_open(buffers, problem,
-                                    self->pool->count > buffers->dense.count ? self->pool->count
-                                                                             : buffers->dense.count,
+        status = rdt_key_table_open(buffers, problem, elements_with_keys(self, buffers, problem),
                                     self->strays, &self->keys, err);
     else
         status = rdt_axis_open(buffers, self->pool, extents.count > 1 ? extents.step : 1,

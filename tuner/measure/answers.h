@@ -31,7 +31,7 @@ typedef struct rdt_answers {
     rdt_strides strides;     /* of any axes, as are the next */
     rdt_gathered gathered;   /* the latest */
     rdt_key_table keys;      /* by key */
-    bool strays;             /* some of them are out of range; set beforehand, for all problems */
+    bool strays;             /* problems are small, and some keys out of range; set beforehand */
     rdt_sample sample[RDT_LOOKS];
     rdt_answer_set set[RDT_ANSWERS_SETS_MAX]; /* the latest; the oldest makes room */
     size_t asked;                             /* sets so far */

@@ -29,14 +29,15 @@ static uint64_t greatest_of(redtune_dtype dtype) {
     return UINT64_MAX >> (64 - 8 * redtune_dtype_bytes(dtype) + is_signed);
 }
 
-static redtune_status draw_period(const redtune_problem *problem, bool strays, rdt_key_table *table,
-                                  redtune_error *err) {
+static redtune_status draw_period(const redtune_problem *problem, uint64_t rows, bool strays,
+                                  rdt_key_table *table, redtune_error *err) {
     const uint64_t greatest = greatest_of(problem->key_dtype);
     const uint64_t keys = problem->keys - 1 < greatest ? problem->keys : greatest + 1;
     rdt_random random = {problem->keys};
-    table->keys = malloc(PERIOD * sizeof *table->keys);
-    if (!table->keys) return rdt_fail_memory(err, PERIOD * sizeof *table->keys);
-    for (uint64_t i = 0; i < PERIOD; i++) {
+    table->period = rows < PERIOD ? rows : PERIOD;
+    table->keys = malloc(table->period * sizeof *table->keys);
+    if (!table->keys) return rdt_fail_memory(err, table->period * sizeof *table->keys);
+    for (uint64_t i = 0; i < table->period; i++) {
         const bool stray = strays && i % STRAY_EVERY == 5 && keys - 1 < greatest;
         table->keys[i] = stray ? UINT64_MAX : draw_key(problem->spread, keys, &random);
     }
@@ -54,7 +55,7 @@ static redtune_status upload_keys(const rdt_test_buffers *buffers, redtune_dtype
     for (uint64_t at = 0, count; !status && at < rows; at += count) {
         count = rows - at < CHUNK ? rows - at : CHUNK;
         for (uint64_t i = 0; i < count; i++)
-            memcpy(some + i * bytes, &table->keys[(at + i) % PERIOD], bytes);
+            memcpy(some + i * bytes, &table->keys[(at + i) % table->period], bytes);
         status = rdt_buffer_write(buffers->driver, table->buffer.address + at * bytes, some,
                                   count * bytes, buffers->stream, err);
     }
@@ -66,9 +67,9 @@ redtune_status rdt_key_table_open(const rdt_test_buffers *buffers, const redtune
                                   uint64_t elements, bool strays, rdt_key_table *out,
                                   redtune_error *err) {
     rdt_key_table table = {.width = rdt_problem_keyed_width(problem)};
-    redtune_status status = draw_period(problem, strays, &table, err);
-    if (!status)
-        status = upload_keys(buffers, problem->key_dtype, elements / table.width + 1, &table, err);
+    const uint64_t rows = elements / table.width + 1;
+    redtune_status status = draw_period(problem, rows, strays, &table, err);
+    if (!status) status = upload_keys(buffers, problem->key_dtype, rows, &table, err);
     if (status)
         rdt_key_table_close(&table);
     else
@@ -84,7 +85,7 @@ void rdt_key_table_close(rdt_key_table *table) {
 }
 
 uint64_t rdt_key_table_key(const rdt_key_table *table, uint64_t i) {
-    return table->keys[i % PERIOD];
+    return table->keys[i % table->period];
 }
 
 rdt_keyed rdt_key_table_launch(const rdt_key_table *table, const redtune_problem *problem,

@@ -11,6 +11,7 @@ enum { RDT_KEY_TABLE_SIZES = 64 };
 /* Valid when zeroed: no keys. */
 typedef struct rdt_key_table {
     uint64_t *keys; /* of a period; UINT64_MAX: one that is out of range */
+    uint64_t period;
     uint64_t width; /* of the rows that have a key each; else 1 */
     rdt_buffer buffer;
     rdt_buffer room[RDT_KEY_TABLE_SIZES]; /* scratch of 2^i bytes, as far as runs needed it */
