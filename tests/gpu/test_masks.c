@@ -19,7 +19,8 @@ enum {
     RESULTS_MAX = 128,
     OFFSET_MAX = 17,
     SHAPES_PER_KERNEL = 4,
-    KERNELS_ON_SIM = 8 /* of each family and kind of mask */
+    KERNELS_ON_SIM = 8, /* of each family and kind of mask */
+    PAIRS_KERNELS_ON_SIM = 4
 };
 
 static redtune_error err;
@@ -234,6 +235,7 @@ static void check_masks(const char *family, redtune_problem like, redtune_mask m
     workshop shop;
     cover_point *points = NULL;
     size_t count = 0, done = 0;
+    const size_t most = rdt_op_find(like.op)->inputs > 1 ? PAIRS_KERNELS_ON_SIM : KERNELS_ON_SIM;
     if (!gpu.context) SKIP("there is no GPU");
     like.mask = mask;
     cover_set set = {.like = like, .scope = COVER_KERNELS};
@@ -248,8 +250,7 @@ static void check_masks(const char *family, redtune_problem like, redtune_mask m
     for (size_t i = 0; i < count && !check_state.failed && !subject_is_late(); i++) {
         const size_t turn = subject_turn(i, count);
         const rdt_space *space = &rdt_codegen_spaces(shop.codegen)->space[set.family];
-        if (simulated && (done == KERNELS_ON_SIM || !subject_is_light(space, &points[turn].point)))
-            continue;
+        if (simulated && (done == most || !subject_is_light(space, &points[turn].point))) continue;
         if (!subject_is_of_part(i)) continue;
         draw_from(turn);
         check_kernel(&shop, &points[turn]);
