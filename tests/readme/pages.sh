@@ -97,6 +97,7 @@ adapt() {
     line=${line//--op min,max,argmin,argmax --dtype f16,f32,i32/--op min --dtype f32 --size 512}      # likewise
     line=${line//--size 1K..1M --effort/--size 512 --effort} # minutes
     line=${line//--size 256M/--size 64K}                  # hours on the simulated GPU
+    line=${line//--keys 1K,16K --size 16M/--op sum --dtype f32 --keys 16 --size 1K --spread one --effort quick --budget 1s}
     line=${line//--rows 4K..64K --cols 64..1K/--rows 4,8 --cols 64}   # likewise
     line=${line//65536x1000,1000000x103:3:100000000/4x8,6x10:3:20 $briefly} # likewise
     line=${line//--list sizes.txt/--list sizes.txt $briefly} # kernels of lists take NVRTC long
