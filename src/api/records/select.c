@@ -295,11 +295,10 @@ static redtune_status select_among(const rdt_winners *winners, rdt_codegen *code
     if (best.row && best.match != REDTUNE_MATCH_EXACT)
         look_around(nearest.origin == ALIKE ? &winners->alike : &winners->rows, codegen, at,
                     &nearest, &best);
-    if (!best.row && rdt_problem_is_keyed(at.problem) && !at.problem->spread)
+    if (!best.row && rdt_problem_is_keyed(at.problem) && !at.problem->spread) {
         best.row = rdt_select_keyed_unknown(&winners->alike, codegen, at, &best.point);
-    if (best.row && nearest.origin == NOWHERE) {
         best.match = REDTUNE_MATCH_LIKE;
-        nearest.origin = ALIKE;
+        if (best.row) nearest.origin = ALIKE;
     }
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;

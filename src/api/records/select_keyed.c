@@ -38,7 +38,7 @@ typedef struct spread_rows {
     const rdt_rows *rows;
     rdt_case at;
     const redtune_problem *nearest;
-    int spread, samples; /* the most of any of them; 0: there is none */
+    int spread, samples; /* the most of any of them; 0: it has no rows */
 } spread_rows;
 
 static bool is_of(const spread_rows *self, const rdt_row *row) {

@@ -9,7 +9,6 @@ double rdt_select_keyed_distance(const redtune_problem *here, const redtune_prob
 
 /* Of a problem whose spread is not known: at the nearest extents that were measured here, of the
  * configs that were measured with care in every spread there is the one whose slowest time is the
- * least; its row of that time, and its point. rows: of classes alike, all that are good. NULL:
- * there is none. */
+ * least; its row of that time, and its point, or NULL. rows: all good ones of classes alike. */
 const rdt_row *rdt_select_keyed_unknown(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
                                         rdt_point *out);
