@@ -27,21 +27,26 @@ static redtune_status load_sorting(rdt_kernel *kernel, const rdt_launch *launch,
     return rdt_driver_check(kernel->driver, rc, err, "find a compiled kernel that sorts by key");
 }
 
+redtune_status rdt_kernel_allow(const rdt_kernel *kernel, const rdt_launch *launch,
+                                redtune_error *err) {
+    const rdt_driver *driver = kernel->driver;
+    if (!launch->dynamic_bytes) return REDTUNE_OK;
+    return rdt_driver_check(
+        driver,
+        driver->func_set_attribute(kernel->reduce, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   (int)launch->dynamic_bytes),
+        err, "have %u bytes of shared memory", launch->dynamic_bytes);
+}
+
 static redtune_status set_up_keyed(rdt_kernel *kernel, const rdt_launch *launch,
                                    redtune_error *err) {
-    const rdt_driver *driver = kernel->driver;
     redtune_status status =
         launch->sorts || launch->reorders ? load_sorting(kernel, launch, err) : REDTUNE_OK;
     if (status || launch->reorders) return status;
     status = find_function(kernel, "redtune_finish_keys", &kernel->finish, err);
     if (!status && !launch->sliced)
         status = find_function(kernel, "redtune_preset_keys", &kernel->preset, err);
-    if (status || !launch->dynamic_bytes) return status;
-    return rdt_driver_check(
-        driver,
-        driver->func_set_attribute(kernel->reduce, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                   (int)launch->dynamic_bytes),
-        err, "have %u bytes of shared memory", launch->dynamic_bytes);
+    return status ? status : rdt_kernel_allow(kernel, launch, err);
 }
 
 redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,

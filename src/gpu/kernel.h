@@ -18,6 +18,10 @@ typedef struct rdt_kernel {
 /* image is a cubin, or PTX with its NUL, made for such a launch. */
 redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
                                const rdt_launch *launch, rdt_kernel **out, redtune_error *err);
+/* That a kernel made for another launch may have the shared memory that this one takes: by key it
+ * grows with the keys, and the kernel does not change. */
+redtune_status rdt_kernel_allow(const rdt_kernel *kernel, const rdt_launch *launch,
+                                redtune_error *err);
 /* No launch may still run. kernel may be NULL. */
 void rdt_kernel_unload(rdt_kernel *kernel);
 /* Frees what the host holds of it, where its context is gone, and the module with it. */

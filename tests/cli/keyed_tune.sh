@@ -45,6 +45,16 @@ the_spread_that_is_said_serves_and_else_the_least_slowest() {
     want_in_out "default: nothing near"
 }
 
+# A kernel is compiled once for all problems of a class, whose tables take more and more shared memory.
+one_tune_takes_more_and_more_keys() {
+    take_templates small
+    run "$redtune" --device sim --op sum --dtype f32 --effort quick --budget 1s --db more.db --keys 5,6 \
+        --size 512 --spread one
+    want_exit 0
+    want_in_out "512 by 6 i32 keys, one"
+    want_in_err " 0 failed"
+}
+
 they_go_to_another_database() {
     tune_keyed
     run "$redtune" export --format json -o rows.jsonl
@@ -109,5 +119,6 @@ what_cannot_be_is_refused() {
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run a_tune_takes_each_spread the_spread_that_is_said_serves_and_else_the_least_slowest \
-    they_go_to_another_database what_ran_is_recorded_and_tuned damaged_rows_are_refused a_wrong_kernel_is_found_out \
+    one_tune_takes_more_and_more_keys they_go_to_another_database what_ran_is_recorded_and_tuned \
+    damaged_rows_are_refused a_wrong_kernel_is_found_out \
     what_cannot_be_is_refused

@@ -116,16 +116,16 @@ static redtune_status gather_keyed(const rdt_test_buffers *buffers, const rdt_po
         self->begin[i] = all;
         all += count;
     }
-    char *packed = malloc(all * element + 1);
+    char *packed = calloc(all + 1, element); /* one behind them, as above */
     self->row = malloc((all + 1) * sizeof *self->row);
     redtune_status status =
         packed && self->row
             ? rdt_buffer_create(buffers->driver, (all + 1) * element, &self->elements[0], err)
             : rdt_fail_memory(err, all * (element + sizeof *self->row));
     if (!status) walk_keys(walk, pool, element, self->first, self, packed);
-    if (!status && all)
-        status = rdt_buffer_write(buffers->driver, self->elements[0].address, packed, all * element,
-                                  buffers->stream, err);
+    if (!status)
+        status = rdt_buffer_write(buffers->driver, self->elements[0].address, packed,
+                                  (all + 1) * element, buffers->stream, err);
     free(packed);
     return status ? status
                   : rdt_judge_prepare(buffers->judge, self->elements[0].address, 0, all ? all : 1,

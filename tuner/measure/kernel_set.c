@@ -128,6 +128,15 @@ static redtune_status fill_entry(rdt_kernel_set *kernels, const redtune_problem 
     return status;
 }
 
+/* What was made for another problem of the class. */
+static redtune_status allow(const rdt_kernel_set_entry *entry, const rdt_launch *launch,
+                            redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < RDT_KERNEL_SET_COPIES; i++)
+        if (entry->copies[i]) status = rdt_kernel_allow(entry->copies[i], launch, err);
+    return status;
+}
+
 redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem *problem,
                                   const rdt_point *point, const rdt_launch *launch,
                                   rdt_kernel_set_entry **out, redtune_error *err) {
@@ -135,7 +144,7 @@ redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem
     rdt_kernel_set_entry *entry = kernels->first;
     while (entry && !rdt_point_same_kernel(spaces, &entry->point, point)) entry = entry->next;
     *out = entry;
-    if (entry) return REDTUNE_OK;
+    if (entry) return allow(entry, launch, err);
     entry = calloc(1, sizeof *entry);
     if (!entry) return rdt_fail_memory(err, sizeof *entry);
     entry->point = *point;
