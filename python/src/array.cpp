@@ -154,6 +154,23 @@ void array::read_tensor(const DLTensor &tensor, const char *purpose) {
     dimensions = tensor.ndim;
     shape = tensor.shape;
     strides = tensor.strides;
+    if (has_unsigned_strides()) sign_strides();
+}
+
+// CuPy 14 divides a negative stride in bytes by the elements' bytes as if it had no sign. What it
+// gives, times their bytes, is the stride again, modulo 2^64. No memory has 2^56 elements.
+bool array::has_unsigned_strides() const {
+    for (int i = 0; strides && i < dimensions; i++)
+        if (strides[i] >> 56 > 0) return true;
+    return false;
+}
+
+void array::sign_strides() {
+    const auto bytes = static_cast<int64_t>(redtune_dtype_bytes(dtype));
+    for (int i = 0; i < dimensions; i++)
+        extents[DIMENSIONS_MAX + i] =
+            static_cast<int64_t>(static_cast<uint64_t>(strides[i]) * bytes) / bytes;
+    strides = extents + DIMENSIONS_MAX;
 }
 
 namespace {

@@ -38,6 +38,8 @@ struct array {
   private:
     void read_place(const DLTensor &tensor);
     void read_tensor(const DLTensor &tensor, const char *purpose);
+    bool has_unsigned_strides() const;
+    void sign_strides();
     void take_capsule(nb::handle object, nb::handle capsule, const char *purpose);
     void read_exchange(nb::handle object, const char *purpose);
     bool read_protocol(nb::handle object, const char *purpose); // false: it has none
@@ -51,7 +53,7 @@ struct array {
     int sort_axes(int *order) const; // those of several indices, by stride; how many
 
     nb::object held;                     // the array that was made of a scalar, if any
-    int64_t extents[2 * DIMENSIONS_MAX]; // of those that come as Python's numbers
+    int64_t extents[2 * DIMENSIONS_MAX]; // of those that are not read as they come
     enum { NOBODY, BUFFER, CAPSULE, VERSIONED_CAPSULE } lender = NOBODY;
     union { // by lender: what is to be given back
         Py_buffer buffer;

@@ -115,6 +115,15 @@ class Descriptions(unittest.TestCase):
         packed = numpy.ones(1, numpy.dtype([("a", "u1"), ("f", "f4")]))
         self.assertEqual(redtune.sum(packed["f"]), 1)
 
+    def test_a_stride_divided_without_its_sign_is_one_below_zero(self):
+        # Of -12 and -4 bytes, as CuPy 14 gives them.
+        steps = sizes(((1 << 64) - 12) // 4, ((1 << 64) - 4) // 4)
+        last = VALUES.ctypes.data + 20
+        lent = Lent(data=last, strides=ctypes.addressof(steps))
+        self.assertEqual(redtune.argmax(lent, out=numpy.empty((), "i8")), 0)
+        out = redtune.sum(lent, axis=1, out=numpy.empty(2, "f4"))
+        numpy.testing.assert_array_equal(out, [12, 3])
+
     def test_floats_of_8_bits_have_codes_of_their_own(self):
         ones = {10: 0x38, 12: 0x3C}  # kDLFloat8_e4m3fn, kDLFloat8_e5m2
         for code, one in ones.items():
