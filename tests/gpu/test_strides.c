@@ -2,6 +2,7 @@
  * configs, where the deciding element is, captures, and what is refused. */
 #include "model/scalar.h"
 #include "strided_trials.h"
+#include "subject.h"
 
 static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MAX_AT, REDTUNE_DOT};
 enum { OPS = sizeof ops / sizeof *ops };
@@ -33,9 +34,10 @@ static bool pin(trial *at, int config) {
 static void random_problems_are_right(void) {
     NEED_GPU();
     begin();
-    draw_from(1);
     for (int i = 0; i < 160 && !check_state.failed; i++) {
         trial at;
+        if (!subject_is_of_part((size_t)i)) continue;
+        draw_from((unsigned)i);
         draw_trial(ops[i % OPS], i % 2 ? 40 : 2000, &at);
         if (i / OPS % 4 && !pin(&at, i / OPS % CONFIGS)) at.problem.config = NULL;
         fill(&at);
@@ -66,6 +68,7 @@ static void kernels_are_right_whatever_the_problem(void) {
     begin();
     for (int c = 0; c < CONFIGS; c++)
         for (int op = 0; op < OPS; op++) {
+            if (!subject_is_of_part((size_t)(c * OPS + op))) continue;
             draw_from((unsigned)c);
             for (int i = 0; i < 8 && !check_state.failed; i++) {
                 trial at = planes(ops[op]);
@@ -151,6 +154,7 @@ static void spans_of_two_inputs_are_taken_from_any_place_on(void) {
     begin();
     draw_from(4);
     for (int i = 0; i < 400 && !check_state.failed; i++) {
+        if (!subject_is_of_part((size_t)i)) continue;
         const trial at = rows_of_two(i & 4 ? 1 + i * 11 / 3 : 1 + i / 8, i & 1, i & 2, i & 4);
         redtune_plan *plan = NULL;
         if (!is_strided(&at)) continue;
@@ -292,8 +296,9 @@ static void fixed_order_and_exact_sums_are_those_of_a_packed_copy(void) {
     };
     static float got[OUT_ROOM * 2], want[OUT_ROOM * 2];
     begin();
-    draw_from(3);
     for (int i = 0; i < 96 && !check_state.failed; i++) {
+        if (!subject_is_of_part((size_t)i)) continue;
+        draw_from(3000 + (unsigned)i);
         const int k = i % (int)(sizeof kinds / sizeof *kinds);
         const redtune_op op = i / 8 % 3 == 2 && !kinds[k].accuracy ? REDTUNE_DOT : REDTUNE_SUM;
         trial at = planes(op);
