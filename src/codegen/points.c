@@ -1,6 +1,7 @@
 /* Points: those of all families that a search of a problem may measure. */
 #include "codegen/marshal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,14 @@ typedef struct list_call {
     rdt_points points;
 } list_call;
 
-/* Steps to the next point in the order of the space (rdt_point_rank). */
-static bool next_point(const rdt_space *space, uint8_t index[RDT_PARAM_MAX]) {
+/* Steps to the next point in the order of the space (rdt_point_rank). changed: bits of the
+ * parameters with other values. */
+static bool next_point(const rdt_space *space, uint8_t index[RDT_PARAM_MAX], uint32_t *changed) {
+    *changed = 0;
     for (int named = 0; named < 2; named++)
         for (int i = space->param_count - 1; i >= 0; i--) {
             if (rdt_space_param_is_named(&space->param[i]) != named) continue;
+            *changed |= UINT32_C(1) << i;
             if (++index[i] < space->param[i].value_count) return true;
             index[i] = 0;
         }
@@ -47,6 +51,45 @@ static void set_values(lua_State *state, const rdt_space *space, const uint8_t *
     }
 }
 
+static_assert(RDT_PARAM_MAX <= 32, "a bit each");
+
+/* Of upvalues: the values by name, the bits of parameters by name, and where the bits go of those
+ * that were read. */
+static int read_value(lua_State *state) {
+    enum { VALUES = 1, BITS, READ };
+    uint32_t *const read = lua_touserdata(state, lua_upvalueindex(READ));
+    lua_pushvalue(state, 2);
+    lua_rawget(state, lua_upvalueindex(BITS));
+    *read |= (uint32_t)lua_tointeger(state, -1);
+    lua_pushvalue(state, 2);
+    lua_rawget(state, lua_upvalueindex(VALUES));
+    return 1;
+}
+
+static int refuse_change(lua_State *state) {
+    return luaL_error(state, "a rule changes %s of the config, which is asked about only",
+                      luaL_tolstring(state, 2, NULL));
+}
+
+/* A config with the values of the table on top, by which *read tells which of them a rule read. */
+static void push_observed(lua_State *state, const rdt_space *space, uint32_t *read) {
+    const int values = lua_gettop(state);
+    lua_createtable(state, 0, 0);
+    lua_createtable(state, 0, 2);
+    lua_pushvalue(state, values);
+    lua_createtable(state, 0, space->param_count);
+    for (int i = 0; i < space->param_count; i++) {
+        lua_pushinteger(state, INT64_C(1) << i);
+        lua_setfield(state, -2, space->param[i].name);
+    }
+    lua_pushlightuserdata(state, read);
+    lua_pushcclosure(state, read_value, 3);
+    lua_setfield(state, -2, "__index");
+    lua_pushcfunction(state, refuse_change);
+    lua_setfield(state, -2, "__newindex");
+    lua_setmetatable(state, -2);
+}
+
 /* Calls the rule at stack index with the arguments behind it; whether it says yes. */
 static bool holds(lua_State *state, int rule, int config, int problem, int facts) {
     lua_pushvalue(state, rule);
@@ -59,13 +102,14 @@ static bool holds(lua_State *state, int rule, int config, int problem, int facts
     return yes;
 }
 
-/* The rule sees no extents: what it allows serves all of them; but of tables by key. */
+/* The rule sees no extents: what it allows serves all of them; but of tables by key. It is asked
+ * again where a value differs that its last answer came from. */
 static int collect_allowed(lua_State *state) {
     list_call *call = lua_touserdata(state, 1);
     const int family = call->baseline.family;
     const rdt_space *space = &call->codegen->space[family];
     rdt_allowed *out = &call->codegen->allowed[family];
-    enum { ALLOWED = 2, CLASS, FACTS, CONFIG };
+    enum { ALLOWED = 2, CLASS, FACTS, VALUES, CONFIG };
     rdt_marshal_push_rule(state, call->codegen, family, "allowed");
     if (rdt_problem_is_keyed(call->at.problem)) {
         rdt_marshal_push_case(state, call->codegen, call->at);
@@ -74,15 +118,25 @@ static int collect_allowed(lua_State *state) {
         rdt_marshal_push_facts(state, call->at.facts);
     }
     rdt_point point = push_point(state, space, family);
+    uint32_t read = 0, changed = 0;
+    push_observed(state, space, &read);
     uint8_t index[RDT_PARAM_MAX] = {0};
+    bool is_first = true, is_allowed = false;
     out->count = 0;
     do {
-        set_values(state, space, index, &point);
-        if (!holds(state, ALLOWED, CONFIG, CLASS, FACTS)) continue;
+        if (is_first || changed & read) {
+            lua_pushvalue(state, VALUES);
+            set_values(state, space, index, &point);
+            lua_pop(state, 1);
+            read = 0;
+            is_first = false;
+            is_allowed = holds(state, ALLOWED, CONFIG, CLASS, FACTS);
+        }
+        if (!is_allowed) continue;
         if (RDT_ARRAY_RESERVE(out->index, out->capacity, out->count + 1, NULL))
             rdt_lua_raise(state, REDTUNE_MEMORY, "out of memory for the space");
         memcpy(out->index[out->count++], index, sizeof index);
-    } while (next_point(space, index));
+    } while (next_point(space, index, &changed));
     return 0;
 }
 
