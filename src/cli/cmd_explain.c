@@ -25,9 +25,6 @@ static const char *reason(const redtune_info *info) {
                "nearest other";
     case REDTUNE_MATCH_PINNED: return "it was asked for";
     case REDTUNE_MATCH_LIKE:
-        if (info->problem.key_dtype)
-            return "measured on this GPU model with keys of several spreads: of all configs the "
-                   "slowest time of this one is the least; --spread says more";
         return "nothing near was measured for it on this GPU model; this is of another op or "
                "dtype that moves the same bytes";
     case REDTUNE_MATCH_DEFAULT: break;

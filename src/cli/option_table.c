@@ -153,7 +153,7 @@ const rdt_option rdt_option_table[] = {
     {"key-dtype", 0, "DTYPE", RDT_TUNE | RDT_EXPLAIN, take_key_dtype, 0,
      "... of the keys: i8 to u64 (default: i32)"},
     {"spread", 0, "SPREAD", RDT_TUNE | RDT_EXPLAIN, take_spread, 0,
-     "... uniform, skewed, or one most of the time (default: of tune each, else unknown)"},
+     "... uniform, skewed, or one most of the time (default: unknown)"},
     {"size", 0, "SIZE", RDT_EXPLAIN, take_count, MEMBER(count), "elements (default: 1M)"},
     {"size", 0, "SIZE", RDT_EMIT, take_count, MEMBER(count),
      "elements to render for, or to run on (default: 1M)"},

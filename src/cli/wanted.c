@@ -268,7 +268,7 @@ static bool is_same(const redtune_problem *x, const redtune_problem *y) {
            a.count == b.count && a.outer == b.outer && a.inner == b.inner && a.step == b.step &&
            (a.outer == 1 || a.outer_step == b.outer_step) && a.median == b.median &&
            a.greatest == b.greatest && x->key_dtype == y->key_dtype && x->keys == y->keys &&
-           (!y->spread || x->spread == y->spread);
+           x->spread == y->spread;
 }
 
 /* The time of one call before; that of the built-in default the tune has just measured. 0: unknown.

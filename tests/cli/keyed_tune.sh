@@ -1,4 +1,4 @@
-# Reductions by key are tuned for each spread of their keys, shown, chosen, exported and imported; a
+# Reductions by key are tuned for keys of a spread or of any, shown, chosen, exported and imported; a
 # kernel that counts wrongly is found out.
 templates=$(realpath "${BASH_SOURCE%/*}")/../../templates
 . "${BASH_SOURCE%/*}/files.sh"
@@ -19,26 +19,31 @@ take_templates() {
 tune_keyed() {
     take_templates small
     export REDTUNE_DB=$folder/keyed.db
-    [ -e "$REDTUNE_DB" ] || "$redtune" --device sim --op sum --dtype f32 --effort quick --budget 1s \
+    [ ! -e "$REDTUNE_DB" ] || return 0
+    "$redtune" --device sim --op sum --dtype f32 --effort quick --budget 1s \
         --keys 16 --size 1K >tuned 2>messages
+    "$redtune" --device sim --op sum --dtype f32 --effort quick --budget 1s --keys 16 --size 1K --spread one \
+        >>tuned 2>>messages
 }
 
-a_tune_takes_each_spread() {
+a_tune_takes_the_spread_that_is_said_or_unknown() {
     tune_keyed
-    run cat tuned
-    want_in_out "1K by 16 i32 keys, uniform"
-    want_in_out "1K by 16 i32 keys, skewed"
-    want_in_out "1K by 16 i32 keys, one"
+    run grep -E '1K by 16 i32 keys +[0-9]' tuned
+    want_exit 0
+    run grep -E '1K by 16 i32 keys, one +[0-9]' tuned
+    want_exit 0
     run cat messages
     want_in_out " 0 failed"
 }
 
-the_spread_that_is_said_serves_and_else_the_least_slowest() {
+the_spread_that_is_said_serves() {
     tune_keyed
-    run "$redtune" explain --device sim --keys 16 --size 1K --spread skewed
+    run "$redtune" explain --device sim --keys 16 --size 1K --spread one
     want_in_out "exact: measured"
     run "$redtune" explain --device sim --keys 16 --size 1K
-    want_in_out "like: measured on this GPU model with keys of several spreads"
+    want_in_out "exact: measured"
+    run "$redtune" explain --device sim --keys 16 --size 1K --spread skewed
+    want_in_out "default: nothing near"
     run "$redtune" explain --device sim --keys 16 --size 1K --key-dtype i64
     want_in_out "default: nothing near"
     run "$redtune" explain --device sim --keys 16K --size 1K --spread one
@@ -77,8 +82,8 @@ what_ran_is_recorded_and_tuned() {
     run cat runs.jsonl
     want_in_out '"key_dtype":"i32","spread":"unknown","keys":16'
     run "$redtune" --device sim --effort quick --budget 1s --recorded runs.jsonl
-    want_in_out "1K by 16 i32 keys, skewed"
-    want_in_err "3 problems, 3 of them measured before"
+    want_in_out "1K by 16 i32 keys"
+    want_in_err "1 problem, 1 of them measured before"
 }
 
 damaged_rows_are_refused() {
@@ -118,7 +123,7 @@ what_cannot_be_is_refused() {
 }
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
-check_run a_tune_takes_each_spread the_spread_that_is_said_serves_and_else_the_least_slowest \
+check_run a_tune_takes_the_spread_that_is_said_or_unknown the_spread_that_is_said_serves \
     one_tune_takes_more_and_more_keys they_go_to_another_database what_ran_is_recorded_and_tuned \
     damaged_rows_are_refused a_wrong_kernel_is_found_out \
     what_cannot_be_is_refused

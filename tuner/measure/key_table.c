@@ -7,10 +7,11 @@
 #include <string.h>
 #include "base/random.h"
 
-enum { PERIOD = 1000003, STRAY_EVERY = 37, HOT_EVERY = 1024, CHUNK = 1 << 16 };
+enum { PERIOD = 1000003, STRAY_EVERY = 37, HOT_EVERY = 1024, RUN = 1 << 12, CHUNK = 1 << 16 };
 
 /* A key of K, by how they are spread: all as often; with logarithms as often, so that of K keys a
- * few are half of all; one of them, but for one in HOT_EVERY. */
+ * few are half of all; one of them, but for one in HOT_EVERY. Keys of an unknown spread are each of
+ * these for RUN elements: what is slow for one of them is slow then. */
 static uint64_t draw_key(redtune_spread spread, uint64_t keys, rdt_random *random) {
     const uint64_t any = rdt_random_below(random, keys);
     const double part = (double)rdt_random_below(random, UINT64_C(1) << 30) / (1 << 30);
@@ -18,10 +19,16 @@ static uint64_t draw_key(redtune_spread spread, uint64_t keys, rdt_random *rando
     switch (spread) {
     case REDTUNE_SPREAD_SKEWED: key = (uint64_t)exp(part * log((double)keys + 1)) - 1; break;
     case REDTUNE_SPREAD_ONE: key = part * HOT_EVERY < 1 ? any : keys / 2; break;
-    case REDTUNE_SPREAD_UNKNOWN:
+    case REDTUNE_SPREAD_UNKNOWN: /* which is each of the others */
     case REDTUNE_SPREAD_UNIFORM: break;
     }
     return key < keys ? key : keys - 1;
+}
+
+static redtune_spread spread_at(const redtune_problem *problem, uint64_t i) {
+    static const redtune_spread each[] = {REDTUNE_SPREAD_UNIFORM, REDTUNE_SPREAD_SKEWED,
+                                          REDTUNE_SPREAD_ONE};
+    return problem->spread ? problem->spread : each[i / RUN % 3];
 }
 
 static uint64_t greatest_of(redtune_dtype dtype) {
@@ -39,7 +46,7 @@ static redtune_status draw_period(const redtune_problem *problem, uint64_t rows,
     if (!table->keys) return rdt_fail_memory(err, table->period * sizeof *table->keys);
     for (uint64_t i = 0; i < table->period; i++) {
         const bool stray = strays && i % STRAY_EVERY == 5 && keys - 1 < greatest;
-        table->keys[i] = stray ? UINT64_MAX : draw_key(problem->spread, keys, &random);
+        table->keys[i] = stray ? UINT64_MAX : draw_key(spread_at(problem, i), keys, &random);
     }
     return REDTUNE_OK;
 }

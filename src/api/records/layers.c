@@ -182,18 +182,9 @@ typedef struct classes {
 
 static redtune_status keep_class(void *user, const redtune_problem *of_class, redtune_error *err) {
     classes *self = user;
-    redtune_problem each = *of_class;
-    redtune_status status = REDTUNE_OK;
-    const bool keyed = rdt_problem_is_keyed(of_class);
     if (!self->wanted->alike(of_class, self->wanted->problem)) return REDTUNE_OK;
-    /* Databases are asked for the names of a class as far as its order: by key it has each spread.
-     */
-    for (int spread = 0; !status && (keyed ? rdt_problem_spread_name(spread) != NULL : !spread);
-         spread++) {
-        if (keyed) each.spread = (redtune_spread)spread;
-        status = RDT_ARRAY_RESERVE(self->problem, self->capacity, self->count + 1, err);
-        if (!status) self->problem[self->count++] = each;
-    }
+    redtune_status status = RDT_ARRAY_RESERVE(self->problem, self->capacity, self->count + 1, err);
+    if (!status) self->problem[self->count++] = *of_class;
     return status;
 }
 

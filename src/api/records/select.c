@@ -2,7 +2,6 @@
 #include "api/records/select.h"
 
 #include <math.h>
-#include "api/records/select_keyed.h"
 #include "model/strides.h"
 
 /* ---- selecting ------------------------------------------------------------------------------- */
@@ -51,6 +50,14 @@ static double segments_distance(const redtune_problem *here, const redtune_probl
                      log_distance((double)of_there.greatest + 1, (double)of_here.greatest + 1));
 }
 
+/* Of keys, elements of them all, and columns of a row. */
+static double keyed_distance(const redtune_problem *here, const redtune_problem *there) {
+    return log_distance((double)there->keys + 1, (double)here->keys + 1) +
+           log_distance((double)rdt_problem_count(there) + 1, (double)rdt_problem_count(here) + 1) +
+           log_distance((double)rdt_problem_keyed_width(there) + 1,
+                        (double)rdt_problem_keyed_width(here) + 1);
+}
+
 /* How far the extents of a row are from the problem's, in powers of two: the sum over the work that
  * is one after another (elements of a result) and the work that is side by side (results), and, of
  * columns, the width of loads. A whole array's work is all side by side.
@@ -62,7 +69,7 @@ static double extents_distance(rdt_case at, const rdt_row *row) {
     const double scale = (double)at.facts->sm_count / row->gpu.sm_count;
     const redtune_problem *measured = &row->trial.problem;
     const rdt_extents here = rdt_problem_extents(at.problem), there = rdt_problem_extents(measured);
-    if (rdt_problem_is_keyed(at.problem)) return rdt_select_keyed_distance(at.problem, measured);
+    if (rdt_problem_is_keyed(at.problem)) return keyed_distance(at.problem, measured);
     if (at.problem->segmented) return segments_distance(at.problem, measured, scale);
     const rdt_layout layout = rdt_problem_layout_of(&here);
     if (layout == RDT_LAYOUT_WHOLE)
@@ -138,7 +145,7 @@ static int unlikeness(const redtune_problem *a, const redtune_problem *b) {
 static origin origin_of(const redtune_problem *measured, const redtune_problem *problem,
                         double gpu) {
     if (rdt_problem_same_class(measured, problem)) return gpu > 0 ? OTHER_GPU : OWN;
-    if (rdt_problem_is_keyed(problem)) return NOWHERE; /* select_keyed.c */
+    if (rdt_problem_is_keyed(problem)) return NOWHERE;
     return gpu == 0 && rdt_winners_alike(measured, problem) ? ALIKE : NOWHERE;
 }
 
@@ -295,11 +302,6 @@ static redtune_status select_among(const rdt_winners *winners, rdt_codegen *code
     if (best.row && best.match != REDTUNE_MATCH_EXACT)
         look_around(nearest.origin == ALIKE ? &winners->alike : &winners->rows, codegen, at,
                     &nearest, &best);
-    if (!best.row && rdt_problem_is_keyed(at.problem) && !at.problem->spread) {
-        best.row = rdt_select_keyed_unknown(&winners->alike, codegen, at, &best.point);
-        best.match = REDTUNE_MATCH_LIKE;
-        if (best.row) nearest.origin = ALIKE;
-    }
     if (!best.row) {
         best.match = REDTUNE_MATCH_DEFAULT;
         redtune_status status = rdt_rules_default(codegen, at, &best.point, err);

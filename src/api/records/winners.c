@@ -78,18 +78,6 @@ static redtune_status add_verified(rdt_rows *rows, const rdt_rows *verified, red
     return status;
 }
 
-/* By key all of them: which one serves keys of an unknown spread is no winner of any. */
-static bool takes_all(const reading *what) {
-    return what->part == RDT_WINNERS_ALIKE && rdt_problem_is_keyed(what->at.problem);
-}
-
-static redtune_status take_all_rows(const rdt_rows *rows, rdt_rows *out, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < rows->count; i++)
-        status = rdt_rows_add(out, &rows->row[i], err);
-    return status;
-}
-
 static redtune_status rank(const rdt_winners_source *source, const reading *what, bool *incomplete,
                            rdt_rows *winners, redtune_error *err) {
     const rdt_tuning_near near = {what->at.facts->name, what->least, what->most};
@@ -98,7 +86,7 @@ static redtune_status rank(const rdt_winners_source *source, const reading *what
         .alike = what->part == RDT_WINNERS_ALIKE ? rdt_winners_alike : NULL,
         .near = what->part == RDT_WINNERS_ELSEWHERE ? NULL : &near,
         .cache = RDT_CACHE_COLD,
-        .contenders = !takes_all(what),
+        .contenders = true,
         .log = source->log,
         .left_out = incomplete,
     };
@@ -108,9 +96,7 @@ static redtune_status rank(const rdt_winners_source *source, const reading *what
     if (!status) status = add_verified(&rows, source->verified, err);
     if (!status) keep_of_reading(&rows, what, source->own);
     if (!status) status = rdt_current_mark(source->codegen, &rows, err);
-    if (!status)
-        status = takes_all(what) ? take_all_rows(&rows, winners, err)
-                                 : rdt_rows_rank(&rows, keep_winner, winners, err);
+    if (!status) status = rdt_rows_rank(&rows, keep_winner, winners, err);
     rdt_rows_free(&rows);
     if (status) winners->count = before;
     return status;
@@ -134,7 +120,7 @@ redtune_status rdt_winners_need(rdt_winners *winners, const rdt_winners_source *
     reading what = {.part = part, .at = at, .most = INT64_MAX};
     rdt_rows *rows = part == RDT_WINNERS_ALIKE ? &winners->alike : &winners->rows;
     rdt_winners_read *read = find_read(winners, &what);
-    if (part != RDT_WINNERS_ELSEWHERE && !takes_all(&what)) set_near(&what);
+    if (part != RDT_WINNERS_ELSEWHERE) set_near(&what);
     if (read && read->least <= what.least && read->most >= what.most) return REDTUNE_OK;
     if (read) {
         what.least = 0;

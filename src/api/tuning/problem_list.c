@@ -54,8 +54,7 @@ static dtype_list choose_dtypes(const draft *self, rdt_layout layout) {
                  : (dtype_list){usual_plane_dtypes, COUNT_OF(usual_plane_dtypes)};
 }
 
-static redtune_status add_resolved(draft *self, const redtune_problem *problem,
-                                   redtune_error *err) {
+static redtune_status add(draft *self, const redtune_problem *problem, redtune_error *err) {
     rdt_problems *list = &self->list;
     redtune_problem asked = *problem, resolved;
     asked.config = NULL;
@@ -63,18 +62,6 @@ static redtune_status add_resolved(draft *self, const redtune_problem *problem,
     if (!status) status = rdt_problem_strided_refuse_tuning(&resolved, err);
     if (!status) status = RDT_ARRAY_RESERVE(list->problem, self->capacity, list->count + 1, err);
     if (!status) list->problem[list->count++] = resolved;
-    return status;
-}
-
-/* Keys of a spread that nobody knows are tuned for each: a plan takes what is never far behind. */
-static redtune_status add(draft *self, const redtune_problem *problem, redtune_error *err) {
-    redtune_problem each = *problem;
-    redtune_status status = REDTUNE_OK;
-    if (!rdt_problem_is_keyed(problem) || problem->spread) return add_resolved(self, problem, err);
-    for (int spread = 1; !status && rdt_problem_spread_name(spread); spread++) {
-        each.spread = (redtune_spread)spread;
-        status = add_resolved(self, &each, err);
-    }
     return status;
 }
 
