@@ -13,6 +13,7 @@ enum {
     RANDOM_ALONE = 6,   /* where nothing like the problem is known */
     RELAUNCHED = 8,     /* of the best, at the end: their launches a step apart */
     RELAUNCH_SHARE = 5, /* the last fifth of the points is kept for these */
+    PREPARED_MAX = 2048 /* kernels of one size */
 };
 
 /* One kernel serves many grids, of which one may stand out: a step apart from a point that is not
@@ -150,7 +151,8 @@ redtune_status rdt_explore_adaptive(rdt_candidates *candidates, redtune_error *e
     return status;
 }
 
-/* Of points that share a kernel one stands for all. */
+/* Of points that share a kernel one stands for all. Of a space that has very many a search wants so
+ * few that making others would only keep it waiting. */
 static void prepare_kernels(const rdt_candidates *candidates, const rdt_values *values,
                             size_t *wanted) {
     const bool all = candidates->search->strategy->scope == RDT_SCOPE_DISTINCT;
@@ -164,7 +166,7 @@ static void prepare_kernels(const rdt_candidates *candidates, const rdt_values *
         last = each;
         wanted[count++] = i;
     }
-    rdt_candidates_prepare(candidates, wanted, count, false);
+    if (count <= PREPARED_MAX) rdt_candidates_prepare(candidates, wanted, count, false);
 }
 
 redtune_status rdt_explore_prepare(const rdt_search *search, redtune_error *err) {

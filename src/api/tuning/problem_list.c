@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "model/problem.h"
+#include "redtune/keys.h"
 #include "tuner/measure/test_buffers.h"
 
 /* The counts, dtypes and ops that are tuned when the caller names none. The simulated GPU takes
@@ -161,6 +162,23 @@ static redtune_status add_planes(draft *self, redtune_error *err) {
     return status;
 }
 
+/* By few keys and by as many as a block has room for, of the two dtypes that keys have. */
+static redtune_status add_keyed(draft *self, redtune_error *err) {
+    static const uint64_t keys[] = {16, 256, 4 << 10, 16 << 10}, counts[] = {2 << 20, 16 << 20};
+    static const redtune_dtype dtypes[] = {REDTUNE_I32, REDTUNE_I64};
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < COUNT_OF(dtypes) * COUNT_OF(keys) * COUNT_OF(counts); i++) {
+        const size_t extents = i % (COUNT_OF(keys) * COUNT_OF(counts));
+        redtune_problem problem = redtune_problem_by_key(
+            REDTUNE_SUM, REDTUNE_F32, dtypes[i / (COUNT_OF(keys) * COUNT_OF(counts))],
+            keys[extents % COUNT_OF(keys)], counts[extents / COUNT_OF(keys)]);
+        problem.order = self->wanted->order;
+        problem.accuracy = (redtune_accuracy)self->wanted->accuracy;
+        status = add(self, &problem, err);
+    }
+    return status;
+}
+
 static redtune_status add_all(draft *self, redtune_error *err) {
     const redtune_tuning *wanted = self->wanted;
     const unsigned layouts =
@@ -176,6 +194,10 @@ static redtune_status add_all(draft *self, redtune_error *err) {
     const bool everything = layouts & REDTUNE_LAYOUT_ROWS && layouts & REDTUNE_LAYOUT_COLUMNS &&
                             !wanted->op_count && !wanted->dtype_count && !self->simulated;
     if (!status && everything) status = add_planes(self, err);
+    /* In fixed order and with other accuracies they are reordered, which is not tuned. */
+    const bool plain =
+        wanted->order != REDTUNE_ORDER_FIXED && wanted->accuracy == REDTUNE_ACCURACY_PLAIN;
+    if (!status && everything && plain) status = add_keyed(self, err);
     return status;
 }
 
