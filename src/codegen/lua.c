@@ -256,12 +256,21 @@ void rdt_lua_push_piece(lua_State *state, const char *includer) {
     push_scope(state);
 }
 
-void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk) {
-    int rc = luaL_loadbufferx(state, text, length, chunk, "t");
+static void load(lua_State *state, const char *text, size_t length, const char *chunk,
+                 const char *mode) {
+    int rc = luaL_loadbufferx(state, text, length, chunk, mode);
     if (rc == LUA_ERRMEM) rdt_lua_raise(state, REDTUNE_MEMORY, lua_tostring(state, -1));
     if (rc) lua_error(state);
     lua_insert(state, -2);
     lua_setupvalue(state, -2, 1);
+}
+
+void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk) {
+    load(state, text, length, chunk, "t");
+}
+
+void rdt_lua_load_dumped(lua_State *state, const char *dumped, size_t length) {
+    load(state, dumped, length, "=dumped", "b");
 }
 
 void rdt_lua_require(lua_State *state, const char *name) {

@@ -46,5 +46,7 @@ void rdt_lua_limit(lua_State *state, const char *file);
 rdt_lua *rdt_lua_owner(lua_State *state);
 /* Loads text as a function whose globals are the table on top of the stack, which it replaces. */
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk);
+/* Likewise from what lua_dump wrote of such a function. */
+void rdt_lua_load_dumped(lua_State *state, const char *dumped, size_t length);
 /* Pushes a template file as a string. */
 void rdt_lua_push_file(lua_State *state, const char *name);

@@ -6,6 +6,9 @@
 
 enum { SOURCE_BYTES_MAX = 4 << 20 };
 
+/* The key of the table of compiled text. The address is the key; the value does not matter. */
+static const char key_compiled;
+
 /* Adds a piece; without #line directives, where there are to be none. */
 static void add_piece(rdt_output *output, const char *piece, size_t length) {
     static const char directive[] = "#line ";
@@ -115,6 +118,63 @@ static int include(lua_State *state) {
     return 0;
 }
 
+static int add_dumped(lua_State *state, const void *bytes, size_t length, void *user) {
+    (void)state;
+    rdt_text *out = user;
+    rdt_text_add_bytes(out, bytes, length);
+    return out->failed;
+}
+
+/* Replaces a file's text on top by the function that puts it out, in that environment. A function
+ * of its own for each run, since a piece may include itself. */
+static void compile_text(lua_State *state, const char *name, int environment, rdt_output *output) {
+    size_t length;
+    redtune_error failure;
+    const char *text = lua_tolstring(state, -1, &length);
+    rdt_text_clear(&output->chunk);
+    if (rdt_translate(name, text, length, &output->chunk, &failure))
+        rdt_lua_raise(state, failure.status, failure.message);
+    const char *chunk = lua_pushfstring(state, "@%s", name);
+    lua_pushvalue(state, environment);
+    rdt_lua_load(state, output->chunk.data ? output->chunk.data : "", output->chunk.length, chunk);
+    lua_replace(state, -3);
+    lua_pop(state, 1);
+}
+
+/* The same, compiled once for each file and text: parsing takes longer than all the rest of
+ * rendering. */
+static void compile_text_once(lua_State *state, const char *name, int environment,
+                              rdt_output *output) {
+    size_t length;
+    const int text = lua_gettop(state), compiled = text + 1, key = text + 2;
+    if (lua_rawgetp(state, LUA_REGISTRYINDEX, &key_compiled) == LUA_TNIL) {
+        lua_newtable(state);
+        lua_replace(state, compiled);
+        lua_pushvalue(state, compiled);
+        lua_rawsetp(state, LUA_REGISTRYINDEX, &key_compiled);
+    }
+    lua_pushfstring(state, "%s\n", name);
+    lua_pushvalue(state, text);
+    lua_concat(state, 2);
+    lua_pushvalue(state, key);
+    if (lua_rawget(state, compiled) == LUA_TNIL) {
+        lua_pushvalue(state, text);
+        compile_text(state, name, environment, output);
+        rdt_text_clear(&output->chunk);
+        if (lua_dump(state, add_dumped, &output->chunk, false))
+            rdt_lua_raise(state, REDTUNE_MEMORY, "not enough memory");
+        lua_pushvalue(state, key);
+        lua_pushlstring(state, output->chunk.data, output->chunk.length);
+        lua_rawset(state, compiled);
+    } else {
+        const char *dumped = lua_tolstring(state, -1, &length);
+        lua_pushvalue(state, environment);
+        rdt_lua_load_dumped(state, dumped, length);
+    }
+    lua_replace(state, text);
+    lua_settop(state, text);
+}
+
 /* Runs a file of template text with the environment on top, which it pops. */
 static void run_text(lua_State *state, const char *name, rdt_output *output) {
     const int environment = lua_gettop(state);
@@ -128,16 +188,12 @@ static void run_text(lua_State *state, const char *name, rdt_output *output) {
         lua_pushcclosure(state, functions[i].function, 2);
         rdt_marshal_define(state, environment, functions[i].name);
     }
-    size_t length;
-    redtune_error failure;
     rdt_lua_push_file(state, name);
-    const char *text = lua_tolstring(state, -1, &length);
-    rdt_text_clear(&output->chunk);
-    if (rdt_translate(name, text, length, &output->chunk, &failure))
-        rdt_lua_raise(state, failure.status, failure.message);
-    const char *chunk = lua_pushfstring(state, "@%s", name);
-    lua_pushvalue(state, environment);
-    rdt_lua_load(state, output->chunk.data ? output->chunk.data : "", output->chunk.length, chunk);
+    if (rdt_lua_owner(state)
+            ->limits.on) /* what an op file may take does not go by what ran before */
+        compile_text(state, name, environment, output);
+    else
+        compile_text_once(state, name, environment, output);
     output->template = name;
     output->next_line = 0;
     lua_call(state, 0, 0);
