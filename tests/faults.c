@@ -18,6 +18,7 @@ static struct {
     bool forks; /* at each allocation */
     bool is_copy, broken;
     long copies, blocks; /* made, and allocated but not freed, since faults_in_copies began */
+    long each, seen;     /* of the allocations seen since then each such one is failed */
     request failed;      /* once, and may be repeated */
     bool repeated;
 } state;
@@ -53,9 +54,10 @@ bool faults_end(void) {
 
 void faults_fork(void) { state.forks = true; }
 
-long faults_in_copies(void (*run)(void), const bool *failed) {
+long faults_in_copies(void (*run)(void), long each, const bool *failed) {
     state.hit = state.broken = false;
-    state.copies = state.blocks = 0;
+    state.copies = state.blocks = state.seen = 0;
+    state.each = each;
     run();
     const bool broken = state.broken || *failed || state.blocks;
     /* Not exit, which would print what the original has not printed yet. */
@@ -73,7 +75,7 @@ static bool is_repeated(request now) {
  * repetition, which then succeeds. */
 static bool fails_in_copy(request now) {
     int status = 0;
-    if (is_repeated(now)) return false;
+    if (is_repeated(now) || state.seen++ % state.each) return false;
     const pid_t copy = fork();
     if (!copy) {
         state.forks = false;

@@ -30,9 +30,11 @@ bool faults_end(void);
  *         CHECK_INT(status, faults_end() ? REDTUNE_MEMORY : REDTUNE_OK);
  *         rdt_something_close(out);
  *     }
- *     ... CHECK(faults_in_copies(run, &check_state.failed) > 0);
+ *     ... CHECK(faults_in_copies(run, 1, &check_state.failed) > 0);
+ *
+ * `each`: how many allocations lie from one that fails to the next; 1 fails every one.
  *
  * Returns how many copies there were, or 0 where in one of them, or in the original, run has set
  * *failed or has kept a block that it allocated. The process has one thread. */
-long faults_in_copies(void (*run)(void), const bool *failed);
+long faults_in_copies(void (*run)(void), long each, const bool *failed);
 void faults_fork(void);
