@@ -64,6 +64,10 @@ redtune_status rdt_rules_scattered(rdt_codegen *codegen, rdt_case at, rdt_point 
  */
 redtune_status rdt_rules_find(rdt_codegen *codegen, rdt_case at, const char *family,
                               const char *config, rdt_point *out, redtune_error *err);
+/* The point that a row says, if the current templates have it and it would be right there; *out is
+ * written in any case. err may be NULL, which takes less time. */
+redtune_status rdt_rules_read(rdt_codegen *codegen, rdt_case at, const char *family,
+                              const char *config, rdt_point *out, redtune_error *err);
 /* REDTUNE_UNSUPPORTED, with the family's reason, for a point that would not be right there. */
 redtune_status rdt_rules_check(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                redtune_error *err);

@@ -284,6 +284,12 @@ redtune_status rdt_rules_find(rdt_codegen *codegen, rdt_case at, const char *fam
     return status;
 }
 
+redtune_status rdt_rules_read(rdt_codegen *codegen, rdt_case at, const char *family,
+                              const char *config, rdt_point *out, redtune_error *err) {
+    redtune_status status = rdt_point_read(&codegen->spaces, family, config, out, err);
+    return status ? status : rdt_rules_check(codegen, at, out, err);
+}
+
 redtune_status rdt_rules_scattered(rdt_codegen *codegen, rdt_case at, rdt_point *out,
                                    redtune_error *err) {
     return rdt_rules_find(codegen, at, "ragged", "unit=anywhere", out, err);

@@ -11,23 +11,15 @@ typedef struct reading {
     rdt_facts facts;
 } reading;
 
-/* REDTUNE_OK, or why the templates do not have it there. */
-static redtune_status read_point(rdt_codegen *codegen, const rdt_trial *trial, const rdt_facts *gpu,
-                                 reading *out, redtune_error *err) {
-    out->facts = rdt_convert_complete(gpu);
-    const rdt_case at = {&trial->problem, &out->facts};
-    redtune_status status =
-        rdt_point_read(rdt_codegen_spaces(codegen), trial->family, trial->config, &out->point, err);
-    return status ? status : rdt_rules_check(codegen, at, &out->point, err);
-}
-
+/* Why the templates do not have the row's config there, if they do not. */
 static redtune_status find_kernel(rdt_codegen *codegen, const rdt_trial *trial,
                                   const rdt_facts *gpu, reading *read, char out[RDT_KERNEL_BYTES],
                                   redtune_error *err) {
-    redtune_status status = read_point(codegen, trial, gpu, read, err);
-    if (status) return status;
+    read->facts = rdt_convert_complete(gpu);
     const rdt_case at = {&trial->problem, &read->facts};
-    return rdt_kernel_hash_find(codegen, at, &read->point, out, err);
+    redtune_status status =
+        rdt_rules_read(codegen, at, trial->family, trial->config, &read->point, err);
+    return status ? status : rdt_kernel_hash_find(codegen, at, &read->point, out, err);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */

@@ -98,10 +98,8 @@ static bool is_candidate(rdt_codegen *codegen, rdt_case at, const rdt_point *poi
 /* Whether the row's config may serve here: it is of these templates, right, and, where it was
  * measured elsewhere, worth measuring here. */
 static bool usable(const rdt_row *row, rdt_codegen *codegen, rdt_case at, rdt_choice *choice) {
-    redtune_error ignored;
-    return !rdt_point_read(rdt_codegen_spaces(codegen), row->trial.family, row->trial.config,
-                           &choice->point, &ignored) &&
-           !rdt_rules_check(codegen, at, &choice->point, &ignored) &&
+    return !rdt_rules_read(codegen, at, row->trial.family, row->trial.config, &choice->point,
+                           NULL) &&
            (choice->match == REDTUNE_MATCH_EXACT || is_candidate(codegen, at, &choice->point));
 }
 

@@ -88,9 +88,8 @@ static int compare_age(const void *a, const void *b) {
 static bool find_point(const work *self, const rdt_trial *trial, rdt_point *out) {
     const rdt_context *context = self->rt->context;
     return rdt_test_buffers_fit(&context->facts, self->free_bytes, &trial->problem) &&
-           !rdt_point_read(rdt_codegen_spaces(self->codegen), trial->family, trial->config, out,
-                           NULL) &&
-           !rdt_rules_check(self->codegen, (rdt_case){&trial->problem, &context->facts}, out, NULL);
+           !rdt_rules_read(self->codegen, (rdt_case){&trial->problem, &context->facts},
+                           trial->family, trial->config, out, NULL);
 }
 
 /* The trial that stands for these rows: of one config, or of a problem's winner; NULL: none can. */
