@@ -68,14 +68,17 @@ typedef struct redtune_segments {
      * first one beside element 0, as in redtune_operands. d_arrays and list are NULL then. */
     const void *d_mask;
     uint64_t mask_first;
-    uint64_t reserved[2];
+    /* The second input of ops that have two, else NULL: an element for each of d_in, the first one
+     * beside element 0. d_arrays and list are NULL then, and there is no mask. */
+    const void *d_second;
+    uint64_t reserved[1];
 } redtune_segments;
 
 /* Runs a plan whose problem is segmented, on any number of segments of any lengths; it is fastest
  * near problem.outer segments of problem.count elements on average. REDTUNE_SEGMENTED_EACH makes
  * d_out[i] of segment i; REDTUNE_SEGMENTED_ALL makes *d_out of all, as if their elements stood in
  * one array, in the order of the tables: an index counts through all of them. Else as
- * redtune_plan_run, which refuses such a plan. Ops have one input. Tables of ends that are not the
+ * redtune_plan_run, which refuses such a plan. Tables of ends that are not the
  * next beginnings, and arrays, may need a kernel of their own: the first run on such makes it, and
  * within a capture is REDTUNE_UNPREPARED, unless one was before; the capture goes on. */
 REDTUNE_API redtune_status redtune_plan_run_segments(redtune_plan *plan,

@@ -272,7 +272,7 @@ def plan(
     config: Optional[str] = None, **parameters: float
 ) -> Plan: ...
 def segments(
-    x: Array, begin: Any, end: Any = None, *, op: str = "sum", out: Any = None,
+    x: Array, begin: Any, end: Any = None, *, op: str = "sum", y: Any = None, out: Any = None,
     dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
     longest: Optional[int] = None, stream: Any = None,
     where: Any = None, **parameters: float

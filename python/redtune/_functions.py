@@ -442,8 +442,8 @@ def plan(
 
 
 def segments(
-    x, begin, end=None, *, op="sum", out=None, dtype=None, order=None, accuracy=None, longest=None,
-    stream=None, where=None, **parameters,
+    x, begin, end=None, *, op="sum", y=None, out=None, dtype=None, order=None, accuracy=None,
+    longest=None, stream=None, where=None, **parameters,
 ):  # fmt: skip
     """Reduces segments of an array, whose beginnings and ends are in arrays on the same device.
 
@@ -454,6 +454,7 @@ def segments(
     yours to avoid: the GPU reads what is there. longest: how many elements the longest segment has,
     if you know; without, the kernel has to expect a giant. Results are right whatever it says.
     where: contiguous bools of x's size: elements where it is False are absent (docs/masks.md).
+    y: for ops of two inputs, such as "dot": an array of x's size, dtype and device.
 
     Returns an array with a result for each segment; the other arguments are those of the ops'
     functions. Raises ValueError and TypeError as they do.
@@ -462,7 +463,7 @@ def segments(
     """
     number, values, kind = _take(op, parameters)
     found = _core.segments(
-        number, x, begin, end, out, _number(dtype), _order(order), _accuracy(accuracy),
+        number, x, y, begin, end, out, _number(dtype), _order(order), _accuracy(accuracy),
         0 if longest is None else _checks.whole(longest, "longest"), stream, values, where,
     )  # fmt: skip
     return kind(*found) if kind else found

@@ -111,14 +111,14 @@ void write_results(const reduction &what, const outputs &out, const host_results
 } // namespace
 
 void run_list_on_host(const reduction &what, const std::vector<const array *> &arrays,
-                      const array *mask, const std::vector<uint64_t> &offsets, const outputs &out,
+                      const array *beside, const std::vector<uint64_t> &offsets, const outputs &out,
                       nb::handle parameters) {
     host_results results(what);
-    reader from(arrays), there(mask ? std::vector<const array *>{mask} : arrays);
+    reader from(arrays), other(beside ? std::vector<const array *>{beside} : arrays);
     redtune_input input = {}, second = {};
     second.read = read_more;
-    second.user = &there;
-    input.second = mask ? &second : nullptr;
+    second.user = &other;
+    input.second = beside ? &second : nullptr;
     input.read = read_more;
     input.user = &from;
     input.parameters = parameters.is_none() ? nullptr : what.parameters;

@@ -38,14 +38,41 @@ void pack_on_host(array &x, std::vector<char> &room) {
     x.strides = nullptr;
 }
 
-void check_elements(const redtune_op_info *op, const array &x) {
+void check_elements(const array &x, const char *name) {
     if (x.dimensions != 1 || !x.is_packed())
-        fail(PyExc_ValueError, "cannot reduce segments of x: give a contiguous array of one axis");
-    if (op->inputs != 1)
+        fail(PyExc_ValueError, "cannot reduce segments of %s: give a contiguous array of one axis",
+             name);
+}
+
+// Whether there is a second input, which lies beside x.
+bool has_second(const redtune_op_info *op, nb::handle y, nb::handle where) {
+    const bool two = op->inputs > 1;
+    if (two == y.is_none())
         fail(PyExc_TypeError,
-             "cannot compute %s of segments: it has two inputs; call redtune.%s "
-             "for each",
-             op->name, op->name);
+             two ? "cannot compute %s of segments: it has two inputs; give y="
+                 : "cannot compute %s of segments: it has one input; leave y out",
+             op->name);
+    if (two && !where.is_none())
+        fail(PyExc_TypeError,
+             "cannot compute %s of segments with where: it has two inputs; give pairs that change "
+             "nothing, such as zeros, and leave where out",
+             op->name);
+    return two;
+}
+
+void check_second(const array &x, const array &y) {
+    check_elements(y, "y");
+    if (y.dtype != x.dtype || y.boolean != x.boolean)
+        fail(PyExc_TypeError, "cannot reduce segments of x and y: their dtypes differ, %s and %s",
+             x.boolean ? "bool" : redtune_dtype_name(x.dtype),
+             y.boolean ? "bool" : redtune_dtype_name(y.dtype));
+    if (y.shape[0] != x.shape[0])
+        fail(PyExc_ValueError,
+             "cannot reduce segments of x and y: x has %lld elements, and y %lld; give as many",
+             static_cast<long long>(x.shape[0]), static_cast<long long>(y.shape[0]));
+    if (y.device != x.device)
+        fail(PyExc_ValueError,
+             "cannot reduce segments of x and y: they lie on different devices; copy one of them");
 }
 
 // How many segments the tables have.
@@ -97,18 +124,25 @@ std::vector<uint64_t> read_offsets(const array &table) {
     return offsets;
 }
 
-nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::handle out, int dtype,
-                  int order, int accuracy, uint64_t longest, nb::handle stream,
-                  nb::handle parameters, nb::handle where) {
-    array in, from, to;
+nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::handle end,
+                  nb::handle out, int dtype, int order, int accuracy, uint64_t longest,
+                  nb::handle stream, nb::handle parameters, nb::handle where) {
+    array in, second, from, to;
     mask_view mask;
-    std::vector<char> packed[2];
+    std::vector<char> packed[3];
     outputs results;
     reduction what;
     in.read(x, "reduce x");
     refuse_gradients(in, x);
     pack_on_host(in, packed[0]);
-    check_elements(op_get(op), in);
+    check_elements(in, "x");
+    const bool two = has_second(op_get(op), y, where);
+    if (two) {
+        second.read(y, "reduce y");
+        refuse_gradients(second, y);
+        pack_on_host(second, packed[2]);
+        check_second(in, second);
+    }
     from.read(begin, "take begin");
     pack_on_host(from, packed[1]);
     check_table(in, from, "begin");
@@ -130,22 +164,29 @@ nb::object reduce(int op, nb::handle x, nb::handle begin, nb::handle end, nb::ha
     what.problem.segmented = REDTUNE_SEGMENTED_EACH;
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
-    results.take(
-        what,
-        {{"x", &in}, {"begin", &from}, {"end", ends}, {"where", masked ? &mask.given : nullptr}}, x,
-        out);
+    results.take(what,
+                 {{"x", &in},
+                  {"y", two ? &second : nullptr},
+                  {"begin", &from},
+                  {"end", ends},
+                  {"where", masked ? &mask.given : nullptr}},
+                 x, out);
     if (in.on_host) {
         if (ends)
             fail(PyExc_ValueError, "cannot take begin and end of an array of the host: give "
                                    "offsets of neighbours, without end, or copy all to a GPU");
         set_size(what.problem, static_cast<uint64_t>(count), 0); // the offsets say the lengths
-        run_list_on_host(what, {&in}, masked ? &mask.view : nullptr, read_offsets(from), results,
-                         parameters);
+        run_list_on_host(what, {&in},
+                         two      ? &second
+                         : masked ? &mask.view
+                                  : nullptr,
+                         read_offsets(from), results, parameters);
         return results.get(what, in, out);
     }
     results.need_packed();
     redtune_segments segments = {};
     segments.d_in = in.data;
+    segments.d_second = two ? second.data : nullptr;
     segments.count = static_cast<uint64_t>(count);
     segments.d_begin = from.data;
     segments.d_end = to.data;
@@ -233,6 +274,11 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     first = &self.first;
     like = self.arrays[0];
     what.choose(op, self.first, static_cast<redtune_dtype>(dtype));
+    if (what.op->inputs > 1)
+        fail(PyExc_TypeError,
+             "cannot compute %s of a list: it has two inputs; call redtune.%s for each array, or "
+             "redtune.segments with y",
+             what.op->name, what.op->name);
     what.take_parameters(parameters);
     what.problem.order = static_cast<redtune_order>(order);
     const bool fixed = !self.row_major && runtime_fixes(self.first.device, what.problem);
@@ -292,9 +338,9 @@ void segments_close_lists() {
 }
 
 void segments_add(nb::module_ &module) {
-    module.def("segments", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("begin"),
-               nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"),
-               nb::arg("accuracy"), nb::arg("longest"), nb::arg("stream").none(),
+    module.def("segments", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
+               nb::arg("begin"), nb::arg("end").none(), nb::arg("out").none(), nb::arg("dtype"),
+               nb::arg("order"), nb::arg("accuracy"), nb::arg("longest"), nb::arg("stream").none(),
                nb::arg("parameters").none(), nb::arg("where").none(), nb::call_guard<calling>());
     nb::class_<list>(module, "ArrayList")
         .def("reduce", &reduce_list, nb::arg("op"), nb::arg("each"), nb::arg("out").none(),

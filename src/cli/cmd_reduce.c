@@ -316,10 +316,10 @@ static int run_along(const rdt_options *options, redtune_problem *problem, rdt_i
     uint64_t *offsets = NULL;
     redtune_status status = check_one_gpu(options, &err);
     if (!status)
-        status = options->by        ? rdt_key_file_fold(options, files, problem, results, &err)
-                 : options->offsets ? rdt_offset_file_read(options, &files->file[0], problem,
-                                                           &offsets, results, &err)
-                                    : rdt_array_file_fold(options, files, problem, results, &err);
+        status = options->by ? rdt_key_file_fold(options, files, problem, results, &err)
+                 : options->offsets
+                     ? rdt_offset_file_read(options, files, problem, &offsets, results, &err)
+                     : rdt_array_file_fold(options, files, problem, results, &err);
     if (!status) status = check_output(options, &files->info, results, &err);
     if (!status) status = reduce_along(options, problem, offsets, files, results, &reading, &err);
     free(results[0].values);

@@ -93,14 +93,28 @@ static redtune_status describe_results(uint64_t count, bool of_bools, redtune_pr
     return rdt_results_take_dtypes(problem, of_bools, results, err);
 }
 
-redtune_status rdt_offset_file_read(const rdt_options *options, const rdt_element_file *input,
+/* Elements of several files belong together by their numbers. */
+static redtune_status check_orders(const rdt_input_files *files, redtune_error *err) {
+    const rdt_element_file *a = &files->file[0];
+    for (size_t i = 1; i < files->count; i++)
+        if (a->fortran_order != files->file[i].fortran_order)
+            return rdt_message_set(err, REDTUNE_FILE, 0,
+                                   "cannot use --offsets with %.200s and %.200s: one array is in "
+                                   "Fortran order; save numpy.ascontiguousarray of it",
+                                   a->path, files->file[i].path);
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_offset_file_read(const rdt_options *options, const rdt_input_files *files,
                                     redtune_problem *problem, uint64_t **offsets,
                                     rdt_results results[RDT_RESULTS_ARRAYS_MAX],
                                     redtune_error *err) {
     const char *path = options->offsets;
+    const rdt_element_file *input = &files->file[0];
     rdt_element_file file = {.file = -1};
     uint64_t *found = NULL;
     redtune_status status = check_beside_offsets(options, err);
+    if (!status) status = check_orders(files, err);
     if (!status) status = open_offsets(path, &file, err);
     if (!status) {
         found = malloc(file.count * sizeof *found);

@@ -76,8 +76,25 @@ void rdt_problem_segments_describe(const redtune_problem *problem,
                  lengths.median, lengths.greatest);
 }
 
+/* Of an op of two inputs. */
+static redtune_status check_pairs(const redtune_problem *problem, const rdt_op_traits *op,
+                                  redtune_error *err) {
+    if (problem->segmented == REDTUNE_SEGMENTED_ALL)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot compute the %s of all segments together: it has two inputs; "
+                        "compute it of each segment, or of whole arrays by redtune_run",
+                        op->name);
+    if (problem->mask)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot compute the %s of segments with a mask: it has two inputs; give "
+                        "pairs that change nothing, such as zeros, and leave problem.mask 0",
+                        op->name);
+    return REDTUNE_OK;
+}
+
 redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
+    redtune_status status = REDTUNE_OK;
     if (!problem->segmented) return REDTUNE_OK;
     if (problem->segmented > REDTUNE_SEGMENTED_ALL)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
@@ -91,11 +108,7 @@ redtune_status rdt_problem_segments_check(const redtune_problem *problem, redtun
                         " elements on average, median %" PRIu64 ", greatest %" PRIu64 ": %s",
                         rdt_problem_segments_count(problem), rdt_problem_count(problem),
                         problem->median, problem->greatest, wrong);
-    if (op->inputs > 1)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot compute the %s of segments: it has two inputs, and they have one; "
-                        "compute it of each segment by redtune_run",
-                        op->name);
+    if (op->inputs > 1 && (status = check_pairs(problem, op, err))) return status;
     if (problem->uses & REDTUNE_USE_DEVICE_COUNT)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot compute the %s of segments with a count on the GPU: their tables "

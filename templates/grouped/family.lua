@@ -37,7 +37,7 @@ end
 -- finds out about others. A problem of one segment does not say how many there are, and one of no elements not how long
 -- they are.
 function family.yields(p, d)
-    if p.mask then return false end -- the others have none
+    if limits.has_beside(p) then return false end -- the others take one array
     local bytes = shapes.result_bytes(p)
     if p.outer > 1 and p.outer < 256 or bytes == 0 and p.greatest == 0 then return true end
     if p.dtype.bytes == 1 and bytes >= 384 then return true end

@@ -187,6 +187,11 @@ function limits.room(p, d)
     return d.words_bytes // (8 * made_of(p, d).acc.halves)
 end
 
+-- Whether something lies beside each element: a second input's, or whether it counts.
+function limits.has_beside(p)
+    return p.op.inputs == 2 or p.mask and true or false
+end
+
 -- Bytes of an element of each input.
 function limits.element_bytes(p)
     return (p.op.inputs or 1) * p.dtype.bytes + (p.mask and 1 or 0)

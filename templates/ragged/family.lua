@@ -31,7 +31,7 @@ function family.resident(c, p)
 end
 
 function family.serves(p)
-    return (p.layout == "ragged" or p.layout == "list") and not p.mask
+    return (p.layout == "ragged" or p.layout == "list") and not limits.has_beside(p)
 end
 
 -- Bytes of shared memory of a block, beside those that the warps have (tiles.cu).

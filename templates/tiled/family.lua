@@ -17,7 +17,7 @@ family.params = {
 }
 
 function family.serves(p)
-    return p.layout == "ragged" and not p.mask
+    return p.layout == "ragged" and not limits.has_beside(p)
 end
 
 -- The default of large inputs of short segments that differ in length, or may. On an H200 sums of f32 of tables that say

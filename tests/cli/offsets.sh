@@ -80,6 +80,21 @@ segments_in_fixed_order_have_the_bits_of_arrays() {
     want_in_out '"family": "ordered_segments"'
 }
 
+two_files_are_reduced_beside_each_other() {
+    write_values
+    { npy "'<i4'" "(100,)"; for ((i = 0; i < 100; i++)); do little_endian 4 2; done; } >twos.npy
+    offsets offsets.npy '<i4' 4 2 12 12 37 97
+    run "$redtune" reduce values.npy twos.npy --op dot --offsets offsets.npy -q
+    want_exit 0
+    want_values $'130\n0\n1200\n7980'
+    run "$redtune" reduce values.npy twos.npy --op dot --offsets offsets.npy --json
+    want_in_out '"family": "grouped"'
+    { npy "'<i4'" "(10, 10)" 1 True; integers 4 100; } >turned.npy
+    { npy "'<i4'" "(10, 10)"; integers 4 100; } >table.npy
+    run "$redtune" reduce table.npy turned.npy --op dot --offsets offsets.npy
+    want_refused 1 "one array is in Fortran order; save numpy.ascontiguousarray of it"
+}
+
 no_segments_have_no_results() {
     write_values
     offsets offsets.npy '<i4' 4 7
@@ -117,10 +132,12 @@ what_cannot_be_is_refused() {
     run "$redtune" reduce values.npy --offsets far.npy --axis 0
     want_refused 2 "cannot use --axis with --offsets"
     offsets offsets.npy '<i8' 8 0 50
-    refuses "it has two inputs" values.npy --op dot --offsets offsets.npy
+    { npy "'|b1'" "(100,)"; integers 1 100; } >bools.npy
+    refuses "it has two inputs; give pairs" values.npy --op dot --offsets offsets.npy --where bools.npy
 }
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run offsets_of_32_and_64_bits_are_taken results_go_to_a_file_and_to_json \
     raw_elements_and_standard_input_do segments_in_fixed_order_have_the_bits_of_arrays \
+    two_files_are_reduced_beside_each_other \
     no_segments_have_no_results what_cannot_be_is_refused

@@ -18,6 +18,7 @@
 static const struct {
     const char *family;
     shaped like;
+    bool pairs; /* of segments: ops of two inputs, and no others */
 } sets[] = {
     {"block", {.count = 1 << 20}},
     {"block", {.count = 1 << 20, .accuracy = REDTUNE_ACCURACY_COMPENSATED}},
@@ -45,6 +46,13 @@ static const struct {
       .outer = 100000,
       .segmented = REDTUNE_SEGMENTED_EACH,
       .order = REDTUNE_ORDER_FIXED}},
+    {"grouped", {.count = 100, .outer = 100000, .segmented = REDTUNE_SEGMENTED_EACH}, true},
+    {"ordered_segments",
+     {.count = 100,
+      .outer = 100000,
+      .segmented = REDTUNE_SEGMENTED_EACH,
+      .order = REDTUNE_ORDER_FIXED},
+     true},
 };
 enum { SETS = sizeof sets / sizeof *sets, KERNELS = 48 };
 
@@ -58,8 +66,8 @@ enum { OPS = REDTUNE_ARGMAXABS + 1, DTYPES = REDTUNE_F64 };
 
 /* A problem like that one, of a drawn op and dtype, on a drawn architecture, and a drawn config
  * that it may have. */
-static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, rdt_random *random,
-                 redtune_problem *problem, rdt_facts *facts, rdt_point *point) {
+static void draw(rdt_codegen *codegen, const redtune_problem *like, bool pairs, int family,
+                 rdt_random *random, redtune_problem *problem, rdt_facts *facts, rdt_point *point) {
     const rdt_space *space = &rdt_codegen_spaces(codegen)->space[family];
     for (;;) {
         const uint64_t turn = rdt_random_below(random, ARCHITECTURES);
@@ -74,7 +82,8 @@ static void draw(rdt_codegen *codegen, const redtune_problem *like, int family, 
             point->value[i] =
                 space->param[i]
                     .value[rdt_random_below(random, (uint64_t)space->param[i].value_count)];
-        if (!rdt_problem_resolve(&drawn, problem, NULL) &&
+        const bool is_meant = !like->segmented || (rdt_op_find(drawn.op)->inputs > 1) == pairs;
+        if (is_meant && !rdt_problem_resolve(&drawn, problem, NULL) &&
             !rdt_rules_check(codegen, (rdt_case){problem, facts}, point, NULL))
             return;
     }
@@ -92,7 +101,7 @@ static redtune_status print_set(rdt_codegen *codegen, int index, int kernels, bo
         rdt_facts facts;
         rdt_point point;
         char kernel[RDT_KERNEL_BYTES], of[RDT_PROBLEM_TEXT_BYTES], text[RDT_POINT_TEXT_BYTES];
-        draw(codegen, &like, family, &random, &problem, &facts, &point);
+        draw(codegen, &like, sets[index].pairs, family, &random, &problem, &facts, &point);
         status = rdt_kernel_hash_find(codegen, (rdt_case){&problem, &facts}, &point, kernel, &err);
         if (status) break;
         rdt_hash_add_string(&hash, kernel);

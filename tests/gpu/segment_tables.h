@@ -52,6 +52,7 @@ typedef struct tables {
     kind kind;
     form form;
     bool wide, zeros; /* zeros: all elements are -0 */
+    bool pairs;       /* of two inputs, which are one buffer each */
     uint64_t count, elements;
     uint64_t begin[SEGMENTS_MAX + 1], end[SEGMENTS_MAX];
 } tables;
@@ -107,7 +108,7 @@ static void draw_tables(uint64_t elements, bool once) {
     now.count = counts[draw(sizeof counts / sizeof *counts)];
     now.wide = draw(2);
     do now.form = (form)draw(FORMS);
-    while (now.kind == ANY && now.form == OFFSETS);
+    while ((now.kind == ANY && now.form == OFFSETS) || (now.pairs && now.form > ENDS));
     if (now.kind == ANY)
         scatter_segments();
     else
@@ -173,7 +174,7 @@ static redtune_status upload_tables(CUdeviceptr input, size_t element_bytes, rdt
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static char elements[ELEMENTS_MAX * RESULT_BYTES_MAX];
+static char elements[ELEMENTS_MAX * RESULT_BYTES_MAX], others[ELEMENTS_MAX * RESULT_BYTES_MAX];
 static unsigned char results_read[2][SEGMENTS_MAX * RESULT_BYTES_MAX + GUARD_BYTES];
 
 /* Those of the pattern, with a few that decide. */
@@ -182,6 +183,8 @@ static void fill_elements(const rdt_test_data *data) {
     const redtune_value decider = rdt_test_data_decider(&data->problem);
     for (uint64_t i = 0, at = draw(data->period); i < now.elements; i++) {
         memcpy(elements + i * bytes, (const char *)data->elements + at * bytes, bytes);
+        if (data->second)
+            memcpy(others + i * bytes, (const char *)data->second + at * bytes, bytes);
         at = (at + 1) % data->period;
     }
     for (int k = 0; rdt_test_data_hides(&data->problem) && k < 20 && now.elements; k++)
@@ -193,11 +196,11 @@ static void fill_elements(const rdt_test_data *data) {
 }
 
 /* The result of that many elements from there on is the one wanted, as far as `output` goes. */
-static bool agrees(const redtune_problem *problem, const char *from, uint64_t count, int output,
-                   const redtune_value *got) {
+static bool agrees(const redtune_problem *problem, const char *from, const char *beside,
+                   uint64_t count, int output, const redtune_value *got) {
     if (problem->order == REDTUNE_ORDER_FIXED) {
         redtune_value wanted[2];
-        rdt_order_reference_reduce(problem, from, NULL, count, wanted);
+        rdt_order_reference_reduce(problem, from, beside, count, wanted);
         return rdt_scalar_same(output ? rdt_problem_second(problem) : problem->result, got,
                                &wanted[output]);
     }
@@ -207,7 +210,7 @@ static bool agrees(const redtune_problem *problem, const char *from, uint64_t co
         return rdt_scalar_same(problem->result, got, &wanted.value);
     }
     results right;
-    const results_input input = {.x = from, .count = count};
+    const results_input input = {.x = from, .y = beside, .count = count};
     results_reduce(problem, &input, &right);
     return results_agree(problem, output, got, &right, count, (double)count + 12);
 }
@@ -242,7 +245,8 @@ static void check_output(const subject *self, int output) {
         const uint64_t count = gather(self, all, i, &from);
         memcpy(got.bytes, read + i * bytes, bytes);
         check_that(
-            agrees(problem, from, count, output, &got), __FILE__, __LINE__,
+            agrees(problem, from, others + now.begin[i] * self->element_bytes, count, output, &got),
+            __FILE__, __LINE__,
             "%s: result %d of %s %llu of %llu, %llu elements from %llu on (tables %d, %d, %d)",
             self->name, output, all ? "all" : "segment", (unsigned long long)i,
             (unsigned long long)now.count, (unsigned long long)count,
@@ -253,7 +257,8 @@ static void check_output(const subject *self, int output) {
 /* Runs it on the tables, on few blocks, too. */
 static void check_tables(subject *self, const rdt_test_data *data) {
     const size_t offset = draw(4) * self->element_bytes;
-    rdt_buffer input = {0}, table[3] = {{0}, {0}, {0}}, output[2] = {{0}, {0}};
+    const size_t offset_of_second = now.pairs ? draw(5) * self->element_bytes : 0;
+    rdt_buffer input = {0}, second = {0}, table[3] = {{0}, {0}, {0}}, output[2] = {{0}, {0}};
     const size_t bytes = now.count * RESULT_BYTES_MAX + GUARD_BYTES;
     const size_t input_bytes = now.elements * self->element_bytes;
     rdt_launch how = self->launch;
@@ -265,6 +270,14 @@ static void check_tables(subject *self, const rdt_test_data *data) {
              err);
     rdt_operands operands = {.input = now.form < LENGTHS ? input.address + offset : 0,
                              .scratch = self->scratch.address};
+    if (now.pairs) {
+        const size_t second_bytes = offset_of_second + input_bytes;
+        CHECK_OK(rdt_buffer_create(gpu.driver, second_bytes + !second_bytes, &second, &err), err);
+        operands.given.input = second.address + offset_of_second;
+        CHECK_OK(rdt_buffer_write(gpu.driver, operands.given.input, others, input_bytes, gpu.stream,
+                                  &err),
+                 err);
+    }
     CHECK_OK(upload_tables(input.address + offset, self->element_bytes, table, &operands.segments),
              err);
     const rdt_op_traits *op = rdt_op_find(self->problem.op);
@@ -285,6 +298,7 @@ static void check_tables(subject *self, const rdt_test_data *data) {
     }
     CHECK_OK(subject_check_scratch(self, &err), err);
     rdt_buffer_destroy(&input);
+    rdt_buffer_destroy(&second);
     for (int i = 0; i < 3; i++) rdt_buffer_destroy(&table[i]);
 }
 
@@ -318,6 +332,7 @@ static void check_kernel(const redtune_problem *problem, const rdt_point *point,
                          uint64_t elements_max) {
     rdt_test_data *data = NULL;
     subject self;
+    now.pairs = rdt_op_find(problem->op)->inputs > 1;
     /* Elements that several segments have may lead a float product out of its range. */
     const bool once = problem->op == REDTUNE_PROD && problem->segmented == REDTUNE_SEGMENTED_ALL;
     CHECK_OK(rdt_test_data_create(problem, GATHERED_MAX, &data, &err), err);

@@ -195,10 +195,39 @@ static void every_config_is_right(void) {
     }
 }
 
+/* Ops of two inputs, whose elements lie anywhere to each other. */
+static void pairs_are_right(void) {
+    enum { SIMULATED = 9, KERNELS = 300, TABLES = 5 };
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype;
+        redtune_accuracy accuracy;
+    } classes[] = {{REDTUNE_DOT, REDTUNE_F32},
+                   {REDTUNE_DOT, REDTUNE_I8},
+                   {REDTUNE_MSE, REDTUNE_BF16},
+                   {REDTUNE_COSINE, REDTUNE_F64},
+                   {REDTUNE_WMEAN, REDTUNE_F16},
+                   {REDTUNE_CHEBYSHEV, REDTUNE_I32},
+                   {REDTUNE_MISMATCHES, REDTUNE_U8},
+                   {REDTUNE_CITYBLOCK, REDTUNE_I64},
+                   {REDTUNE_DOT, REDTUNE_F32, REDTUNE_ACCURACY_COMPENSATED}};
+    if (!gpu.context) SKIP("there is no GPU");
+    const int kernels = device_is_simulated(&gpu) ? SIMULATED : KERNELS;
+    for (int i = 0; i < kernels && !check_state.failed && !subject_is_late(); i++) {
+        const size_t k = (size_t)i % (sizeof classes / sizeof *classes);
+        redtune_problem problem =
+            segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false);
+        problem.accuracy = classes[k].accuracy;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        const rdt_point point = draw_point(&problem, "grouped");
+        if (subject_is_of_part((size_t)i)) check_kernel(&problem, &point, TABLES, ELEMENTS_MAX);
+    }
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(long_segments_are_right), FACT(giants_are_right),      FACT(hidden_giants_are_right),
-        FACT(few_giants_are_right),    FACT(every_config_is_right),
+        FACT(few_giants_are_right),    FACT(every_config_is_right), FACT(pairs_are_right),
     };
     return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -21,10 +21,13 @@ static void segments_in_fixed_order_have_its_bits(void) {
         {REDTUNE_MEAN, REDTUNE_I64, 0},
         {REDTUNE_PROD, REDTUNE_F32, REDTUNE_DTYPE_NONE},
         {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64},
+        {REDTUNE_DOT, REDTUNE_F32, 0},
+        {REDTUNE_DOT, REDTUNE_F16, REDTUNE_F16},
+        {REDTUNE_DOT, REDTUNE_BF16, 0, REDTUNE_ACCURACY_COMPENSATED},
     };
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
-    for (size_t i = 0; i < (simulated ? 11 : 242) && !check_state.failed; i++) {
+    for (size_t i = 0; i < (simulated ? 14 : 238) && !check_state.failed; i++) {
         const size_t k = i % (sizeof classes / sizeof *classes);
         redtune_problem problem =
             segments_of(classes[k].op, classes[k].dtype, classes[k].result, false);

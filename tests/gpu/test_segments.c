@@ -16,7 +16,8 @@ static void every_op_of_every_dtype_is_right(void) {
                 if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
                 if (kernels++ % (simulated ? 43 : 1) || !subject_is_of_part(kernels)) continue;
                 draw_from(kernels);
-                const rdt_point point = draw_point(&problem, "ragged");
+                const bool pairs = rdt_op_find(problem.op)->inputs > 1;
+                const rdt_point point = draw_point(&problem, pairs ? "grouped" : "ragged");
                 check_kernel(&problem, &point, TABLES_PER_KERNEL, simulated ? 3000 : ELEMENTS_MAX);
                 if (check_state.failed || subject_is_late()) return;
             }

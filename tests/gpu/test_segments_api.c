@@ -308,6 +308,55 @@ static void bits_of_a_mask_begin_at_any_one(void) {
     end();
 }
 
+/* The sum of i * 3 for each i of a segment, of a second input that lies at another address modulo
+ * 16 bytes; in either form, in both orders, and going on from results. */
+static void second_inputs_lie_beside_the_first(void) {
+    NEED_GPU();
+    enum { LAST = 480, PARTS = 4 };
+    const uint64_t offsets[] = {0, 5, 5, 130, LAST}, ends[] = {5, 5, 130, LAST};
+    static float elements[2][LAST + 3];
+    rdt_buffer inputs = {.address = 0};
+    float got[PARTS];
+    begin();
+    for (int i = 0; i < LAST; i++) {
+        elements[0][i] = (float)(i % 7);
+        elements[1][3 + i] = 3;
+    }
+    CHECK_OK(rdt_buffer_create(gpu.driver, sizeof elements, &inputs, &err), err);
+    CHECK_OK(
+        rdt_buffer_write(gpu.driver, inputs.address, elements, sizeof elements, gpu.stream, &err),
+        err);
+    CHECK_OK(
+        rdt_buffer_write(gpu.driver, tables.address, offsets, sizeof offsets, gpu.stream, &err),
+        err);
+    CHECK_OK(rdt_buffer_write(gpu.driver, (CUdeviceptr)(uintptr_t)table(1), ends, sizeof ends,
+                              gpu.stream, &err),
+             err);
+    for (int turn = 0; turn < 8 && !check_state.failed; turn++) {
+        const bool goes_on = turn >= 4;
+        redtune_problem problem = segments_of(REDTUNE_DOT);
+        problem.order = turn % 2 ? REDTUNE_ORDER_FIXED : REDTUNE_ORDER_FREE;
+        problem.uses = goes_on ? REDTUNE_USE_ACCUMULATE : 0;
+        redtune_segments segments = usual(turn / 2 % 2);
+        segments.count = PARTS;
+        segments.d_in = (const void *)(uintptr_t)inputs.address;
+        segments.d_second = (const float *)segments.d_in + LAST + 3 + 3;
+        for (int k = 0; k <= goes_on; k++) {
+            segments.accumulate = (uint64_t)k;
+            CHECK_OK(redtune_run_segments(rt, &problem, &segments, gpu.stream, &err), err);
+        }
+        CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address, sizeof got, gpu.stream, &err),
+                 err);
+        for (int i = 0; i < PARTS; i++) {
+            float wanted = 0;
+            for (uint64_t k = offsets[i]; k < ends[i]; k++) wanted += 3 * elements[0][k];
+            CHECK(got[i] == (goes_on ? 2 * wanted : wanted));
+        }
+    }
+    rdt_buffer_destroy(&inputs);
+    end();
+}
+
 #define REFUSES(change, why)                                                                       \
     do {                                                                                           \
         redtune_segments segments = usual(true);                                                   \
@@ -371,8 +420,13 @@ static void what_no_segments_have_is_refused(void) {
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_DOT);
     begin();
+    problem.mask = REDTUNE_MASK_BYTES;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
-                "cannot compute the dot of segments: it has two inputs");
+                "cannot compute the dot of segments with a mask: it has two inputs; give pairs");
+    problem = segments_of(REDTUNE_DOT);
+    problem.segmented = REDTUNE_SEGMENTED_ALL;
+    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
+                "cannot compute the dot of all segments together: it has two inputs");
     problem = segments_of(REDTUNE_SUM);
     problem.uses = REDTUNE_USE_DEVICE_COUNT;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
@@ -414,6 +468,7 @@ int main(int argc, char **argv) {
         FACT(other_forms_have_a_kernel_that_is_not_slow),
         FACT(a_workspace_serves_segments),
         FACT(bits_of_a_mask_begin_at_any_one),
+        FACT(second_inputs_lie_beside_the_first),
         FACT(what_makes_no_sense_is_refused),
         FACT(each_kind_of_plan_has_its_own_runs),
         FACT(what_no_segments_have_is_refused),

@@ -261,7 +261,9 @@ static redtune_status try_run(subject *self, const run *run, bool on_few, redtun
     if (status) return status;
     const redtune_problem *of = &self->sample.problem;
     const uint64_t results = rdt_problem_results(of);
-    operands.given = rdt_test_buffers_given(buffers, 0, output + rdt_sample_second(results, of));
+    operands.given =
+        rdt_test_buffers_given(buffers, rdt_test_buffers_second(buffers, &buffers->dense, 0, 0),
+                               output + rdt_sample_second(results, of));
     CUresult rc =
         buffers->driver->memset_d8_async(buffers->results.address, RDT_TEST_BUFFERS_POISON,
                                          rdt_sample_output_bytes(results, of), buffers->stream);
@@ -273,8 +275,10 @@ static redtune_status try_run(subject *self, const run *run, bool on_few, redtun
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 /* By offsets, and in one other form. Those that decrease are only for kernels that go by them, and
- * their segments overlap: what all of them give together is of no window of the pool. */
+ * their segments overlap: what all of them give together is of no window of the pool. A second
+ * input lies beside one buffer. */
 static bool has_form(const subject *self, kind kind, form form) {
+    if (self->buffers->inputs > 1) return form <= ENDS;
     if (kind == FALLING) return self->problem->segmented == REDTUNE_SEGMENTED_EACH && form <= ENDS;
     return form == OFFSETS || (int)form == 1 + (int)kind % (FORMS - 1);
 }

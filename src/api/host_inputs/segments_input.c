@@ -31,7 +31,7 @@ typedef struct segments_reading {
     redtune_plan *plan;                      /* NULL until a piece needs it */
     redtune_workspace *workspace;
     rdt_pinned staging;
-    rdt_buffer input[2], table, results[RDT_OP_OUTPUTS_MAX]; /* the second input is a mask */
+    rdt_buffer input[2], table, results[RDT_OP_OUTPUTS_MAX]; /* the second input or a mask */
     CUstream stream;
     rdt_timer timer;
     uint64_t read_count[2]; /* elements of each input */
@@ -169,9 +169,11 @@ static const void *origin_of(const segments_reading *self, int input, uint64_t f
 
 static redtune_status run_piece(segments_reading *self, uint64_t first, uint64_t end,
                                 redtune_error *err) {
+    const void *second = self->readers.count > 1 ? origin_of(self, 1, first) : NULL;
     const redtune_segments segments = {
         .d_in = origin_of(self, 0, first),
-        .d_mask = self->readers.masked ? origin_of(self, 1, first) : NULL,
+        .d_second = self->readers.masked ? NULL : second,
+        .d_mask = self->readers.masked ? second : NULL,
         .count = end - first,
         .d_begin = (const void *)(uintptr_t)self->table.address,
         .d_out = {(void *)(uintptr_t)self->results[0].address,
@@ -224,10 +226,10 @@ static redtune_status reduce_long(segments_reading *self, uint64_t i, redtune_er
     rdt_problem_axes_set(&problem, (rdt_extents){.count = count});
     rest from[2] = {{self, 0, count * self->readers.element_bytes[0]},
                     {self, 1, count * self->readers.element_bytes[1]}};
-    const redtune_input mask = {.read = read_rest, .user = &from[1]};
+    const redtune_input second = {.read = read_rest, .user = &from[1]};
     const redtune_input input = {.read = read_rest,
                                  .user = &from[0],
-                                 .second = self->readers.masked ? &mask : NULL,
+                                 .second = self->readers.count > 1 ? &second : NULL,
                                  .parameters = self->parameters};
     redtune_reading reading;
     redtune_status status = rdt_input_reduce(self->rt, &problem, &input, &reading, err);
@@ -273,9 +275,9 @@ static redtune_status read_to_end(segments_reading *self, redtune_error *err) {
     }
     if (self->readers.count < 2 || self->read_count[0] == self->read_count[1]) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce segments: the input has %" PRIu64
-                    " elements, and its mask %" PRIu64,
-                    self->read_count[0], self->read_count[1]);
+                    "cannot reduce segments: %s has %" PRIu64 " elements, and %s %" PRIu64,
+                    rdt_readers_name(&self->readers, 0), self->read_count[0],
+                    rdt_readers_name(&self->readers, 1), self->read_count[1]);
 }
 
 static redtune_status check_room(const segments_reading *self, const void *results, size_t bytes,

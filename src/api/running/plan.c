@@ -99,12 +99,17 @@ static size_t output_bytes(const rdt_launch *launch) {
     return 0;
 }
 
+/* A mask or a second input, with which one family takes segments. */
+static bool has_beside(const redtune_plan *plan) {
+    return plan->problem.mask || rdt_op_find(plan->problem.op)->inputs > 1;
+}
+
 /* It is slow for them, or lengths are not said: there may be giants, which the default shares among
  * blocks in one table only. */
 bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *executable) {
     const rdt_launch *launch = &executable->launch;
     const redtune_match match = executable->info.match;
-    return launch->segments && plan->problem.order == REDTUNE_ORDER_FREE && !plan->problem.mask &&
+    return launch->segments && plan->problem.order == REDTUNE_ORDER_FREE && !has_beside(plan) &&
            ((launch->packed && (!launch->results || match != REDTUNE_MATCH_PINNED)) ||
             (launch->results && !plan->problem.greatest && match == REDTUNE_MATCH_DEFAULT));
 }
@@ -112,7 +117,7 @@ bool rdt_plan_leaves_scattered(const redtune_plan *plan, const rdt_executable *e
 /* What is still to come may leave them, too. */
 static bool needs_scattered(const redtune_plan *plan) {
     const bool may_leave = plan->first->info.pending && plan->first->launch.segments &&
-                           plan->problem.order == REDTUNE_ORDER_FREE && !plan->problem.mask;
+                           plan->problem.order == REDTUNE_ORDER_FREE && !has_beside(plan);
     return may_leave || rdt_plan_leaves_scattered(plan, plan->first);
 }
 

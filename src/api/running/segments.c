@@ -72,6 +72,23 @@ static redtune_status take_list(rdt_segments_run *self, const redtune_plan *plan
     return rdt_list_take(given->list, plan->rt, plan->problem.dtype, &self->operands.segments, err);
 }
 
+/* A second input lies beside one buffer. */
+static redtune_status check_second(const rdt_signature *signature, const redtune_segments *given,
+                                   redtune_error *err) {
+    const bool two = signature->op->inputs > 1;
+    const char *wrong = two && (given->d_arrays || given->list)
+                            ? "it has two inputs, and arrays of their own have one; give d_in and "
+                              "d_second"
+                        : two && given->count && !given->d_second
+                            ? "d_second is NULL, and it has two inputs; give the second"
+                        : !two && given->d_second
+                            ? "d_second is not NULL, and it has one input; leave it NULL"
+                            : NULL;
+    if (!wrong) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s of segments: %s",
+                    signature->op->name, wrong);
+}
+
 /* A mask lies beside one buffer. */
 static redtune_status check_mask(const rdt_signature *signature, const redtune_segments *given,
                                  redtune_error *err) {
@@ -122,6 +139,7 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
                                const redtune_segments *given, redtune_error *err) {
     const rdt_signature *signature = &plan->signature;
     const redtune_operands more = {
+        .d_in = {NULL, given->d_second},
         .d_out = {given->d_out[0], given->d_out[1]},
         .parameters = given->parameters,
         .d_parameters = given->d_parameters,
@@ -136,6 +154,7 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_segments", err);
     if (!status)
         status = given->list ? take_list(self, plan, given, err) : take_tables(self, given, err);
+    if (!status) status = check_second(signature, given, err);
     if (!status) status = check_mask(signature, given, err);
     if (!status) status = check_input(signature, self->operands.input, err);
     if (!status) status = take_first_output(self, signature, err);

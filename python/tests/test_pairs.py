@@ -1,0 +1,79 @@
+"""Pairs: segments of two inputs, of the host and on the simulated GPU."""
+
+import unittest
+
+import numpy
+import redtune
+
+import sim_memory
+
+OPS = ("dot", "mse", "cosine", "wmean", "cityblock", "chebyshev", "mismatches")
+DTYPES = ("f4", "i4", "f8", "f2")
+
+
+class Pairs(unittest.TestCase):
+    def test_segments_have_the_results_of_arrays(self):
+        """In fixed order their bits; of the host, and of a GPU with one table and with two."""
+        random = numpy.random.default_rng(46)
+        for turn in range(14):
+            op, dtype = OPS[turn % len(OPS)], DTYPES[turn % 4]
+            order = ("fixed", "free")[turn % 2]
+            x, y = (random.integers(1, 5, 1 + 2000 * (turn % 3)).astype(dtype) for _ in range(2))
+            begin = numpy.sort(random.integers(0, x.size + 1, 30)).astype(("i8", "i4")[turn % 2])
+            outside = numpy.ones(x.size, bool)
+            outside[begin[0] : begin[-1]] = False
+            for each in x, y:
+                each[outside] = 99 if dtype == "i4" else numpy.nan
+            # They begin at other addresses modulo 16 bytes.
+            raw, beside = (
+                sim_memory.asarray(numpy.concatenate([each[:1]] * at + [each])).view(
+                    each.shape, (1,), at
+                )
+                for each, at in ((x, 1), (y, turn % 4))
+            )
+            ends = [sim_memory.asarray(begin[:-1].copy()), sim_memory.asarray(begin[1:].copy())]
+            found = (
+                redtune.segments(x, begin, op=op, y=y, order=order),
+                redtune.segments(x[::-1], begin, op=op, y=y[::-1], order=order),
+                redtune.segments(raw, sim_memory.asarray(begin), op=op, y=beside, order=order),
+                redtune.segments(raw, *ends, op=op, y=beside, order=order),
+            )
+            shown = (*found[:2], *(each.numpy() for each in found[2:]))
+            function = getattr(redtune, op)
+            for low, high, *got in zip(begin, begin[1:], *shown):
+                its, back = slice(low, high), slice(x.size - high, x.size - low)
+                want = function(x[its].copy(), y[its].copy(), order=order)
+                turned = function(x[back][::-1].copy(), y[back][::-1].copy(), order=order)
+                close = 0 if order == "fixed" else 1e-3 if dtype == "f2" else 1e-5
+                for i, value in enumerate(got):
+                    what = f"{op} of {dtype}, {order}, {low} to {high}, {i}"
+                    right = turned if i == 1 else want
+                    numpy.testing.assert_allclose(value, right, close, close, err_msg=what)
+
+    def test_what_is_no_pair_is_refused(self):
+        x, offsets = numpy.arange(6, dtype="f4"), numpy.array([0, 2, 6])
+        on_gpu = sim_memory.asarray(x)
+        cases = [
+            (lambda: redtune.segments(x, offsets, op="dot"), TypeError, "give y="),
+            (lambda: redtune.segments(x, offsets, y=x), TypeError, "leave y out"),
+            (lambda: redtune.segments(x, offsets, op="dot", y=x[1:]), ValueError, "and y 5"),
+            (lambda: redtune.segments(x, offsets, op="dot", y=x[None]), ValueError, "of y: give"),
+            (lambda: redtune.segments(x, offsets, op="dot", y=x.astype("f8")), TypeError, "f64"),
+            (lambda: redtune.segments(x, offsets, op="dot", y=on_gpu), ValueError, "devices"),
+            (
+                lambda: redtune.segments(x, offsets, op="dot", y=x, where=x > 1),
+                TypeError, "leave where out",
+            ),
+            (
+                lambda: redtune.segments(x, offsets, op="dot", y=x, out=x[:2]),
+                ValueError, "overlaps x",
+            ),
+            (lambda: redtune.List([x, x]).reduce("dot"), TypeError, "of a list: it has two inputs"),
+        ]  # fmt: skip
+        for call, error, text in cases:
+            with self.assertRaisesRegex(error, text):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()
