@@ -319,6 +319,33 @@ static void answers_stay_while_others_are_asked_for(void) {
     inner_close(&self);
 }
 
+/* Long results along two axes: three of them are copied for the judge, in memory that rows of as
+ * many elements do not take. */
+static void gathered_elements_are_counted(void) {
+    NEED_GPU();
+    enum { PLANES = 600, PLACES = 1000 };
+    const rdt_facts *facts = &gpu.context->facts;
+    inner_bench self = {.bench = {.source = NULL}};
+    const int64_t sizes[] = {PLANES, 3, PLACES};
+    const int axes[] = {0, 2};
+    const rdt_maker maker = {shop.codegen, make, &self.bench};
+    redtune_problem rows_alike = shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){600000, 3, 0, 0, 0});
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
+    problem.order = rows_alike.order = REDTUNE_ORDER_FIXED;
+    CHECK_OK(redtune_problem_fold(&problem, sizes, NULL, 3, axes, 2, &err), err);
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(rdt_problem_resolve(&rows_alike, &rows_alike, &err), err);
+    const rdt_domain domain = rdt_problem_domain(&problem, 1);
+    const uint64_t least = rdt_test_buffers_bytes(facts, &problem);
+    CHECK_OK(rdt_test_buffers_open(gpu.context, &domain, least, &maker, &self.buffers, &err), err);
+    CHECK_OK(rdt_answers_need(&self.answers, self.buffers, &problem, &err), err);
+    CHECK_OK(rdt_answers_gather(&self.answers, RDT_LOOK_VERIFIED, 0, &err), err);
+    const uint64_t bytes = self.answers.gathered.elements[0].bytes;
+    CHECK(bytes >= UINT64_C(3) * PLANES * PLACES * sizeof(float));
+    CHECK(least >= rdt_test_buffers_bytes(facts, &rows_alike) + bytes);
+    inner_close(&self);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(right_kernels_of_rows_are_good),
@@ -334,6 +361,7 @@ int main(int argc, char **argv) {
         FACT(a_problem_of_another_class_is_refused),
         FACT(elements_that_are_planted_go_when_a_run_fails),
         FACT(answers_stay_while_others_are_asked_for),
+        FACT(gathered_elements_are_counted),
     };
     return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -11,9 +11,8 @@ static void choose_sample(const redtune_problem *problem, size_t runs, uint64_t 
                           rdt_sample *out) {
     const uint64_t count = rdt_problem_count(problem) + 1;
     if (rdt_problem_is_strided(problem) && runs * length * count > RDT_GATHERED_MAX) {
-        enum { RUNS_LEAST = 3 };
         uint64_t most = RDT_GATHERED_MAX / count;
-        if (most < RUNS_LEAST) most = RUNS_LEAST;
+        if (most < RDT_GATHERED_RESULTS_LEAST) most = RDT_GATHERED_RESULTS_LEAST;
         if (runs > most) runs = most;
         length = most / runs;
     }

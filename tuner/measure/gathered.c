@@ -10,6 +10,17 @@ uint64_t rdt_gathered_lead(const redtune_problem *problem, redtune_array array) 
     return -(uint64_t)rdt_strides_reach(problem, array).first;
 }
 
+/* The judge's nodes are of 64 elements and more, each in a slot of at most twice its bytes. */
+uint64_t rdt_gathered_bytes(const redtune_problem *problem) {
+    enum { FAN = 64, SLOT_BYTES_MIN = 16 };
+    uint64_t elements = RDT_GATHERED_RESULTS_LEAST * (rdt_problem_count(problem) + 1);
+    if (!rdt_problem_is_strided(problem)) return 0;
+    if (elements < RDT_GATHERED_MAX) elements = RDT_GATHERED_MAX;
+    const uint64_t slot = SLOT_BYTES_MIN + 2 * (uint64_t)rdt_problem_accumulator_bytes(problem);
+    const uint64_t nodes = problem->order == REDTUNE_ORDER_FIXED ? 0 : elements / FAN * 2 * slot;
+    return elements * rdt_problem_input_bytes(problem) + nodes;
+}
+
 static void copy_elements(const rdt_pool *pool, const rdt_sample *sample, uint64_t first, int input,
                           size_t element, char *to) {
     const redtune_problem *problem = &sample->problem;

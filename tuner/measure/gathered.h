@@ -6,8 +6,8 @@
 #include "tuner/measure/sample.h"
 #include "tuner/measure/test_buffers.h"
 
-/* Elements that a sample has in all, unless those of a few results are more. */
-enum { RDT_GATHERED_MAX = 1 << 20 };
+/* Elements that a sample along any axes has in all, unless those of so few results are more. */
+enum { RDT_GATHERED_MAX = 1 << 20, RDT_GATHERED_RESULTS_LEAST = 3 };
 
 /* Valid when zeroed: nothing is gathered. */
 typedef struct rdt_gathered {
@@ -19,6 +19,8 @@ typedef struct rdt_gathered {
     uint64_t *begin, *row;
 } rdt_gathered;
 
+/* Bytes of the GPU that those along any axes take at most; by key they are not counted. */
+uint64_t rdt_gathered_bytes(const redtune_problem *problem);
 /* Elements from the lowest one of an input to the one with indices 0. */
 uint64_t rdt_gathered_lead(const redtune_problem *problem, redtune_array array);
 /* Copies them out of a pool whose elements repeat, and makes their nodes. */

@@ -9,6 +9,7 @@
 #include "gpu/stream.h"
 #include "gpu/timer.h"
 #include "tuner/measure/axis.h"
+#include "tuner/measure/gathered.h"
 #include "tuner/measure/sample.h"
 #include "tuner/measure/segment_table.h"
 
@@ -65,8 +66,8 @@ static uint64_t fixed_bytes(const rdt_facts *facts, const redtune_problem *probl
         const uint64_t hots = (uint64_t)count_deciders(problem) + inputs - 1;
         return all + hots * rdt_one_hot_bytes(problem->dtype, RDT_TEST_BUFFERS_HOT_BYTES);
     }
-    return all + rdt_axis_bytes(problem) + inputs * RDT_TEST_BUFFERS_STAGE_BYTES +
-           samples_bytes(problem);
+    return all + rdt_axis_bytes(problem) + rdt_gathered_bytes(problem) +
+           inputs * RDT_TEST_BUFFERS_STAGE_BYTES + samples_bytes(problem);
 }
 
 /* Bytes of outputs of rows and columns: the domain's results, or those of many small shapes. */
