@@ -27,7 +27,9 @@ class Plan:
     config: Optional[str]
     match: str
     def run(self) -> Any: ...
-    def __call__(self, x: Any, y: Any = None, out: Any = None, stream: Any = None) -> Any: ...
+    def __call__(
+        self, x: Any, y: Any = None, out: Any = None, stream: Any = None, where: Any = None
+    ) -> Any: ...
 
 class SlogprodResults(NamedTuple):
     sign: Any
@@ -269,7 +271,7 @@ def reduce(
 def plan(
     x: Any, y: Any = None, *, op: str = "sum", axis: Axis = None, keepdims: bool = False,
     out: Any = None, dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
-    config: Optional[str] = None, **parameters: float
+    config: Optional[str] = None, where: Any = None, initial: Any = None, **parameters: float
 ) -> Plan: ...
 def segments(
     x: Array, begin: Any, end: Any = None, *, op: str = "sum", y: Any = None, out: Any = None,

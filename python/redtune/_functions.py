@@ -410,13 +410,14 @@ def _is_on_host(x):
 
 def plan(
     x, y=None, *, op="sum", axis=None, keepdims=False, out=None, dtype=None, order=None,
-    accuracy=None, config=None, **parameters,
+    accuracy=None, config=None, where=None, initial=None, **parameters,
 ):  # fmt: skip
     """Prepares a reduction that is run often.
 
     The arguments are those of the ops' functions; config is a configuration that another plan had.
     The plan's run() reduces the same arrays again, and costs little more than a kernel launch. The
     plan itself takes other arrays of the same shape, strides and dtype: plan(x), plan(x, out=out).
+    With where, each such run takes a mask like the plan's: plan(x, where=mask).
     Its kernel is compiled here, not by the first run, so that runs may be captured into graphs.
     Arrays of the host go to the GPU at each run; their plan takes no config.
 
@@ -430,14 +431,14 @@ def plan(
         from ._host_plan import HostPlan
 
         asked = {"op": op, "axis": axis, "keepdims": bool(keepdims), "dtype": dtype, "order": order}
-        call = functools.partial(reduce, **asked, accuracy=accuracy, **parameters)
-        return HostPlan(call, x, y, out)
+        asked |= {"accuracy": accuracy, "initial": initial}
+        return HostPlan(functools.partial(reduce, **asked, **parameters), x, y, out, where)
     number, values, _ = _take(op, parameters)
     dtype, order, accuracy, keepdims = (
         _number(dtype), _order(order), _accuracy(accuracy), bool(keepdims)
     )  # fmt: skip
     return _core.make_plan(
-        number, x, y, axis, keepdims, out, dtype, order, accuracy, values, config
+        number, x, y, axis, keepdims, out, dtype, order, accuracy, values, config, where, initial
     )  # fmt: skip
 
 

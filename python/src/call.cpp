@@ -211,7 +211,7 @@ void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *i
 }
 
 // As NumPy, where a result may be of no elements.
-static void check_identity(const reduction &what) {
+void check_identity(const reduction &what) {
     for (const char *name : {"max", "min", "fmax", "fmin"})
         if (!what.has_initial && !strcmp(what.op->name, name))
             fail(PyExc_ValueError,

@@ -48,6 +48,10 @@ nb::object call_op(int op, const call_arguments &given);
 // The operands of a call of that op, read and checked; y may be None.
 void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in, array *second);
 
+// Raises for ops of no identity, which a mask may leave without elements, unless there is an
+// initial value.
+void check_identity(const reduction &what);
+
 // Where the reduction's elements lie; the extents are the problem's.
 redtune_operands operands_of(const reduction &what, const array &x, const others &beside,
                              const outputs &out, nb::handle parameters);

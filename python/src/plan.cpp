@@ -2,10 +2,11 @@
 //
 // A plan holds the arrays that it was made with. Run without arguments, it reads and writes these
 // again, and nothing is looked up but the current stream. Run with others of the same shape,
-// strides and dtype, it only reads where they are.
+// strides and dtype, it only reads where they are. A plan with a mask takes one at each such run.
 #include "plan.h"
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -20,6 +21,7 @@ struct plan {
     redtune_plan *own = nullptr;
     reduction what;
     array x, y;
+    std::optional<mask_view> mask;
     outputs out;
     redtune_operands operands;
     nb::object x_object, y_object, out_object, parameters;
@@ -39,7 +41,8 @@ void run_operands(plan &self, const redtune_operands &operands, CUstream_st *str
 }
 
 plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims, nb::handle out,
-                int dtype, int order, int accuracy, nb::handle parameters, nb::handle config) {
+                int dtype, int order, int accuracy, nb::handle parameters, nb::handle config,
+                nb::handle where, nb::handle initial) {
     auto self = std::make_unique<plan>();
     self->x.read(x, "reduce x");
     if (self->x.on_host)
@@ -50,17 +53,27 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
         self->y.read(y, "reduce y");
         refuse_gradients(self->y, y);
     }
-    const array *other = y.is_none() ? nullptr : &self->y;
+    others beside(y.is_none() ? nullptr : &self->y);
     self->what.choose(op, self->x, static_cast<redtune_dtype>(dtype));
     self->what.problem.order = static_cast<redtune_order>(order);
     self->what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     self->what.take_parameters(parameters);
-    self->what.fold(self->x, other, axis, keepdims);
+    if (!initial.is_none()) self->what.take_initial(initial);
+    if (self->what.take_where(self->x, where, &self->mask.emplace())) {
+        beside.mask = &self->mask->view;
+        check_identity(self->what);
+    } else {
+        self->mask.reset();
+    }
+    self->what.fold(self->x, beside, axis, keepdims);
     if (self->what.is_empty)
         fail(PyExc_ValueError, "cannot plan for an array without results: a kept axis has size 0");
-    self->out.take(self->what, {{"x", &self->x}, {"y", other}}, x, out);
-    self->out.place(&self->what, self->x, other);
-    self->operands = operands_of(self->what, self->x, other, self->out, parameters);
+    self->out.take(
+        self->what,
+        {{"x", &self->x}, {"y", beside.y}, {"where", beside.mask ? &self->mask->given : nullptr}},
+        x, out);
+    self->out.place(&self->what, self->x, beside);
+    self->operands = operands_of(self->what, self->x, beside, self->out, parameters);
     put_extents(self->what.problem, &self->operands);
     self->x_object = nb::borrow(x);
     self->y_object = nb::borrow(y);
@@ -103,9 +116,37 @@ void match(const array &planned, const array &given, const char *name) {
              name);
 }
 
+// The mask of a run on other arrays: bools or bits, as the plan has, whose elements lie alike.
+void take_mask(const plan &self, const array &x, nb::handle where, mask_view *out,
+               uint64_t *first) {
+    reduction given;
+    const bool masked = given.take_where(x, where, out);
+    if (self.mask && !masked)
+        fail(PyExc_TypeError, "cannot run the plan without where: it was made with a mask; give "
+                              "one, or make a plan without");
+    if (given.problem.mask != self.what.problem.mask)
+        fail(PyExc_TypeError,
+             "cannot run the plan with where: it was made with %s; make a plan "
+             "for %s",
+             !self.mask                                ? "none"
+             : given.problem.mask == REDTUNE_MASK_BITS ? "bools"
+                                                       : "bits",
+             !self.mask                                ? "a mask"
+             : given.problem.mask == REDTUNE_MASK_BITS ? "bits"
+                                                       : "bools");
+    if (self.mask && !have_same_strides(self.mask->view, out->view))
+        fail(PyExc_ValueError, "cannot run the plan with where: its shape or strides are others "
+                               "than those of the mask that the plan was made with; make a plan "
+                               "for it");
+    *first = given.mask_first;
+}
+
 // Runs on other arrays, alike.
-nb::object run_on(plan &self, nb::handle x, nb::handle y, nb::handle out, nb::handle stream) {
+nb::object run_on(plan &self, nb::handle x, nb::handle y, nb::handle out, nb::handle stream,
+                  nb::handle where) {
     array in, second;
+    std::optional<mask_view> mask; // most plans have none
+    uint64_t mask_first = 0;
     outputs results;
     if (x.is_none()) fail(PyExc_TypeError, "cannot run the plan: x is None; run() takes none");
     in.read(x, "reduce x");
@@ -117,28 +158,36 @@ nb::object run_on(plan &self, nb::handle x, nb::handle y, nb::handle out, nb::ha
         second.read(y, "reduce y");
         match(self.y, second, "y");
     }
-    const array *other = y.is_none() ? nullptr : &second;
-    results.take(self.what, {{"x", &in}, {"y", other}}, x, out);
+    others beside(y.is_none() ? nullptr : &second);
+    if (self.mask || !where.is_none()) {
+        take_mask(self, in, where, &mask.emplace(), &mask_first);
+        if (self.mask) beside.mask = &mask->view;
+    }
+    results.take(self.what,
+                 {{"x", &in}, {"y", beside.y}, {"where", beside.mask ? &mask->given : nullptr}}, x,
+                 out);
     for (int i = 0; i < self.what.op->outputs; i++)
         if (!have_same_strides(self.out.view[i], results.view[i]))
             fail(PyExc_ValueError,
                  "cannot run the plan on out: its strides are others than those of the "
                  "array that the plan was made with; give an array like that");
-    redtune_operands operands = operands_of(self.what, in, other, results, self.parameters);
+    redtune_operands operands = operands_of(self.what, in, beside, results, self.parameters);
+    operands.mask_first = mask_first;
     put_extents(self.what.problem, &operands);
     run_operands(self, operands, stream_of(in, x, stream));
     return results.get(self.what, in, out);
 }
 
-// plan(x, y=None, out=None, stream=None), by Python's own slot: nanobind's methods take longer
-// where an argument is named, or None.
-enum { X, Y, OUT, STREAM, PLACES };
+// plan(x, y=None, out=None, stream=None, where=None), by Python's own slot: nanobind's methods take
+// longer where an argument is named, or None.
+enum { X, Y, OUT, STREAM, WHERE, PLACES };
 
 nb::object call_plan(PyObject *self, PyObject *given, PyObject *named) {
     static PyObject *const names[PLACES] = {
         PyUnicode_InternFromString("x"), PyUnicode_InternFromString("y"),
-        PyUnicode_InternFromString("out"), PyUnicode_InternFromString("stream")};
-    nb::handle placed[PLACES] = {nb::none(), nb::none(), nb::none(), nb::none()};
+        PyUnicode_InternFromString("out"), PyUnicode_InternFromString("stream"),
+        PyUnicode_InternFromString("where")};
+    nb::handle placed[PLACES] = {nb::none(), nb::none(), nb::none(), nb::none(), nb::none()};
     const Py_ssize_t count = PyTuple_Size(given);
     Py_ssize_t taken = 0;
     if (count > PLACES)
@@ -152,9 +201,10 @@ nb::object call_plan(PyObject *self, PyObject *given, PyObject *named) {
         taken++;
     }
     if (named && taken != PyDict_Size(named))
-        fail(PyExc_TypeError, "plan() takes x, y, out and stream, each once");
+        fail(PyExc_TypeError, "plan() takes x, y, out, stream and where, each once");
     if (!nb::inst_ready(self)) fail(PyExc_TypeError, "cannot run the plan: redtune.plan makes one");
-    return run_on(*nb::inst_ptr<plan>(self), placed[X], placed[Y], placed[OUT], placed[STREAM]);
+    return run_on(*nb::inst_ptr<plan>(self), placed[X], placed[Y], placed[OUT], placed[STREAM],
+                  placed[WHERE]);
 }
 
 PyObject *call_slot(PyObject *self, PyObject *given, PyObject *named) {
@@ -186,8 +236,9 @@ void plan_close_all() {
 void plan_add(nb::module_ &module) {
     nb::class_<plan>(module, "Plan", nb::type_slots(slots),
                      "A reduction that is prepared once and run often; made by redtune.plan.\n\n"
-                     "plan(x, y=None, out=None, stream=None) reduces other arrays of the same "
-                     "shape, strides and dtype on the same device.")
+                     "plan(x, y=None, out=None, stream=None, where=None) reduces other arrays of "
+                     "the same shape, strides and dtype on the same device; where is a mask like "
+                     "that which the plan was made with.")
         .def("run", &run, nb::call_guard<calling>(),
              "Reduces the arrays that the plan was made with, again, and returns the result's "
              "array, which is the same each time.")
@@ -202,5 +253,6 @@ void plan_add(nb::module_ &module) {
     module.def("make_plan", &make_plan, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
                nb::arg("axis").none(), nb::arg("keepdims"), nb::arg("out").none(), nb::arg("dtype"),
                nb::arg("order"), nb::arg("accuracy"), nb::arg("parameters").none(),
-               nb::arg("config").none(), nb::call_guard<calling>());
+               nb::arg("config").none(), nb::arg("where").none(), nb::arg("initial").none(),
+               nb::call_guard<calling>());
 }

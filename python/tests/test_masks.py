@@ -220,6 +220,78 @@ class Masks(unittest.TestCase):
                     close = 0 if order == "fixed" else 1e-5
                     numpy.testing.assert_allclose(got[i], want, close, close, err_msg=what)
 
+    def test_plans_take_a_mask_at_each_run(self):
+        """Of the host and of a GPU: bools of any strides and bits from any bit on."""
+        random = numpy.random.default_rng(23)
+        for turn in range(16):
+            op, axis = ("sum", "mean", "var", "dot")[turn % 4], (None, 0, 1)[turn % 3]
+            order = ("free", "fixed")[turn // 8]
+            sizes = (7, 40) if turn // 4 % 2 else (40,)  # one for each row
+            xs = random.integers(0, 5, (2, 7, 40)).astype("f4")
+            masks = random.random((2, *sizes)) < (0.05, 0.6)[turn % 2]
+            shown = [poisoned(random, x, numpy.broadcast_to(m, x.shape)) for x, m in zip(xs, masks)]
+            how = {"op": op, "axis": axis, "order": order}
+            want = [
+                redtune.reduce(*[x] * (1 + (op == "dot")), where=m, **how)
+                for x, m in zip(shown, masks)
+            ]
+            for place in (lambda x: x, sim_memory.asarray):
+                x, mask = [*map(place, shown)], [*map(place, masks)]
+                if turn % 5 == 4 and sizes != (40,):
+                    raw = [numpy.packbits(numpy.append(numpy.ones(i, bool), m), bitorder="little")
+                           for i, m in enumerate(masks)]  # fmt: skip
+                    mask = [redtune.bits(place(each), i) for i, each in enumerate(raw)]
+                y = [None, None] if op != "dot" else x
+                plan = redtune.plan(x[0], y[0], where=mask[0], **how)
+                for got, i in (
+                    (plan.run(), 0),
+                    (plan(x[1], y[1], where=mask[1]), 1),
+                    (plan(x[0], y[0], None, None, mask[0]), 0),
+                    (plan.run(), 0),
+                ):
+                    got = got.numpy() if place is sim_memory.asarray else got
+                    numpy.testing.assert_allclose(got, want[i], 1e-5, err_msg=f"{how} {i}")
+
+    def test_plans_read_their_mask_anew(self):
+        x, mask = numpy.arange(6, dtype="f4"), numpy.zeros(6, bool)
+        plan = redtune.plan(x, where=mask, initial=3)
+        self.assertEqual(plan.run(), 3)
+        mask[4:] = True
+        self.assertEqual(plan.run(), 12)
+        on_gpu = sim_memory.asarray(x), sim_memory.asarray(mask)
+        plan = redtune.plan(on_gpu[0], op="max", where=on_gpu[1], initial=-1)
+        self.assertEqual(plan.run().numpy(), 5)
+        none = sim_memory.asarray(numpy.zeros(6, bool))
+        self.assertEqual(plan(on_gpu[0], where=none).numpy(), -1)
+        self.assertEqual(plan.run().numpy(), 5)
+
+    def test_plans_refuse_another_kind_of_mask(self):
+        x, mask = (sim_memory.asarray(numpy.ones((2, 8), kind)) for kind in ("f4", bool))
+        bits = redtune.bits(sim_memory.asarray(numpy.ones(2, "u1")))
+        row = sim_memory.asarray(numpy.ones(8, bool))
+        host = numpy.ones((2, 8), "f4"), numpy.ones((2, 8), bool)
+        masked, plain = redtune.plan(x, where=mask), redtune.plan(x)
+        for call, error, part in (
+            (lambda: masked(x), TypeError, "give one, or make a plan without"),
+            (lambda: masked(x, where=True), TypeError, "give one, or make a plan without"),
+            (lambda: plain(x, where=mask), TypeError, "make a plan for a mask"),
+            (lambda: masked(x, where=bits), TypeError, "make a plan for bits"),
+            (lambda: redtune.plan(x, where=bits)(x, where=mask), TypeError, "a plan for bools"),
+            (lambda: masked(x, where=row), ValueError, "make a plan for it"),
+            (lambda: masked(x, where=x), TypeError, "give bools"),
+            (lambda: masked(x, where=host[1]), ValueError, "different devices"),
+            (lambda: redtune.plan(x, op="max", where=mask), ValueError, "give initial"),
+            (lambda: redtune.plan(host[0], where=host[1])(host[0]), TypeError, "give one"),
+            (lambda: redtune.plan(host[0])(host[1]), ValueError, "make a plan for it"),
+            (lambda: redtune.plan(host[0])(host[0], where=host[1]), TypeError, "for a mask"),
+        ):
+            with self.assertRaises(error) as caught:
+                call()
+            self.assertIn(part, str(caught.exception))
+        for plan, x in ((plain, x), (redtune.plan(host[0]), host[0])):
+            got = plan(x, where=True)
+            self.assertEqual(got if x is host[0] else got.numpy(), 16)
+
     def test_initial_of_every_dtype(self):
         for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
             x = numpy.arange(12, dtype=dtype).reshape(3, 4)
