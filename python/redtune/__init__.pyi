@@ -220,7 +220,8 @@ class List:
     def __len__(self) -> int: ...
     def reduce(
         self, op: str = "sum", *, each: bool = False, out: Any = None, dtype: Any = None,
-        order: Order = None, accuracy: Accuracy = None, stream: Any = None, **parameters: float
+        order: Order = None, accuracy: Accuracy = None, stream: Any = None, where: Any = None,
+        **parameters: float
     ) -> Any: ...
 
 class Team:

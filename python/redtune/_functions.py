@@ -548,16 +548,16 @@ class List:
 
     def reduce(
         self, op="sum", *, each=False, out=None, dtype=None, order=None, accuracy=None, stream=None,
-        **parameters,
+        where=None, **parameters,
     ):  # fmt: skip
         """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
 
-        each: a result for each array instead, which order="fixed" is for. The rest is as for
-        redtune.reduce.
+        each: a result for each array instead, which order="fixed" is for. where: of arrays of the
+        host a list of masks, one for each array or None. The rest is as for redtune.reduce.
         """
         number, values, kind = _take(op, parameters)
         found = self._own.reduce(
             number, bool(each), out, _number(dtype), _order(order), _accuracy(accuracy), stream,
-            values,
+            values, where,
         )  # fmt: skip
         return kind(*found) if kind else found

@@ -76,10 +76,11 @@ void run_on_host(const reduction &what, const array &x, const others &beside, co
                  nb::handle parameters);
 
 // Reduces the arrays of the host, of one dtype, one after the other, in row-major order: the
-// segments that the offsets give, or where the problem has none, all to one result. beside: a mask
-// or a second input; NULL: there is none.
+// segments that the offsets give, or where the problem has none, all to one result. beside: masks
+// or second inputs of as many elements, one after the other, or none.
 void run_list_on_host(const reduction &what, const std::vector<const array *> &arrays,
-                      const array *beside, const std::vector<uint64_t> &offsets, const outputs &out,
+                      const std::vector<const array *> &beside,
+                      const std::vector<uint64_t> &offsets, const outputs &out,
                       nb::handle parameters);
 
 // Whether Python takes the object as true.

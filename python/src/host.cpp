@@ -111,14 +111,15 @@ void write_results(const reduction &what, const outputs &out, const host_results
 } // namespace
 
 void run_list_on_host(const reduction &what, const std::vector<const array *> &arrays,
-                      const array *beside, const std::vector<uint64_t> &offsets, const outputs &out,
+                      const std::vector<const array *> &beside,
+                      const std::vector<uint64_t> &offsets, const outputs &out,
                       nb::handle parameters) {
     host_results results(what);
-    reader from(arrays), other(beside ? std::vector<const array *>{beside} : arrays);
+    reader from(arrays), other(beside.empty() ? arrays : beside);
     redtune_input input = {}, second = {};
     second.read = read_more;
     second.user = &other;
-    input.second = beside ? &second : nullptr;
+    input.second = beside.empty() ? nullptr : &second;
     input.read = read_more;
     input.user = &from;
     input.parameters = parameters.is_none() ? nullptr : what.parameters;

@@ -176,11 +176,9 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::hand
             fail(PyExc_ValueError, "cannot take begin and end of an array of the host: give "
                                    "offsets of neighbours, without end, or copy all to a GPU");
         set_size(what.problem, static_cast<uint64_t>(count), 0); // the offsets say the lengths
-        run_list_on_host(what, {&in},
-                         two      ? &second
-                         : masked ? &mask.view
-                                  : nullptr,
-                         read_offsets(from), results, parameters);
+        std::vector<const array *> beside;
+        if (two || masked) beside.push_back(two ? &second : &mask.view);
+        run_list_on_host(what, {&in}, beside, read_offsets(from), results, parameters);
         return results.get(what, in, out);
     }
     results.need_packed();
@@ -301,29 +299,60 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     if (!parameters.is_none()) segments.parameters = what.parameters;
 }
 
-// The arrays of the host are read anew.
-static void run_on_host(list_run &its, const list &self, bool each, nb::handle parameters) {
+// The arrays of the host, and their masks, are read anew.
+static void run_on_host(list_run &its, const list &self, bool each, nb::handle parameters,
+                        nb::handle where) {
+    const nb::object all = nb::module_::import_("numpy").attr("asarray")(true);
     std::vector<array> members(static_cast<size_t>(self.count));
-    std::vector<const array *> views;
+    std::vector<mask_view> masks(where.is_none() ? 0 : members.size());
+    std::vector<const array *> views, there;
     std::vector<uint64_t> offsets = {0};
     for (array &member : members) {
-        member.read(nb::tuple(self.arrays)[views.size()], "reduce the list");
+        const size_t i = views.size();
+        member.read(nb::tuple(self.arrays)[i], "reduce the list");
         views.push_back(&member);
         offsets.push_back(offsets.back() + member.count());
+        if (where.is_none()) continue;
+        nb::object mask = where[i];
+        if (mask.is_none() || mask.ptr() == Py_True) mask = all;
+        its.what.take_where(member, mask, &masks[i]);
+        there.push_back(&masks[i].view);
     }
     set_size(its.what.problem, each ? static_cast<uint64_t>(self.count) : 0,
              each ? 0 : offsets.back());
     if (!each) its.what.problem.segmented = 0;
-    run_list_on_host(its.what, views, nullptr, offsets, its.results, parameters);
+    run_list_on_host(its.what, views, there, offsets, its.results, parameters);
+}
+
+// A mask for each array of a list, or None.
+static void check_masks(const list &self, nb::handle where) {
+    if (where.is_none()) return;
+    if (!PyList_Check(where.ptr()) && !PyTuple_Check(where.ptr()))
+        fail(PyExc_TypeError, "cannot reduce the list with where: give a list of masks, one for "
+                              "each array or None");
+    if (nb::len(where) != static_cast<size_t>(self.count))
+        fail(PyExc_ValueError,
+             "cannot reduce the list with where: it has %zu masks, and the list %lld arrays; give "
+             "one for each, or None",
+             nb::len(where), static_cast<long long>(self.count));
+    bool none = true;
+    for (nb::handle each : where) none = none && each.is_none();
+    if (!none && !self.first.on_host)
+        fail(PyExc_ValueError,
+             "cannot reduce the list with where: kernels of lists on a GPU have no masks; reduce "
+             "each array with its mask, or concatenate the arrays, and their masks, and reduce "
+             "that");
 }
 
 static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out, int dtype,
-                              int order, int accuracy, nb::handle stream, nb::handle parameters) {
+                              int order, int accuracy, nb::handle stream, nb::handle parameters,
+                              nb::handle where) {
     list_run its;
-    its.take(self, op, each, out, dtype, order, accuracy, parameters);
     const list &arrays = *nb::cast<list *>(self);
+    check_masks(arrays, where);
+    its.take(self, op, each, out, dtype, order, accuracy, parameters);
     if (arrays.first.on_host) {
-        run_on_host(its, arrays, each, parameters);
+        run_on_host(its, arrays, each, parameters, where);
         return its.results.get(its.what, *its.first, out);
     }
     if (each)
@@ -345,7 +374,7 @@ void segments_add(nb::module_ &module) {
     nb::class_<list>(module, "ArrayList")
         .def("reduce", &reduce_list, nb::arg("op"), nb::arg("each"), nb::arg("out").none(),
              nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),
-             nb::arg("parameters").none(), nb::call_guard<calling>())
+             nb::arg("parameters").none(), nb::arg("where").none(), nb::call_guard<calling>())
         .def_prop_ro("arrays", [](const list &self) { return self.arrays; });
     module.def("make_list", &make_list, nb::call_guard<calling>());
 }

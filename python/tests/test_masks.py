@@ -220,6 +220,46 @@ class Masks(unittest.TestCase):
                     close = 0 if order == "fixed" else 1e-5
                     numpy.testing.assert_allclose(got[i], want, close, close, err_msg=what)
 
+    def test_lists_of_the_host_take_a_mask_for_each_array(self):
+        """All to one result, as their concatenation, and each by itself; views and empty ones, too."""
+        random = numpy.random.default_rng(29)
+        for turn in range(16):
+            op, order = SEGMENTED[turn % len(SEGMENTED)], ("free", "fixed")[turn // 8]
+            wide = random.integers(0, 5, (30, 40)).astype(DTYPES[turn % 3])
+            xs = [wide[0], wide[1:9, ::-2], wide[:0, 0], wide[9:].T, wide[:1, :1]]
+            masks = [random.random(x.shape[turn % 2 :]) < (0.05, 0.6)[turn % 2] for x in xs]
+            there = [numpy.broadcast_to(m, x.shape) for m, x in zip(masks, xs)]
+            masks[1], there[1] = None, numpy.ones(xs[1].shape, bool)
+            masks[4] = redtune.bits(numpy.array([8 if there[4][0, 0] else 0], "u1"), 3)
+            shown = [poisoned(random, x, m) if x.size else x for x, m in zip(xs, there)]
+            flat = [numpy.concatenate([numpy.ravel(v) for v in each]) for each in (shown, there)]
+            made = redtune.List(shown)
+            got = made.reduce(op, where=masks, order=order)
+            want = redtune.reduce(flat[0], op=op, where=flat[1], order=order)
+            numpy.testing.assert_allclose(got, want, 1e-5, err_msg=f"{op}, all")
+            got = made.reduce(op, where=tuple(masks), order=order, each=True)
+            for i, (x, m) in enumerate(zip(shown, there)):
+                want = -1
+                if x.size or op != "argmin":
+                    want = redtune.reduce(x.ravel(), op=op, where=m.ravel(), order=order)
+                numpy.testing.assert_allclose(got[i], want, 1e-5, err_msg=f"{op}, array {i}")
+            numpy.testing.assert_allclose(made.reduce(op, where=[None] * 5), made.reduce(op), 1e-5)
+
+    def test_lists_refuse_what_they_cannot_take(self):
+        x, mask = numpy.ones(3, "f4"), numpy.ones(3, bool)
+        host, gpu = redtune.List([x, x]), redtune.List([sim_memory.asarray(x)] * 2)
+        for call, error, part in (
+            (lambda: host.reduce(where=mask), TypeError, "a list of masks"),
+            (lambda: host.reduce(where=[mask]), ValueError, "it has 1 masks, and the list 2"),
+            (lambda: host.reduce(where=[mask, x]), TypeError, "give bools"),
+            (lambda: host.reduce(where=[mask, mask[:2]]), ValueError, "(3,) and (2,)"),
+            (lambda: gpu.reduce(where=[mask, None]), ValueError, "each array with its mask"),
+        ):
+            with self.assertRaises(error) as caught:
+                call()
+            self.assertIn(part, str(caught.exception))
+        self.assertEqual(gpu.reduce(where=[None, None]).numpy(), 6)
+
     def test_plans_take_a_mask_at_each_run(self):
         """Of the host and of a GPU: bools of any strides and bits from any bit on."""
         random = numpy.random.default_rng(23)
