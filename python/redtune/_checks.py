@@ -11,6 +11,8 @@ def _refused(value, name, wanted):
 def whole(value, name, most=2**63 - 1):
     """A number from 0 to most, of any type that is one of integers."""
     wanted = f"a whole number from 0 to {most}"
+    if isinstance(value, bool):
+        raise TypeError(_refused(value, name, wanted))
     try:
         number = operator.index(value)
     except TypeError:

@@ -88,6 +88,12 @@ _AMBIGUOUS = {"i8": ("int64", "int8"), "u8": ("uint64", "uint8"), "f8": ("float6
 
 def dtype_name(dtype):
     """redtune's name of a dtype, of which another name or any library's object is given."""
+    if isinstance(dtype, str) and dtype in _AMBIGUOUS:
+        wide, narrow = _AMBIGUOUS[dtype]
+        raise TypeError(
+            f'cannot take dtype="{dtype}": NumPy reads it as {wide}, others as {narrow}; '
+            f'give "{wide}" or "{narrow}"'
+        )
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.rpartition(".")[2]
     if name[:1] == _SWAPPED:
@@ -99,12 +105,6 @@ def dtype_name(dtype):
 
 def _dtype(dtype):
     """The number of a dtype: redtune's name, NumPy's, or any library's object."""
-    if isinstance(dtype, str) and dtype in _AMBIGUOUS:
-        wide, narrow = _AMBIGUOUS[dtype]
-        raise TypeError(
-            f'cannot take dtype="{dtype}": NumPy reads it as {wide}, others as {narrow}; '
-            f'give "{wide}" or "{narrow}"'
-        )
     name = dtype_name(dtype)
     number = _core.BOOL if name == "bool" else _core.dtype_find(_checks.text(name, "dtype"))
     _dtypes[dtype] = number

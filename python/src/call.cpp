@@ -210,14 +210,29 @@ void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *i
     refuse_gradients(*second, y);
 }
 
-// As NumPy, where a result may be of no elements.
-void check_identity(const reduction &what) {
+// Whether the op needs an element, or an initial value.
+static bool lacks_identity(const reduction &what) {
     for (const char *name : {"max", "min", "fmax", "fmin"})
-        if (!what.has_initial && !strcmp(what.op->name, name))
-            fail(PyExc_ValueError,
-                 "cannot compute %s with where: it has no identity, and a result may be of no "
-                 "elements; give initial",
-                 name);
+        if (!what.has_initial && !strcmp(what.op->name, name)) return true;
+    return false;
+}
+
+void check_elements(const reduction &what) {
+    if (!what.of_none || what.is_empty) return;
+    if (lacks_identity(what))
+        fail(PyExc_ValueError, "cannot compute %s: there are no elements; give initial",
+             what.op->name);
+    const bool needs = !strcmp(what.op->name, "ptp") || !strcmp(what.op->name, "minmax");
+    if (needs || (what.op->indexed && what.op->outputs == 1))
+        fail(PyExc_ValueError, "cannot compute %s: there are no elements", what.op->name);
+}
+
+void check_identity(const reduction &what) {
+    if (lacks_identity(what))
+        fail(PyExc_ValueError,
+             "cannot compute %s with where: it has no identity, and a result may be of no "
+             "elements; give initial",
+             what.op->name);
 }
 
 nb::object call_op(int op, const call_arguments &given) {
@@ -238,8 +253,7 @@ nb::object call_op(int op, const call_arguments &given) {
         check_identity(what);
     }
     what.fold(in, beside, given.axis, given.keepdims);
-    if (what.of_none && !what.is_empty && what.op->indexed && what.op->outputs == 1)
-        fail(PyExc_ValueError, "cannot compute %s: there are no elements", what.op->name);
+    check_elements(what);
     results.take(what,
                  {{"x", &in}, {"y", beside.y}, {"where", beside.mask ? &mask->given : nullptr}},
                  given.x, given.out);

@@ -48,8 +48,9 @@ nb::object call_op(int op, const call_arguments &given);
 // The operands of a call of that op, read and checked; y may be None.
 void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in, array *second);
 
-// Raises for ops of no identity, which a mask may leave without elements, unless there is an
-// initial value.
+// Both raise as NumPy does for ops of no identity, unless there is an initial value: where there
+// are no elements, and where a mask may leave none.
+void check_elements(const reduction &what);
 void check_identity(const reduction &what);
 
 // Where the reduction's elements lie; the extents are the problem's.

@@ -68,6 +68,7 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
     self->what.fold(self->x, beside, axis, keepdims);
     if (self->what.is_empty)
         fail(PyExc_ValueError, "cannot plan for an array without results: a kept axis has size 0");
+    check_elements(self->what);
     self->out.take(
         self->what,
         {{"x", &self->x}, {"y", beside.y}, {"where", beside.mask ? &self->mask->given : nullptr}},

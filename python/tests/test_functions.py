@@ -194,9 +194,17 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "axis 1: the array has no axes"):
             redtune.sum(x, axis=1)
         for empty, axis in ((numpy.empty(0, "f4"), None), (numpy.empty((0, 3), "f4"), 0)):
-            with self.assertRaisesRegex(ValueError, "argmax: there are no elements"):
-                redtune.argmax(empty, axis)
-        self.assertEqual(redtune.argmax(numpy.empty((0, 3), "f4"), 1).shape, (0,))
+            for op in ("max", "min", "fmax", "nanmin", "amax", "ptp", "aminmax", "argmax", "argmin"):
+                for x in (empty, sim_memory.asarray(empty)):
+                    name = {"nanmin": "fmin", "amax": "max", "aminmax": "minmax"}.get(op, op)
+                    with self.assertRaisesRegex(ValueError, f"{name}: there are no elements"):
+                        getattr(redtune, op)(x, axis)
+                    with self.assertRaisesRegex(ValueError, f"{name}: there are no elements"):
+                        redtune.plan(x, op=op, axis=axis)
+            self.assertEqual(numpy.max(redtune.max(empty, axis, initial=3)), 3)
+            self.assertEqual(numpy.max(redtune.maxabs(empty, axis)), 0)
+        for op in ("max", "ptp", "argmax"):
+            self.assertEqual(getattr(redtune, op)(numpy.empty((0, 3), "f4"), 1).shape, (0,))
 
     def test_every_op_has_a_function_with_its_arguments(self):
         for name in redtune._functions.names():
@@ -285,8 +293,13 @@ class Functions(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, text):
                 redtune.sum(x, dtype=name)
         for name in ("i8", "u8"):
-            with self.assertRaisesRegex(TypeError, "int64.*int8" if name == "i8" else "uint64"):
-                redtune.sum(SMALL, dtype=name)
+            for call in (
+                lambda name: redtune.sum(SMALL, dtype=name), lambda name: redtune.tune("sum", name),
+                lambda name: redtune.tune("sum", ["f32", name]),
+                lambda name: redtune.explain("sum", name), lambda name: redtune.show("sum", name),
+            ):  # fmt: skip
+                with self.assertRaisesRegex(TypeError, "int64.*int8" if name == "i8" else "uint64"):
+                    call(name)
         self.assertEqual(redtune.sum(SMALL, dtype=numpy.dtype("i8")), SMALL.sum())
         self.assertEqual(redtune.any(x, dtype=bool).dtype, "bool")
         with self.assertRaisesRegex(TypeError, "mean with dtype=bool"):

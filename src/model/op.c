@@ -104,6 +104,15 @@ redtune_status redtune_op_find(const char *name, redtune_op *op, redtune_error *
     return REDTUNE_OK;
 }
 
+redtune_status rdt_op_check_parameters(const rdt_op_traits *op, const double *parameters,
+                                       redtune_error *err) {
+    for (int i = 0; parameters && i < op->parameters; i++)
+        if (parameters[i] != parameters[i] && !strcmp(op->parameter[i].name, "ddof"))
+            return rdt_fail(err, REDTUNE_INVALID, 0,
+                            "cannot compute the %s with ddof=nan: give a number", op->name);
+    return REDTUNE_OK;
+}
+
 const char *redtune_op_name(redtune_op op) {
     const rdt_op_traits *traits = rdt_op_find(op);
     return traits ? traits->name : NULL;

@@ -116,6 +116,11 @@ int rdt_op_table_count(const rdt_op_table *table);
 
 /* NULL for a value that is no op. */
 const rdt_op_traits *rdt_op_find(redtune_op op);
+
+/* Refuses values of the op's parameters that have no meaning: a ddof that is NaN. parameters may be
+ * NULL. */
+redtune_status rdt_op_check_parameters(const rdt_op_traits *op, const double *parameters,
+                                       redtune_error *err);
 /* The op of that name, of which a measurement is; where there is none, the traits of an absent op:
  * its measurements can be shown, stored and moved, and nothing can be computed. An absent op keeps
  * its number, beyond those of ops, while the process lives. NULL for what cannot be an op's name,

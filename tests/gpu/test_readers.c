@@ -397,6 +397,14 @@ static void inputs_and_parameters_that_are_none_of_the_ops_are_refused(void) {
     inputs.first.parameters = &one;
     CHECK_FAILS(redtune_reduce_input(rt, &sum, &inputs.first, &reading, &err), REDTUNE_INVALID, err,
                 "parameters are given, and it has none");
+    const double nan = NAN;
+    const redtune_problem var = problem_of("var", 10);
+    set_pair(&inputs, 10, 0, false);
+    inputs.first.parameters = &nan;
+    CHECK_FAILS(redtune_reduce_input(rt, &var, &inputs.first, &reading, &err), REDTUNE_INVALID, err,
+                "cannot compute the var with ddof=nan: give a number");
+    CHECK_FAILS(redtune_reduce_array(rt, &var, &inputs.first, &result, 4, &reading, &err),
+                REDTUNE_INVALID, err, "ddof=nan");
     set_pair(&inputs, 10, 0, true);
     CHECK_FAILS(redtune_reduce_array(rt, &sum, &inputs.first, &result, 4, &reading, &err),
                 REDTUNE_INVALID, err, "input->second is not NULL, and it has one input");

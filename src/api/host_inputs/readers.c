@@ -56,6 +56,7 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
                         "cannot compute the %s: parameters are given, and it has none; leave "
                         "input->parameters NULL",
                         op->name);
+    if ((status = rdt_op_check_parameters(op, input->parameters, err))) return status;
     if (problem->uses)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce an input with problem.uses: they are for operands on the "

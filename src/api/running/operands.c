@@ -247,6 +247,7 @@ redtune_status rdt_operands_take_more(const rdt_signature *signature, const redt
     rdt_given *out = &operands->given;
     const rdt_op_traits *op = signature->op;
     redtune_status status = check_kinds(signature, given, elements, err);
+    if (!status) status = rdt_op_check_parameters(op, given->parameters, err);
     if (status) return status;
     const bool alone = signature->masked && !signature->pairs; /* a mask, in place of an input */
     const uint64_t mask = place_of_mask(signature, given);
