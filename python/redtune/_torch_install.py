@@ -109,7 +109,9 @@ def build_shim(folder=None):
     """
     here = os.path.dirname(os.path.abspath(__file__))
     source = os.path.join(here, "_torch_shim.cpp")
-    name = _shim_name([source, os.path.join(here, "_torch_shim.h")])
+    name = _shim_name(
+        [source, *(os.path.join(here, f"_torch_{each}.h") for each in ("shim", "keyed"))]
+    )
     brought = os.path.join(here, "bundle", name)
     if not folder and os.path.exists(brought):
         return brought

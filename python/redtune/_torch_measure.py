@@ -14,7 +14,7 @@ import torch
 from . import _core
 
 ALONG = WHOLE, ROWS, COLUMNS = range(3)  # torch_layout
-KEYED = 3
+KEYED = 3  # and those behind it: one for each power of two of a row's elements
 _DTYPES = {
     0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64,
     5: torch.float16, 6: torch.float32, 7: torch.float64, 11: torch.bool, 15: torch.bfloat16,
@@ -29,12 +29,15 @@ def _call(name, kind, device):
     op, dtype, layout, log_bytes, log_results = kind
     results, dtype = 1 << log_results, _DTYPES[dtype]
     count = max((1 << log_bytes) // dtype.itemsize, results)
-    if layout == KEYED:
-        x = torch.ones((1 << log_bytes) // dtype.itemsize, dtype=dtype, device=device)
-        keys, out = torch.arange(len(x), device=device) % results, x.new_zeros(results)
+    if layout >= KEYED:
+        width = 1 << (layout - KEYED)
+        rows = max((1 << log_bytes) // dtype.itemsize // width, 2)
+        x = torch.ones(rows, *[width][: width > 1], dtype=dtype, device=device)
+        keys, out = torch.arange(rows, device=device) % results, x.new_zeros(results, *x.shape[1:])
+        each = keys.view(-1, *[1] * (x.dim() - 1)).expand(x.shape)  # scatter's are of x's shape
         if name == "scatter_reduce":
-            return lambda: out.scatter_reduce(0, keys, x, "amax")
-        return lambda: getattr(out, name)(0, keys, x)
+            return lambda: out.scatter_reduce(0, each, x, "amax")
+        return lambda: getattr(out, name)(0, keys if name == "index_add" else each, x)
     shape = (results, count // results) if layout == ROWS else (count // results, results)
     x = torch.ones(count if layout == WHOLE else shape, dtype=dtype, device=device)
     dim = int(layout == ROWS)

@@ -4,6 +4,7 @@
 // once for each version. It is kept to what needs them; redtune._core does the rest. PyTorch's
 // stable C interface would need no headers, but it boxes each call, and passes no Scalar, so that
 // var and vector_norm could not be served.
+#include "_torch_keyed.h"
 #include "_torch_shim.h"
 
 #include <cstdio>
@@ -174,10 +175,14 @@ void take_results(call &c, const Tensor &, const Tensor *out) {
     c.result[0] = out->mutable_data_ptr();
 }
 
+bool have_stream(int device, void **stream) {
+    return device < 0 || !aoti_torch_get_current_cuda_stream(device, stream);
+}
+
 // out is made, or const where the caller gave it.
 template <class Result> bool serve(call &c, const Tensor &x, Result *out) {
     char message[REDTUNE_TORCH_MESSAGE];
-    if (c.device >= 0 && aoti_torch_get_current_cuda_stream(c.device, &c.stream)) return false;
+    if (!have_stream(c.device, &c.stream)) return false;
     if constexpr (std::is_const_v<Result>)
         take_results(c, x, out);
     else
@@ -274,65 +279,24 @@ struct out_kernel<number, Op, Tensor &(const Tensor &, More...)>
 
 // ---- by key ------------------------------------------------------------------------------------
 
-// Whether the kind of reduction is one by key, from the arguments behind the tensors.
-bool take_kind(redtune_torch_keyed &k) {
-    k.reduce = '+';
-    return true;
-}
-
-bool take_kind(redtune_torch_keyed &k, const Scalar &alpha) {
-    const bool is_number = alpha.isFloatingPoint() || alpha.isIntegral(false);
-    return take_kind(k) && is_number && alpha.toDouble() == 1;
-}
-
-bool take_kind(redtune_torch_keyed &k, c10::string_view reduce, bool include_self) {
-    k.reduce = reduce == "sum" ? '+' : reduce == "amax" ? '>' : reduce == "amin" ? '<' : 0;
-    return k.reduce && include_self;
-}
-
-bool is_row(const Tensor &x, const Tensor &like) {
-    return x.dim() == 1 && x.is_contiguous() && x.device() == like.device();
-}
-
-template <class... More>
-bool take_keyed(redtune_torch_keyed &k, const Tensor &self, const Tensor &index,
-                const Tensor &source, const More &...more) {
-    if (!self.is_cuda() || !is_row(self, self) || !is_row(index, self) || !is_row(source, self))
-        return false;
-    if (index.numel() != source.numel() || self.scalar_type() != source.scalar_type()) return false;
-    k.dtype = static_cast<int32_t>(self.scalar_type());
-    k.key_dtype = static_cast<int32_t>(index.scalar_type());
-    k.device = self.get_device();
-    k.is_deterministic = at::globalContext().deterministicAlgorithms();
-    k.elements = source.numel();
-    k.keys = self.numel();
-    return take_kind(k, more...);
-}
-
-bool serve_keyed(redtune_torch_keyed &k, const Tensor &out, const Tensor &index,
-                 const Tensor &source) {
-    if (aoti_torch_get_current_cuda_stream(k.device, &k.stream)) return false;
-    k.data = source.const_data_ptr();
-    k.key_data = index.const_data_ptr();
-    k.out = out.mutable_data_ptr();
-    return hooks.run_keyed(&k) == REDTUNE_TORCH_SERVED;
-}
-
 template <int number, class Op, class Schema = typename Op::schema> struct by_key;
 
 template <int number, class Op, class Result, class Self, class... More>
 struct by_key<number, Op, Result(Self, int64_t, const Tensor &, const Tensor &, More...)> {
     static Result run(c10::DispatchKeySet keys, Self self, int64_t dim, const Tensor &index,
                       const Tensor &source, More... more) {
-        redtune_torch_keyed k;
-        k.op = number;
-        if (!is_left && (dim == 0 || dim == -1) && take_keyed(k, self, index, source, more...) &&
-            hooks.choose_keyed(&k)) {
-            if constexpr (std::is_reference_v<Result>) {
-                if (serve_keyed(k, self, index, source)) return self;
-            } else {
-                Result out = self.clone();
-                if (serve_keyed(k, out, index, source)) return out;
+        if (!is_left) {
+            const torch_keyed::kind its = torch_keyed::kind_of(more...);
+            redtune_torch_keyed k;
+            k.op = number;
+            torch_keyed::take_keyed(k, self, dim, index, source, its);
+            if (hooks.choose_keyed(&k) && have_stream(k.device, &k.stream)) {
+                if constexpr (std::is_reference_v<Result>) {
+                    if (torch_keyed::serve_keyed(hooks, k, self, index, source, its)) return self;
+                } else {
+                    Result out = self.clone();
+                    if (torch_keyed::serve_keyed(hooks, k, out, index, source, its)) return out;
+                }
             }
         }
         return slot<Op>::template call_before<Result, Self, int64_t, const Tensor &, const Tensor &,

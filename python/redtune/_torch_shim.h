@@ -79,15 +79,17 @@ typedef struct redtune_torch_call {
     char *message;         /* why run failed; REDTUNE_TORCH_MESSAGE bytes, set by the shim */
 } redtune_torch_call;
 
-/* A call that combines elements of x with those of out that keys name. */
+/* A call that combines rows of x, or elements as rows of one, with those of out that keys name. */
 typedef struct redtune_torch_keyed {
-    int32_t op, dtype, key_dtype, device;
-    int32_t is_deterministic;
-    char reduce; /* '+', or '>' and '<' for the greatest and the least */
-    int64_t elements, keys;
+    int32_t op, dtype, key_dtype;
+    int32_t device;                     /* CUDA's number; -1: the host */
+    int32_t is_deterministic, is_plain; /* is_plain: one key for each row, the rows side by side */
+    char reduce;                        /* '+', '>' or '<' (the greatest, the least); 0: another */
+    int64_t rows, width, keys;
     const void *data, *key_data;
     void *out, *stream;
     uint64_t problem[128];
+    char *message; /* why run failed; REDTUNE_TORCH_MESSAGE bytes, set by the shim */
 } redtune_torch_keyed;
 
 /* What `run` returns. */

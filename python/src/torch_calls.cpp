@@ -14,8 +14,7 @@
 
 namespace {
 
-enum { DEVICES = 65 };         // HOST_DEVICE, and CUDA's from 0 on
-enum { HALVES_MAX = 1 << 23 }; // in rows of which redtune's sums are served
+enum { DEVICES = 65 }; // HOST_DEVICE, and CUDA's from 0 on
 
 std::atomic<redtune *> handles[DEVICES]; // by number, from HOST_DEVICE on; NULL: not opened
 std::atomic<bool> fixed{false};          // configure or $REDTUNE_ORDER makes the order fixed
@@ -102,15 +101,6 @@ bool is_small(const redtune_torch_call &call, size_t element_bytes) {
            !fixed.load(std::memory_order_relaxed);
 }
 
-// Where PyTorch's was faster on an H100 (docs/torch.md): rows of halves that the L2 cache holds.
-bool is_slower(const redtune_torch_call &call, const redtune_problem &problem) {
-    const bool is_sum = call.op == REDTUNE_TORCH_SUM || call.op == REDTUNE_TORCH_MEAN;
-    if (!is_sum || redtune_dtype_bytes(problem.dtype) != 2 || call.elements < HALVES_MAX)
-        return false;
-    const redtune_operands of = redtune_problem_operands(&problem);
-    return of.outer > 1 && of.inner <= 1;
-}
-
 bool fits_out(const redtune_torch_call &call) {
     return call.out_dtype == call.result_dtype[0] &&
            call.out_dimensions == call.result_dimensions &&
@@ -136,7 +126,7 @@ torch_reason reason_to_leave(redtune_torch_call *call) {
     if (!fold(rt, call, axes)) return TORCH_UNSUPPORTED;
     const bool is_strided = problem->steps >> REDTUNE_ARRAY_RESULTS & 1; // neither rows nor columns
     if (is_strided && !fixed) return TORCH_STRIDES;
-    if (!fixed && is_slower(*call, *problem)) return TORCH_SLOWER;
+    if (!fixed && torch_is_slower(*call, *problem)) return TORCH_SLOWER;
     if (torch_worker_refuses(*problem)) return TORCH_FAILED;
     call->chosen = choice;
     call->results = choice->results;
@@ -170,18 +160,6 @@ redtune_status run_on(redtune *rt, redtune_torch_call *call, redtune_error *err)
     return redtune_run(rt, problem, &operands, static_cast<CUstream_st *>(call->stream), err);
 }
 
-int after_failure(redtune_torch_call *call, const redtune_error &err) {
-    if (fixed && err.status != REDTUNE_UNSUPPORTED && err.status != REDTUNE_INVALID) {
-        snprintf(call->message, REDTUNE_TORCH_MESSAGE,
-                 "redtune, whose order is fixed, does not leave the call to PyTorch: %s",
-                 err.message);
-        return REDTUNE_TORCH_FAILED;
-    }
-    torch_worker_refuse(*problem_of(call), err.message);
-    return torch_calls_leave(call->op,
-                             err.status == REDTUNE_UNPREPARED ? TORCH_UNREADY : TORCH_FAILED);
-}
-
 void count_kind(redtune_torch_call &call) {
     const redtune_problem *problem = problem_of(&call);
     int64_t results = 1;
@@ -201,7 +179,7 @@ int run(redtune_torch_call *call) {
     redtune *rt = handle_of(call->device);
     const redtune_status status = rt ? run_on(rt, call, &err) : REDTUNE_OK;
     if (!rt) return torch_calls_leave(call->op, TORCH_UNREADY);
-    if (status) return after_failure(call, err);
+    if (status) return torch_calls_after_failure(call->op, *problem_of(call), err, call->message);
     torch_calls_count_served(call->op);
     count_kind(*call);
     return REDTUNE_TORCH_SERVED;
@@ -250,6 +228,18 @@ void forget_counts() {
 int torch_calls_leave(int op, torch_reason reason) {
     count(left[op][reason]);
     return REDTUNE_TORCH_LEFT;
+}
+
+int torch_calls_after_failure(int op, const redtune_problem &problem, const redtune_error &err,
+                              char *message) {
+    if (fixed && err.status != REDTUNE_UNSUPPORTED && err.status != REDTUNE_INVALID) {
+        snprintf(message, REDTUNE_TORCH_MESSAGE,
+                 "redtune, whose order is fixed, does not leave the call to PyTorch: %s",
+                 err.message);
+        return REDTUNE_TORCH_FAILED;
+    }
+    torch_worker_refuse(problem, err.message);
+    return torch_calls_leave(op, err.status == REDTUNE_UNPREPARED ? TORCH_UNREADY : TORCH_FAILED);
 }
 
 void torch_calls_count_served(int op) { count(served[op]); }

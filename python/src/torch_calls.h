@@ -14,7 +14,7 @@
     X(FORM, "no axes, no elements, or no plain tensor")                                            \
     X(SLOWER, "PyTorch's was measured to be as fast")                                              \
     X(STRIDES, "strides")                                                                          \
-    X(PARAMETER, "order of a norm, or correction")                                                 \
+    X(PARAMETER, "order of a norm, correction, alpha or reduce")                                   \
     X(UNSUPPORTED, "redtune has no kernel for it")                                                 \
     X(FAILED, "redtune failed")
 
@@ -55,10 +55,16 @@ size_t torch_worker_left();
 int torch_keyed_choose(redtune_torch_keyed *call);
 int torch_keyed_run(redtune_torch_keyed *call);
 
+// ---- what PyTorch was as fast at: torch_slower.cpp ---------------------------------------------
+
+bool torch_is_slower(const redtune_torch_call &call, const redtune_problem &problem);
+bool torch_is_slower_by_key(const redtune_torch_keyed &call);
+
 // ---- what was served, by kinds: torch_kinds.cpp ------------------------------------------------
 
-enum torch_layout { TORCH_WHOLE, TORCH_ROWS, TORCH_COLUMNS, TORCH_KEYED };
-void torch_kinds_count(int op, int dtype, torch_layout layout, int64_t bytes, int64_t results);
+// By key there is a layout for each power of two of a row's elements.
+enum torch_layout { TORCH_WHOLE, TORCH_ROWS, TORCH_COLUMNS, TORCH_KEYED, TORCH_LAYOUTS = 16 };
+void torch_kinds_count(int op, int dtype, int layout, int64_t bytes, int64_t results);
 // This thread measures, and its calls are not counted.
 bool torch_kinds_are_quiet();
 void torch_kinds_forget();
@@ -69,6 +75,10 @@ void torch_kinds_add(nb::module_ &module);
 // Counts a call that is left; returns REDTUNE_TORCH_LEFT.
 int torch_calls_leave(int op, torch_reason reason);
 void torch_calls_count_served(int op);
+// Returns what becomes of a call whose run failed: it is left, or in fixed order fails with
+// message.
+int torch_calls_after_failure(int op, const redtune_problem &problem, const redtune_error &err,
+                              char *message);
 // What the device's calls run with, opened or not yet (NULL).
 redtune *torch_calls_handle(int device, bool at_once);
 bool torch_calls_are_fixed();
@@ -87,6 +97,8 @@ struct torch_running {
 redtune_status torch_host_reduce(redtune *rt, const redtune_torch_call &call,
                                  const redtune_problem &problem, const redtune_operands &operands,
                                  redtune_error *err);
+redtune_status torch_host_reduce_keyed(redtune *rt, const redtune_torch_keyed &call,
+                                       const redtune_problem &problem, redtune_error *err);
 
 // ---- for runtime.cpp ---------------------------------------------------------------------------
 

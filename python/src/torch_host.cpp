@@ -2,6 +2,7 @@
 #include "torch_calls.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -57,5 +58,50 @@ redtune_status torch_host_reduce(redtune *rt, const redtune_torch_call &call,
     if (status) return status;
     memcpy(operands.d_out[0], results.data(), first);
     if (second) memcpy(operands.d_out[1], results.data() + second_at, second);
+    return REDTUNE_OK;
+}
+
+namespace {
+
+template <class T> void combine(const redtune_torch_keyed &call, const T *results) {
+    T *out = static_cast<T *>(call.out);
+    for (int64_t i = 0; i < call.keys * call.width; i++) {
+        const T one = out[i], other = results[i];
+        const bool takes = call.reduce == '>' ? !(one > other) : !(one < other);
+        out[i] = call.reduce == '+' ? one + other : takes && one == one ? other : one;
+    }
+}
+
+} // namespace
+
+redtune_status torch_host_reduce_keyed(redtune *rt, const redtune_torch_keyed &call,
+                                       const redtune_problem &given, redtune_error *err) {
+    redtune_problem problem = given;
+    redtune_reading reading;
+    problem.uses = 0; // the results are combined here with those before
+    const size_t bytes = redtune_dtype_bytes(problem.dtype);
+    const auto rows = static_cast<size_t>(call.rows), width = static_cast<size_t>(call.width);
+    std::vector<char> results(static_cast<size_t>(call.keys) * width * bytes);
+    bytes_left from = {static_cast<const char *>(call.data), rows * width * bytes};
+    bytes_left keys = {static_cast<const char *>(call.key_data),
+                       rows * redtune_dtype_bytes(torch_dtype_of(call.key_dtype))};
+    redtune_input input = {}, second = {};
+    input.read = second.read = read_bytes;
+    input.user = &from;
+    second.user = &keys;
+    input.second = &second;
+    const redtune_status status =
+        redtune_reduce_array(rt, &problem, &input, results.data(), results.size(), &reading, err);
+    if (status) return status;
+    switch (problem.dtype) {
+    case REDTUNE_F32: combine(call, reinterpret_cast<float *>(results.data())); break;
+    case REDTUNE_F64: combine(call, reinterpret_cast<double *>(results.data())); break;
+    case REDTUNE_I32: combine(call, reinterpret_cast<int32_t *>(results.data())); break;
+    case REDTUNE_I64: combine(call, reinterpret_cast<int64_t *>(results.data())); break;
+    default:
+        err->status = REDTUNE_UNSUPPORTED;
+        snprintf(err->message, sizeof err->message, "cannot combine halves of the host by key");
+        return err->status;
+    }
     return REDTUNE_OK;
 }

@@ -34,7 +34,7 @@ nb::list kinds() {
 
 } // namespace
 
-void torch_kinds_count(int op, int dtype, torch_layout layout, int64_t bytes, int64_t results) {
+void torch_kinds_count(int op, int dtype, int layout, int64_t bytes, int64_t results) {
     if (is_quiet) return;
     const uint32_t kind = USED | static_cast<uint32_t>(op) << 20 |
                           static_cast<uint32_t>(dtype) << 16 | static_cast<uint32_t>(layout) << 12 |

@@ -25,7 +25,8 @@ DEVICE, KEY = ("cuda", "CUDA") if GPU else ("cpu", "CPU")
 COMPILER = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
 OPINFO_SAMPLES = int(os.environ.get("REDTUNE_TEST_OPINFO", "40"))
 OPINFO = """sum mean nansum nanmean amax amin max min argmax argmin var std var_mean std_mean norm
-    linalg.vector_norm logsumexp any all count_nonzero""".split()
+    linalg.vector_norm logsumexp any all count_nonzero index_add scatter_add
+    scatter_reduce""".split()
 
 # A name of report()'s, what PyTorch is asked for, and whether redtune serves it of f32.
 CALLS = (
