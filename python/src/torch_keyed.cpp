@@ -53,7 +53,7 @@ static torch_reason reason_to_leave(redtune_torch_keyed *call) {
     const bool fixed = torch_calls_are_fixed();
     if (!fixed && is_small(*call)) return TORCH_SMALL;
     if (!fixed && torch_is_slower_by_key(*call)) return TORCH_SLOWER;
-    if (call->is_deterministic) return TORCH_UNSUPPORTED;
+    if (call->is_deterministic && !fixed) return TORCH_UNSUPPORTED;
     redtune *rt = torch_calls_handle(call->device, false);
     if (!rt) return TORCH_UNREADY;
     if (torch_worker_refuses(*problem_of(call))) return TORCH_FAILED;

@@ -4,15 +4,21 @@
 
 enum {
     HALVES_MAX = 1 << 23, // sums of rows of halves that the L2 cache holds are served below it
+    WHOLE_LOST = 1 << 16, // means and norms of about as many f32
     ADDITIONS_MIN = 256,  // fewer additions for each key meet seldom enough for atomic ones
 };
+
+static bool is_whole(const redtune_operands &of) { return of.outer <= 1 && of.inner <= 1; }
 
 bool torch_is_slower(const redtune_torch_call &call, const redtune_problem &problem) {
     if (torch_kinds_are_quiet()) return false;
     const redtune_operands of = redtune_problem_operands(&problem);
     const bool is_sum = call.op == REDTUNE_TORCH_SUM || call.op == REDTUNE_TORCH_MEAN;
-    return is_sum && redtune_dtype_bytes(problem.dtype) == 2 && call.elements >= HALVES_MAX &&
-           of.outer > 1 && of.inner <= 1;
+    const bool is_wide = call.op == REDTUNE_TORCH_MEAN || call.op == REDTUNE_TORCH_NORM;
+    if (is_sum && redtune_dtype_bytes(problem.dtype) == 2 && call.elements >= HALVES_MAX)
+        return of.outer > 1 && of.inner <= 1;
+    return is_wide && problem.dtype == REDTUNE_F32 && is_whole(of) &&
+           call.elements > WHOLE_LOST / 2 && call.elements < WHOLE_LOST * 2;
 }
 
 bool torch_is_slower_by_key(const redtune_torch_keyed &call) {

@@ -178,6 +178,21 @@ class TorchInstall(unittest.TestCase):
         self.assertEqual(its["sum"], {"served": 1, "left": {}})
         self.assertEqual(its["amax"], {"served": 0, "left": {"smaller than at_least": 1}})
 
+    def test_what_pytorch_is_as_fast_at_is_left(self):
+        x = torch.linspace(1, 2, 2**16, device=DEVICE)
+        self.install(ops=["sum", "mean", "norm"])
+        torch.use_deterministic_algorithms(True)
+        x.mean(), x.norm(), x.sum(), x.view(256, 256).mean(1), x[: 2**15].mean(), x.half().norm()
+        slower = {"PyTorch's was measured to be as fast": 1}
+        self.assertEqual(
+            redtune.torch.report(),
+            {
+                "sum": {"served": 1, "left": {}},
+                "mean": {"served": 2, "left": slower},
+                "norm": {"served": 1, "left": slower},
+            },
+        )
+
     def test_what_was_saved_is_measured(self):
         x = random_matrix().float()
         with self.install(ops=["sum", "max", "norm"]):

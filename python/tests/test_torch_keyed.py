@@ -106,6 +106,7 @@ class TorchKeyed(unittest.TestCase):
         some = keys == 4
         alone = self.call(x[some], numpy.zeros(some.sum(), "i8"), out[4:5].copy(), b"+")[2]
         self.assertEqual(alone[0].tobytes(), all_of_them[4].tobytes())
+        self.assertEqual(self.call(x, keys, out, b"+", is_deterministic=1)[0], [1, 1])
 
     def test_additions_to_many_keys_are_left_and_extremes_are_not(self):
         x, keys, out = numpy.ones(1000, "f4"), numpy.arange(1000), numpy.ones(1000, "f4")
