@@ -1,5 +1,7 @@
 """Answers: what NumPy gives in f64 for calls of redtune's ops, and how far from it a result may be."""
 
+import math
+
 import numpy
 
 UNIT = {"float16": 2**-11, "float32": 2**-24, "float64": 2**-53}
@@ -12,7 +14,8 @@ def index_of(find, x, axis):
     reduced = sorted(a % x.ndim for a in axis)
     kept = [a for a in range(x.ndim) if a not in reduced]
     x = x.transpose(kept + reduced)
-    return find(x.reshape(x.shape[: len(kept)] + (-1,)), -1)
+    sizes = x.shape[: len(kept)]
+    return find(x.reshape(sizes + (math.prod(x.shape[len(kept) :]),)), -1)
 
 
 # NumPy's answer for x and y in f64 along an axis, and the magnitude that errors are relative to;

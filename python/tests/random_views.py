@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Random calls of arrays that lie as they like, held against NumPy in f64 within the bounds of docs/ops.md.
 
-Arrays of 0 to 6 dimensions are permuted, sliced with any step, flipped and broadcast; calls reduce any set of
-axes, of two inputs with strides of their own, with masks, and into an `out` with strides whose gaps must stay.
+Arrays of 0 to 6 dimensions, some without elements, are permuted, sliced with any step, flipped and broadcast; calls
+reduce any set of axes, of two inputs with strides of their own, with masks, and into an `out` with strides whose
+gaps must stay.
 A call is a line of Python: what is printed of one that is refused or wrong repeats it, with this folder in
 PYTHONPATH. The arrays are made by NumPy and moved, and the library takes the same view there.
 
@@ -177,6 +178,8 @@ def draw_shape(random, most):
         size = min(room, int(random.integers(1, side) if most > 2000 else random.integers(1, 6)))
         shape.append(size)
         room //= max(1, size)
+    if shape and not random.integers(16):
+        shape[0] = 0
     return tuple(int(size) for size in random.permutation(shape))
 
 
@@ -241,7 +244,10 @@ def wanted_of(call):
 def fault_of(call, name):
     """None, or what is wrong, and the line that shows it: ("refused" or "wrong", why, line)."""
     library, names = LIBRARIES[name], namespace(name)
-    wanted, scale, count = wanted_of(call)
+    try:
+        wanted, scale, count = wanted_of(call)
+    except ValueError:
+        return fault_of_none(call, library, names)
     dtype = call.arrays[0].numpy().dtype
     lines = [(call.text(library), lambda values: values)]
     for line, into in lines:
@@ -257,6 +263,18 @@ def fault_of(call, name):
             made, slices = call.out_text(got.dtype.str[1:], got.shape)
             lines.append((call.text(library, (made, slices)), lambda values: placed(made, slices, values)))
     return None
+
+
+def fault_of_none(call, library, names):
+    """Of no elements NumPy has no index, and no greatest or least one, for which redtune has the identity."""
+    line = call.text(library)
+    try:
+        exec(line, names)
+    except ValueError as reason:
+        return None if call.op in INDICES else ("refused", str(reason), line)
+    except Exception as reason:
+        return "refused", f"{type(reason).__name__}: {reason}", line
+    return ("wrong", "an index of no elements", line) if call.op in INDICES else None
 
 
 def placed(made, slices, values):

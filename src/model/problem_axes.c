@@ -230,8 +230,11 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
     if (!packed || pairs || (given && !empty && !problem->segmented)) complete_steps(problem, two);
     if (!packed || pairs) return set_strided(problem, err);
     if (empty && is_given(problem, X) && problem->kept_axes < 3 && problem->reduced_axes < 2 &&
-        problem->accuracy != REDTUNE_ACCURACY_EXACT)
-        extents = rdt_problem_extents(problem);
+        problem->accuracy != REDTUNE_ACCURACY_EXACT) {
+        /* Where the axes are those of rows or columns, their steps stay as they are. */
+        const rdt_extents its = rdt_problem_extents(problem);
+        if (its.outer * its.inner == extents.outer) extents = its;
+    }
     if (given && !empty && !problem->segmented && !fit_extents(problem, &extents))
         return set_strided(problem, err);
     rdt_problem_axes_set(problem, extents);

@@ -373,6 +373,16 @@ static void no_elements_give_the_result_of_none(void) {
     at.problem.kept[0].step[OUT] = 3;
     at.problem.reduced[1].size = 0;
     run(&at);
+    /* Kept axes that are neither rows nor columns: each has results. */
+    at = planes(REDTUNE_SUM);
+    at.problem.steps = 1u << X | 1u << MASK;
+    at.problem.mask = REDTUNE_MASK_BYTES;
+    at.problem.kept_axes = 2;
+    at.problem.kept[0] = (redtune_axis){4, {0}};
+    at.problem.kept[1] = (redtune_axis){2, {[MASK] = 1}};
+    at.problem.reduced_axes = 1;
+    at.problem.reduced[0].size = 0;
+    run(&at);
     end();
 }
 
