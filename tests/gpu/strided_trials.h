@@ -248,14 +248,14 @@ static void check_outputs(const trial *at) {
     }
 }
 
-static void run(const trial *at) {
+__attribute__((unused)) static void run(const trial *at) {
     const redtune_operands operands = operands_of(at);
     upload();
     CHECK_OK(redtune_run(rt, &at->problem, &operands, gpu.stream, &err), err);
     check_outputs(at);
 }
 
-static void run_plan(const trial *at) {
+__attribute__((unused)) static void run_plan(const trial *at) {
     const redtune_operands operands = operands_of(at);
     redtune_plan *plan = NULL;
     upload();
