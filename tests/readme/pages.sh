@@ -125,7 +125,7 @@ prepare() {
         ;;
     *"merge tuning.db"*) cp "$database" tuning.0.db && cp "$database" tuning.1.db ;;
     *"--list sizes.txt"*) printf '%s\n' 10 20 30 >sizes.txt ;;
-    *"values.npy --offsets offsets.npy"*)
+    *"--offsets offsets.npy"*)
         . "$source/tests/cli/files.sh"
         { npy "'<i4'" "(10,)"; integers 4 10; } >values.npy
         { npy "'<i8'" "(4,)"; integers 8 4; } >offsets.npy
