@@ -4,11 +4,22 @@
 
 enum {
     HALVES_MAX = 1 << 23, // sums of rows of halves that the L2 cache holds are served below it
-    WHOLE_LOST = 1 << 16, // means and norms of about as many f32
-    ADDITIONS_MIN = 256,  // fewer additions for each key meet seldom enough for atomic ones
+    // Means and norms of about as many f32, on an H100; on an H200.
+    WHOLE_LOST = 1 << 16,
+    WHOLE_LOST_LONG = 1 << 24,
+    // Fewer rows for each key meet seldom enough for PyTorch's atomics: additions of elements and
+    // narrow rows, of wide ones, and extremes of rows.
+    WIDE = 64,
+    ADDITIONS_MIN = 256,
+    WIDE_ADDITIONS_MIN = 64,
+    EXTREMES_MIN = 128,
 };
 
 static bool is_whole(const redtune_operands &of) { return of.outer <= 1 && of.inner <= 1; }
+
+static bool is_about(int64_t elements, int64_t as_many) {
+    return elements > as_many / 2 && elements < as_many * 2;
+}
 
 bool torch_is_slower(const redtune_torch_call &call, const redtune_problem &problem) {
     if (torch_kinds_are_quiet()) return false;
@@ -18,10 +29,12 @@ bool torch_is_slower(const redtune_torch_call &call, const redtune_problem &prob
     if (is_sum && redtune_dtype_bytes(problem.dtype) == 2 && call.elements >= HALVES_MAX)
         return of.outer > 1 && of.inner <= 1;
     return is_wide && problem.dtype == REDTUNE_F32 && is_whole(of) &&
-           call.elements > WHOLE_LOST / 2 && call.elements < WHOLE_LOST * 2;
+           (is_about(call.elements, WHOLE_LOST) || is_about(call.elements, WHOLE_LOST_LONG));
 }
 
 bool torch_is_slower_by_key(const redtune_torch_keyed &call) {
     if (torch_kinds_are_quiet()) return false;
-    return call.reduce == '+' && call.rows / ADDITIONS_MIN < call.keys;
+    int64_t least = call.width < WIDE ? ADDITIONS_MIN : WIDE_ADDITIONS_MIN;
+    if (call.reduce != '+') least = call.width > 1 ? EXTREMES_MIN : 0;
+    return call.rows < least * call.keys;
 }
