@@ -1,7 +1,7 @@
 /* Facts about what lies beside an array: it is not read. Each array begins with its allocation, or
  * a few elements behind, which nobody writes, and ends where the allocation ends: the simulated GPU
  * reports a read of either. Gaps have poison. */
-#include "strided_trials.h"
+#include "strided_draws.h"
 
 enum { LEADS = 5, ORDERS = 3 };
 

@@ -1,7 +1,7 @@
 /* Facts about reductions of any axes and steps by redtune.h: random problems, kernels by their
  * configs, where the deciding element is, captures, and what is refused. */
 #include "model/scalar.h"
-#include "strided_trials.h"
+#include "strided_draws.h"
 #include "subject.h"
 
 static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MAX_AT, REDTUNE_DOT};
