@@ -17,50 +17,72 @@ static const char *const change_names[] = {"faster", "same", "slower"};
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-static void add_date(rdt_table *table, const redtune_compared *of) {
-    char first[32] = "-", last[32] = "-";
+enum { DATES_BYTES = 64, WIDTH = 100 };
+
+static void write_dates(const redtune_compared *of, char out[DATES_BYTES]) {
+    char first[24] = "-", last[24] = "-";
     struct tm at;
     const time_t from = (time_t)of->first_date, to = (time_t)of->last_date;
     if (gmtime_r(&from, &at)) strftime(first, sizeof first, "%Y-%m-%d", &at);
     if (gmtime_r(&to, &at)) strftime(last, sizeof last, "%Y-%m-%d", &at);
     const bool one_day = !strcmp(first, last);
-    rdt_table_add(table, "%s%s%s", first, one_day ? "" : " to ", one_day ? "" : last);
+    snprintf(out, DATES_BYTES, "%s%s%s", first, one_day ? "" : " to ", one_day ? "" : last);
 }
 
+/* A title, and what A and B have. */
+typedef const char *side_row[3];
+
+static size_t widest(const side_row *rows, size_t count, int column) {
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strlen(rows[i][column]) > most) most = strlen(rows[i][column]);
+    return most;
+}
+
+/* Beside each other, or where that is too wide, one below the other. */
 static void print_sides(const rdt_comparison *self) {
     const redtune_compared *a = &self->about.a, *b = &self->about.b;
-    const char *const rows[][3] = {{"file", a->file, b->file},
-                                   {"GPU", a->gpus, b->gpus},
-                                   {"driver for CUDA", a->driver_versions, b->driver_versions},
-                                   {"NVRTC", a->nvrtc_versions, b->nvrtc_versions},
-                                   {"templates", a->templates, b->templates}};
-    rdt_table table = {.column_count = 3, .right = "lll"};
-    rdt_table_add_row(&table, (const char *const[]){"", "A", "B"});
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) rdt_table_add_row(&table, rows[i]);
-    rdt_table_add(&table, "measured");
-    add_date(&table, a);
-    add_date(&table, b);
-    rdt_table_add(&table, "winners");
-    rdt_table_add(&table, "%" PRIu64, a->winners);
-    rdt_table_add(&table, "%" PRIu64, b->winners);
-    rdt_table_print(&table, stdout);
+    char dates[2][DATES_BYTES], winners[2][24];
+    write_dates(a, dates[0]);
+    write_dates(b, dates[1]);
+    snprintf(winners[0], sizeof winners[0], "%" PRIu64, a->winners);
+    snprintf(winners[1], sizeof winners[1], "%" PRIu64, b->winners);
+    const side_row rows[] = {{"", "A", "B"},
+                             {"file", a->file, b->file},
+                             {"GPU", a->gpus, b->gpus},
+                             {"driver for CUDA", a->driver_versions, b->driver_versions},
+                             {"NVRTC", a->nvrtc_versions, b->nvrtc_versions},
+                             {"templates", a->templates, b->templates},
+                             {"measured", dates[0], dates[1]},
+                             {"winners", winners[0], winners[1]}};
+    const size_t count = sizeof rows / sizeof *rows;
+    const bool beside =
+        widest(rows, count, 0) + widest(rows, count, 1) + widest(rows, count, 2) + 4 <= WIDTH;
+    for (int side = 1; side <= (beside ? 1 : 2); side++) {
+        rdt_table table = {.column_count = beside ? 3 : 2, .right = "lll"};
+        if (side == 2) puts("");
+        for (size_t i = 0; i < count; i++) {
+            rdt_table_add(&table, "%s", rows[i][0]);
+            rdt_table_add(&table, "%s", rows[i][side]);
+            if (beside) rdt_table_add(&table, "%s", rows[i][2]);
+        }
+        rdt_table_print(&table, stdout);
+    }
 }
 
 static bool is_same_config(const redtune_difference *each) {
     return !strcmp(each->a_family, each->b_family) && !strcmp(each->a_config, each->b_config);
 }
 
-static void print_differences(const rdt_comparison *self, bool all) {
-    static const char *const titles[] = {"GPU",  "op",   "dtype", "size", "L2",    "A us",
-                                         "B us", "time", "noise", "",     "config"};
-    const bool several = strchr(self->about.a.gpus, ',') != NULL;
-    rdt_table table = {.column_count = several ? 11 : 10,
-                       .right = several ? "lllrlrrrrll" : "llrlrrrrll"};
-    rdt_table_add_row(&table, several ? titles : titles + 1);
+/* Those of this GPU model, or of all. */
+static void print_table(const rdt_comparison *self, const char *gpu, bool all) {
+    static const char *const titles[] = {"op",   "dtype", "size",  "L2", "A us",
+                                         "B us", "time",  "noise", "",   "config"};
+    rdt_table table = {.column_count = 10, .right = "llrlrrrrll"};
+    rdt_table_add_row(&table, titles);
     for (size_t i = 0; i < self->about.difference_count; i++) {
         const redtune_difference *each = &self->differences[i];
-        if (!each->direction && !all) continue;
-        if (several) rdt_table_add(&table, "%s", each->gpu);
+        if ((!each->direction && !all) || (gpu && strcmp(each->gpu, gpu) != 0)) continue;
         rdt_table_add_problem(&table, &each->problem);
         rdt_table_add(&table, "%s", each->warm ? "warm" : "cold");
         rdt_table_add_us(&table, each->a_ns);
@@ -70,13 +92,31 @@ static void print_differences(const rdt_comparison *self, bool all) {
         rdt_table_add(&table, "%s", change_names[1 + each->direction]);
         rdt_table_add(&table, "%s", is_same_config(each) ? "same" : "other");
     }
+    rdt_table_print(&table, stdout);
     puts("");
-    if (self->slower + self->faster || all) {
-        rdt_table_print(&table, stdout);
-        puts("");
-    }
-    free(table.cells);
+}
+
+/* Whether the difference is the first that is printed of its GPU model. */
+static bool is_first_of_gpu(const rdt_comparison *self, size_t at, bool all) {
+    if (!self->differences[at].direction && !all) return false;
+    for (size_t i = 0; i < at; i++)
+        if ((self->differences[i].direction || all) &&
+            !strcmp(self->differences[i].gpu, self->differences[at].gpu))
+            return false;
+    return true;
+}
+
+/* The GPU model with the worst one first. */
+static void print_differences(const rdt_comparison *self, bool all) {
     const size_t count = self->about.difference_count;
+    const bool several = strchr(self->about.a.gpus, ',') != NULL;
+    puts("");
+    for (size_t i = 0; several && i < count; i++) {
+        if (!is_first_of_gpu(self, i, all)) continue;
+        printf("%s\n\n", self->differences[i].gpu);
+        print_table(self, self->differences[i].gpu, all);
+    }
+    if (!several && (self->slower + self->faster || all)) print_table(self, NULL, all);
     printf("problems in both: %zu; slower: %zu, faster: %zu, within noise: %zu\n", count,
            self->slower, self->faster, count - self->slower - self->faster);
     printf("only in A: %" PRIu64 ", only in B: %" PRIu64 "\n", self->about.a.winners - count,

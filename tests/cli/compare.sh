@@ -104,13 +104,34 @@ LINES
     facts h200.db <<<'templates=here gpu=L median_ns=12000'
     run "$redtune" compare many.db later.db
     want_exit 1
-    want_in_out "Test A100  sum  f32      1M  cold  30.00  40.00  +33.3 %"
+    want_in_out "
+Test A100
+
+op   dtype  size  L2     A us   B us     time  noise          config
+sum  f32      1M  cold  30.00  40.00  +33.3 %  5.0 %  slower  same
+"
+    ! grep -q '^Test H100' stdout || fail "a heading without differences"
+    # Of each model those that differ, the worst model first; with --all both models.
+    run "$redtune" compare many.db later.db --all -q
+    [ "$(grep '^Test' stdout | tr '\n' ' ')" = "Test A100 Test H100 " ] || fail "other headings"
+    [ "$(grep -c '^sum  f32 ' stdout)" -eq 2 ] || fail "not two rows"
     run "$redtune" compare many.db later.db --gpu h100
     want_exit 0
     run "$redtune" compare later.db h200.db --gpu h
     want_exit 0
     want_in_out "GPU              Test H100                  Test H200"
     want_in_out "faster"
+}
+
+# What does not fit beside each other stands one below the other, and no line has more than 100 columns.
+wide_sides_are_below_each_other() {
+    local name
+    name=$(printf 'n%.0s' {1..60}).db
+    facts "$name" <<<'templates=here gpu=A median_ns=30000'
+    run "$redtune" compare "$name" "$name"
+    want_exit 0
+    [ "$(grep -c "^file  *$name\$" stdout)" -eq 2 ] || fail "not two lines with the file"
+    ! grep -q '.\{101\}' stdout || fail "a line is too wide"
 }
 
 # Sums by different keys are different problems, though all else is the same.
@@ -187,5 +208,5 @@ a_report_tells_gpu_models_apart() {
 }
 
 check_run what_is_slower_stands_first the_exit_status_is_for_scripts \
-    exports_are_compared_as_their_databases gpu_models_are_told_apart \
+    exports_are_compared_as_their_databases gpu_models_are_told_apart wide_sides_are_below_each_other \
     keys_are_part_of_the_problem a_report_shows_the_same a_report_tells_gpu_models_apart
