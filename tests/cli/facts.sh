@@ -32,8 +32,9 @@ on_terminal() {
 import fcntl, os, pty, struct, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
+    # Here, before the program looks: the parent may come later.
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
     os.execvp(sys.argv[2], sys.argv[2:])
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
 seen = b""
 while True:
     try:
