@@ -26,9 +26,10 @@ SERIES = (
 AXES = ((1, "sum of each row"), (0, "sum of each column"))
 LIMIT = 12  # times above it stand at the edge
 
-# Of the text, of redtune and of the others, on a light and on a dark page.
-LIGHT = {"ink": "#1f2328", "grid": "#d0d7de", "own": "#1a7f37", "peer": "#57606a"}
-DARK = {"ink": "#e6edf3", "grid": "#3d444d", "own": "#3fb950", "peer": "#9198a1"}
+# Of the ground, the text, redtune and the others, on a light and on a dark page. A page may be light where its reader
+# prefers dark ones, so that a figure brings its ground.
+LIGHT = {"ground": "#ffffff", "ink": "#1f2328", "grid": "#d0d7de", "own": "#1a7f37", "peer": "#57606a"}
+DARK = {"ground": "#0d1117", "ink": "#e6edf3", "grid": "#3d444d", "own": "#3fb950", "peer": "#9198a1"}
 
 # Of whole arrays.
 MODES = (("apart", "between other kernels"), ("stream", "on a stream, with the host's time"))
@@ -56,15 +57,17 @@ def over_reading(times, names):
     return min(of) / times["read"] if of else None
 
 
-def begin(ink):
-    """matplotlib.pyplot, set to draw text and axes in that colour and nothing behind them."""
+def begin(colours):
+    """matplotlib.pyplot, set to draw text and axes on the ground of these colours."""
     import matplotlib
 
+    ink = colours["ink"]
     matplotlib.use("svg")
     matplotlib.rcParams.update({
         "svg.hashsalt": "redtune", "svg.fonttype": "none", "font.size": 8.5, "axes.edgecolor": ink,
         "text.color": ink, "axes.labelcolor": ink, "xtick.color": ink, "ytick.color": ink,
-        "axes.spines.top": False, "axes.spines.right": False,
+        "axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none",
+        "savefig.facecolor": colours["ground"],
     })
     from matplotlib import pyplot
 
@@ -72,7 +75,7 @@ def begin(ink):
 
 
 def save(figure, out):
-    figure.savefig(out, transparent=True, metadata={"Date": None, "Creator": None})
+    figure.savefig(out, metadata={"Date": None, "Creator": None})
 
 
 def mean(values):
@@ -91,7 +94,7 @@ def draw_series(panel, y, ratios, colour):
 
 def draw_axis(race, dtype, out, colours):
     """400 pixels wide, so that its text of 11 can be read on a telephone."""
-    pyplot = begin(colours["ink"])
+    pyplot = begin(colours)
     figure, panels = pyplot.subplots(2, 1, figsize=(400 / 96, 440 / 96), sharex=True, layout="constrained")
     for panel, (axis, title) in zip(panels, AXES):
         for y, (label, names) in enumerate(SERIES):
@@ -117,7 +120,7 @@ def draw_axis(race, dtype, out, colours):
 
 def draw_whole(path, out, colours):
     """Two panels one above the other, under their legend."""
-    pyplot = begin(colours["ink"])
+    pyplot = begin(colours)
     figure, panels = pyplot.subplots(2, 1, figsize=(400 / 96, 440 / 96), sharex=True, layout="constrained")
     for panel, (mode, title) in zip(panels, MODES):
         times = table.read(path, mode)
