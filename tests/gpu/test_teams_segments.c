@@ -94,8 +94,8 @@ static void segments_have_their_results_on_every_rank(void) {
     if (!check_state.failed) check_ragged(&greatest, 1);
 }
 
-/* What a rank has of a segment is no node of its tree. */
-static void segments_in_fixed_order_are_refused(void) {
+/* What a rank has of a segment is no node of its tree; and ranks have no second input of theirs. */
+static void segments_in_fixed_order_and_of_pairs_are_refused(void) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const crew_rank *rank = &all.rank[0];
     redtune_plan *plan = NULL;
@@ -109,6 +109,15 @@ static void segments_in_fixed_order_are_refused(void) {
     CHECK_OK(redtune_plan_create(rank->rt, &problem, &plan, &err), err);
     CHECK_FAILS(redtune_team_run_segments(plan, rank->team, &segments, 0, rank->stream, &err),
                 REDTUNE_UNSUPPORTED, err, "segments by a team in fixed order");
+    redtune_plan_destroy(plan);
+    redtune_problem pairs = problem;
+    redtune_segments two = segments;
+    pairs.op = REDTUNE_DOT;
+    pairs.order = REDTUNE_ORDER_FREE;
+    two.d_second = segments.d_in;
+    CHECK_OK(redtune_plan_create(rank->rt, &pairs, &plan, &err), err);
+    CHECK_FAILS(redtune_team_run_segments(plan, rank->team, &two, 0, rank->stream, &err),
+                REDTUNE_UNSUPPORTED, err, "cannot compute the dot of segments by a team");
     redtune_plan_destroy(plan);
 }
 
@@ -150,7 +159,7 @@ static void list_of_each_rank_has_one_result(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(segments_have_their_results_on_every_rank),
-        FACT(segments_in_fixed_order_are_refused),
+        FACT(segments_in_fixed_order_and_of_pairs_are_refused),
         FACT(list_of_each_rank_has_one_result),
     };
     return crew_run(RANKS_MAX, INPUT_BYTES, &all, facts, sizeof facts / sizeof *facts, argc, argv);

@@ -123,8 +123,14 @@ static redtune_status take_operands(rank_call *self, const redtune_operands *giv
 
 static redtune_status take_segments(rank_call *self, const redtune_segments *given,
                                     redtune_error *err) {
+    const rdt_op_traits *op = rdt_op_find(self->plan->problem.op);
     redtune_status status = rdt_segments_take(&self->run, self->plan, given, err);
     if (status) return status;
+    if (op->inputs > 1)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot compute the %s of segments by a team: it has two inputs; give each "
+                        "segment to one rank",
+                        op->name);
     if (self->plan->problem.order == REDTUNE_ORDER_FIXED)
         return rdt_runtime_name_order(
             self->plan->rt, &self->plan->problem,
