@@ -51,7 +51,7 @@ static void print_steps(bool has_gpu, bool tuned) {
     const char *const rows[][2] = {
         {"  redtune tune", tuned ? "measures what is not measured yet"
                                  : "finds the fastest kernels for this GPU, and keeps them"},
-        {"  redtune --device sim", "tunes on the simulated GPU, which takes about a minute"},
+        {"  redtune --device sim", "tunes on the simulated GPU, which takes one to two minutes"},
         {tuned ? "  redtune show" : "  redtune show --shipped",
          tuned ? "prints the winners" : "prints what redtune comes with"},
         {"  redtune reduce FILE", "reduces an array of a file"},

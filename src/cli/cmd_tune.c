@@ -414,7 +414,7 @@ const rdt_command rdt_cmd_tune = {
         "\n"
         "On the simulated GPU, where no sizes or dtypes are named, only 256, 512 and 1K elements\n"
         "of f32, f64 and i32 are tuned, and three small matrices of f32 by rows and by columns,\n"
-        "which takes about a minute.\n"
+        "which takes one to two minutes.\n"
         "\n"
         "For example: redtune --device 0 --dtype f32 --size 1K..1M,1000000\n"
         "             redtune --device 0 --dtype f32 --rows 1K..1M --cols 16..64K --axis 1\n"
