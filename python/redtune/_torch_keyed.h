@@ -65,7 +65,8 @@ inline bool is_by_row(const Tensor &self, int64_t dim, const Tensor &index, cons
     for (const Tensor *each : {&self, &index, &source})
         if (each->device() != self.device() || each->key_set().has_any(unusual)) return false;
     return self.dim() && (dim == 0 || dim == -self.dim()) && self.is_contiguous() &&
-           source.is_contiguous() && have_rows_alike(self, source) &&
+           source.is_contiguous() && have_rows_alike(self, source) && !self.is_alias_of(source) &&
+           !self.is_alias_of(index) && // which PyTorch may refuse
            self.scalar_type() == source.scalar_type() &&
            index.dim() == (scatters ? source.dim() : 1) && has_a_key_a_row(index, source);
 }

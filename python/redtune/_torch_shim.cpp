@@ -291,6 +291,7 @@ struct by_key<number, Op, Result(Self, int64_t, const Tensor &, const Tensor &, 
             k.op = number;
             torch_keyed::take_keyed(k, self, dim, index, source, its);
             if (hooks.choose_keyed(&k) && have_stream(k.device, &k.stream)) {
+                const leaving now; // what is asked of PyTorch for it
                 if constexpr (std::is_reference_v<Result>) {
                     if (torch_keyed::serve_keyed(hooks, k, self, index, source, its)) return self;
                 } else {

@@ -108,6 +108,8 @@ class TorchScatter(unittest.TestCase):
             alone = out[2:3].scatter_reduce(0, by_row(none, some), some, kind)[0]
             self.assertTrue(torch.equal(among, alone), kind)
         self.assertEqual(redtune.torch.report()["scatter_reduce"], {"served": 4, "left": {}})
+        # Nor are PyTorch's additions counted, by which a mean's rows are.
+        self.assertNotIn("scatter_add", redtune.torch.report())
 
     def test_gradients_are_pytorchs(self):
         out, keys, x = inputs(torch.float32, (4,), 6)
