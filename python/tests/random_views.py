@@ -266,15 +266,15 @@ def fault_of(call, name):
 
 
 def fault_of_none(call, library, names):
-    """Of no elements NumPy has no index, and no greatest or least one, for which redtune has the identity."""
+    """What NumPy refuses, such as the greatest of no elements, redtune refuses, too."""
     line = call.text(library)
     try:
         exec(line, names)
-    except ValueError as reason:
-        return None if call.op in INDICES else ("refused", str(reason), line)
+    except ValueError:
+        return None
     except Exception as reason:
         return "refused", f"{type(reason).__name__}: {reason}", line
-    return ("wrong", "an index of no elements", line) if call.op in INDICES else None
+    return "wrong", "a result of no elements", line
 
 
 def placed(made, slices, values):
