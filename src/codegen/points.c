@@ -71,8 +71,9 @@ static int refuse_change(lua_State *state) {
                       luaL_tolstring(state, 2, NULL));
 }
 
-/* A config with the values of the table on top, by which *read tells which of them a rule read. */
-static void push_observed(lua_State *state, const rdt_space *space, uint32_t *read) {
+/* A config with the values of the table on top. Returns where the bits of those go that a rule
+ * read, which lives as long as the config. */
+static uint32_t *push_observed(lua_State *state, const rdt_space *space) {
     const int values = lua_gettop(state);
     lua_createtable(state, 0, 0);
     lua_createtable(state, 0, 2);
@@ -82,12 +83,14 @@ static void push_observed(lua_State *state, const rdt_space *space, uint32_t *re
         lua_pushinteger(state, INT64_C(1) << i);
         lua_setfield(state, -2, space->param[i].name);
     }
-    lua_pushlightuserdata(state, read);
+    uint32_t *const read = lua_newuserdatauv(state, sizeof *read, 0);
+    *read = 0;
     lua_pushcclosure(state, read_value, 3);
     lua_setfield(state, -2, "__index");
     lua_pushcfunction(state, refuse_change);
     lua_setfield(state, -2, "__newindex");
     lua_setmetatable(state, -2);
+    return read;
 }
 
 /* Calls the rule at stack index with the arguments behind it; whether it says yes. */
@@ -118,17 +121,16 @@ static int collect_allowed(lua_State *state) {
         rdt_marshal_push_facts(state, call->at.facts);
     }
     rdt_point point = push_point(state, space, family);
-    uint32_t read = 0, changed = 0;
-    push_observed(state, space, &read);
+    uint32_t *const read = push_observed(state, space), changed = 0;
     uint8_t index[RDT_PARAM_MAX] = {0};
     bool is_first = true, is_allowed = false;
     out->count = 0;
     do {
-        if (is_first || changed & read) {
+        if (is_first || changed & *read) {
             lua_pushvalue(state, VALUES);
             set_values(state, space, index, &point);
             lua_pop(state, 1);
-            read = 0;
+            *read = 0;
             is_first = false;
             is_allowed = holds(state, ALLOWED, CONFIG, CLASS, FACTS);
         }

@@ -143,8 +143,10 @@ redtune_status rdt_kernel_set_get(rdt_kernel_set *kernels, const redtune_problem
     const rdt_spaces *spaces = rdt_codegen_spaces(kernels->maker.codegen);
     rdt_kernel_set_entry *entry = kernels->first;
     while (entry && !rdt_point_same_kernel(spaces, &entry->point, point)) entry = entry->next;
-    *out = entry;
-    if (entry) return allow(entry, launch, err);
+    if (entry) {
+        *out = entry;
+        return entry->outcome == RDT_OUTCOME_GOOD ? allow(entry, launch, err) : REDTUNE_OK;
+    }
     entry = calloc(1, sizeof *entry);
     if (!entry) return rdt_fail_memory(err, sizeof *entry);
     entry->point = *point;

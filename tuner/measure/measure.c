@@ -16,7 +16,8 @@
 enum {
     CALL_NS = 2000, /* a small call, at the least */
     ALIGNMENT_BYTES = 256,
-    /* Calls that reuse each of a warm cache's inputs. The simulated GPU's clock resolves one. */
+    /* In a graph, at the most: the simulated GPU's clock resolves one call, and fewer reuse too few
+     * inputs of a warm cache. */
     CALLS_SIMULATED = 16,
 };
 

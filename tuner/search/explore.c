@@ -166,7 +166,7 @@ static void prepare_kernels(const rdt_candidates *candidates, const rdt_values *
         last = each;
         wanted[count++] = i;
     }
-    if (count <= PREPARED_MAX) rdt_candidates_prepare(candidates, wanted, count, false);
+    if (all || count <= PREPARED_MAX) rdt_candidates_prepare(candidates, wanted, count, false);
 }
 
 redtune_status rdt_explore_prepare(const rdt_search *search, redtune_error *err) {

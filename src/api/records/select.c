@@ -327,6 +327,7 @@ redtune_status rdt_select_from(rdt_winners *winners, const rdt_winners_source *s
     for (origin i = OWN; !status && i < from; i++) {
         /* A database that was left out is not waited for again. */
         if (i > OWN && winners->incomplete) break;
+        if (i == ALIKE && rdt_problem_is_keyed(at.problem)) continue;
         status = rdt_winners_need(winners, source, parts[i], at, err);
         if (!status) status = select_among(winners, source->codegen, at, &from, &choice, err);
     }
