@@ -128,7 +128,8 @@ typedef struct redtune_tuning {
     size_t problem_count;
     /* Without counts and problems: these redtune_layouts, whole arrays of the default counts, rows
      * and columns of powers of four elements and results, of 4 KiB to 1 GiB together, with a few
-     * odd ones; rows and columns of f16, bf16 and f32 unless dtypes are given. 0: whole arrays. */
+     * odd ones; rows and columns of f16, bf16 and f32 unless dtypes are given. All three without
+     * ops and dtypes: a few batches of planes and sums by key, too. 0: whole arrays. */
     unsigned layouts;
     redtune_order order; /* of problems that are not given */
     uint64_t accuracy;   /* redtune_accuracy; likewise */
