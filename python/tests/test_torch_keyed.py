@@ -54,17 +54,20 @@ class TorchKeyed(unittest.TestCase):
         done = self.run_it(call) if chosen[-1] else LEFT
         return chosen, done, arrays[2].numpy()
 
+    def check_combined(self, x, keys, out, reduce, at):
+        want = out.astype("f8")
+        at.at(want, keys, x)
+        chosen, done, got = self.call(x, keys, out, reduce)
+        self.assertEqual((chosen[1], done), (1, SERVED))
+        numpy.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+
     def test_elements_are_combined_with_what_the_result_holds(self):
         numbers = numpy.random.default_rng(4)
         x = numbers.standard_normal(20000, dtype="f4")
         keys = numbers.integers(0, 70, 20000)
         for reduce, at in ((b"+", numpy.add), (b">", numpy.maximum), (b"<", numpy.minimum)):
             out = numbers.standard_normal(70, dtype="f4")
-            want = out.astype("f8")
-            at.at(want, keys, x)
-            chosen, done, got = self.call(x, keys, out, reduce)
-            self.assertEqual((chosen[1], done), (1, SERVED))
-            numpy.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+            self.check_combined(x, keys, out, reduce, at)
 
     def test_rows_are_combined_with_those_of_the_result(self):
         numbers = numpy.random.default_rng(5)
@@ -72,11 +75,7 @@ class TorchKeyed(unittest.TestCase):
         keys = numbers.integers(0, 9, 6000)
         for reduce, at in ((b"+", numpy.add), (b">", numpy.maximum)):
             out = numbers.standard_normal((9, 17), dtype="f4")
-            want = out.astype("f8")
-            at.at(want, keys, x)
-            chosen, done, got = self.call(x, keys, out, reduce)
-            self.assertEqual((chosen[1], done), (1, SERVED))
-            numpy.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+            self.check_combined(x, keys, out, reduce, at)
 
     def test_results_have_the_dtype_of_elements_of_fewer_bits(self):
         numbers = numpy.random.default_rng(6)

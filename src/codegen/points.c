@@ -84,7 +84,7 @@ static uint32_t *push_observed(lua_State *state, const rdt_space *space) {
         lua_setfield(state, -2, space->param[i].name);
     }
     uint32_t *const read = lua_newuserdatauv(state, sizeof *read, 0);
-    *read = 0;
+    *read = UINT32_MAX; /* no rule was asked yet */
     lua_pushcclosure(state, read_value, 3);
     lua_setfield(state, -2, "__index");
     lua_pushcfunction(state, refuse_change);
@@ -121,17 +121,16 @@ static int collect_allowed(lua_State *state) {
         rdt_marshal_push_facts(state, call->at.facts);
     }
     rdt_point point = push_point(state, space, family);
-    uint32_t *const read = push_observed(state, space), changed = 0;
+    uint32_t *const read = push_observed(state, space), changed = UINT32_MAX;
     uint8_t index[RDT_PARAM_MAX] = {0};
-    bool is_first = true, is_allowed = false;
+    bool is_allowed = false;
     out->count = 0;
     do {
-        if (is_first || changed & *read) {
+        if (changed & *read) {
             lua_pushvalue(state, VALUES);
             set_values(state, space, index, &point);
             lua_pop(state, 1);
             *read = 0;
-            is_first = false;
             is_allowed = holds(state, ALLOWED, CONFIG, CLASS, FACTS);
         }
         if (!is_allowed) continue;

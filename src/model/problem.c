@@ -369,15 +369,8 @@ int rdt_problem_accumulator_bytes(const redtune_problem *problem) {
     return ranged ? ranged : plain_bytes(problem);
 }
 
-/* By key it is the same op, too: its cells decide. */
-static bool is_keyed_alike(const redtune_problem *a, const redtune_problem *b) {
-    return !rdt_op_compare(a->op, b->op) && a->dtype == b->dtype && a->result == b->result &&
-           a->key_dtype == b->key_dtype &&
-           (rdt_problem_keyed_width(a) > 1) == (rdt_problem_keyed_width(b) > 1);
-}
-
 bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b) {
-    if (rdt_problem_is_keyed(a) && rdt_problem_is_keyed(b) && !is_keyed_alike(a, b)) return false;
+    if (rdt_problem_is_keyed(a)) return rdt_problem_same_class(a, b); /* its cells decide */
     const rdt_op_traits *of_a = rdt_op_find(a->op), *of_b = rdt_op_find(b->op);
     return of_a->indexed == of_b->indexed && of_a->inputs == of_b->inputs && a->mask == b->mask &&
            of_a->outputs == of_b->outputs && a->order == b->order &&

@@ -280,7 +280,7 @@ bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *dom
 /* Whether both move the same bytes in the same places where their extents are the same, so that
  * what is fast for one is for the other, too: layout, order, whether the op looks for an index, and
  * the bytes of elements and of accumulators, those for the range (templates/lib/range.lua) aside.
- * Each problem is alike itself. */
+ * Each problem is alike itself; by key, only those of its class are. */
 bool rdt_problem_same_traffic(const redtune_problem *a, const redtune_problem *b);
 /* Bytes of the accumulator that templates/ops.lua gives the op: what threads pass to each other. */
 int rdt_problem_accumulator_bytes(const redtune_problem *problem);

@@ -143,7 +143,6 @@ static int unlikeness(const redtune_problem *a, const redtune_problem *b) {
 static origin origin_of(const redtune_problem *measured, const redtune_problem *problem,
                         double gpu) {
     if (rdt_problem_same_class(measured, problem)) return gpu > 0 ? OTHER_GPU : OWN;
-    if (rdt_problem_is_keyed(problem)) return NOWHERE;
     return gpu == 0 && rdt_winners_alike(measured, problem) ? ALIKE : NOWHERE;
 }
 
