@@ -23,7 +23,7 @@ using at::Tensor;
 // What stands behind the tensors of a call. reduce 0: redtune has no such kind.
 struct kind {
     char reduce = 0;
-    bool is_mean = false, includes_self = true;
+    bool includes_self = true;
 };
 
 inline kind kind_of() { return {'+'}; }
@@ -34,12 +34,12 @@ inline kind kind_of(const Scalar &alpha) {
 }
 
 inline kind kind_of(c10::string_view reduce, bool include_self) {
-    const bool is_mean = reduce == "mean";
-    const char found = reduce == "sum" || is_mean ? '+'
-                       : reduce == "amax"         ? '>'
-                       : reduce == "amin"         ? '<'
-                                                  : '\0';
-    return {found, is_mean, include_self};
+    const char found = reduce == "sum"    ? '+'
+                       : reduce == "mean" ? '/'
+                       : reduce == "amax" ? '>'
+                       : reduce == "amin" ? '<'
+                                          : '\0';
+    return {found, include_self};
 }
 
 // Sizes that are equal but for the first one.
@@ -80,7 +80,7 @@ inline void take_keyed(redtune_torch_keyed &k, const Tensor &self, int64_t dim, 
     k.stream = nullptr;
     k.is_deterministic = at::globalContext().deterministicAlgorithms();
     k.is_plain = (self.is_cpu() || self.is_cuda()) && is_by_row(self, dim, index, source, scatters);
-    k.reduce = its.is_mean && !self.is_floating_point() ? '\0' : its.reduce;
+    k.reduce = its.reduce == '/' && !self.is_floating_point() ? '\0' : its.reduce;
     k.rows = k.is_plain ? source.size(0) : 0;
     k.keys = k.is_plain ? self.size(0) : 0;
     k.width = k.rows ? source.numel() / k.rows : 0;
@@ -88,7 +88,7 @@ inline void take_keyed(redtune_torch_keyed &k, const Tensor &self, int64_t dim, 
 
 // No element changes an extreme of these, and a sum.
 inline Scalar identity_of(const Tensor &out, char reduce) {
-    if (reduce == '+') return 0;
+    if (reduce == '+' || reduce == '/') return 0;
     const bool is_most = reduce == '>';
     if (out.is_floating_point()) return is_most ? -INFINITY : INFINITY;
     if (out.scalar_type() == at::kInt) return is_most ? INT32_MIN : INT32_MAX;
@@ -121,7 +121,7 @@ inline bool serve_keyed(const redtune_torch_hooks &hooks, redtune_torch_keyed &k
     k.message = message;
     const int done = hooks.run_keyed(&k);
     TORCH_CHECK(done != REDTUNE_TORCH_FAILED, message);
-    if (done == REDTUNE_TORCH_SERVED && its.is_mean) divide(out, index, its);
+    if (done == REDTUNE_TORCH_SERVED && its.reduce == '/') divide(out, index, its);
     return done == REDTUNE_TORCH_SERVED;
 }
 

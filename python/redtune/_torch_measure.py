@@ -14,12 +14,13 @@ import torch
 from . import _core
 
 ALONG = WHOLE, ROWS, COLUMNS = range(3)  # torch_layout
-KEYED = 3  # and those behind it: one for each power of two of a row's elements
+STRIDED, KEYED = 3, 4  # and those behind it: one for each power of two of a row's elements
 _DTYPES = {
     0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64,
     5: torch.float16, 6: torch.float32, 7: torch.float64, 11: torch.bool, 15: torch.bfloat16,
 }  # fmt: skip
 FLOAT = 6
+_OF_ONE_AXIS = "max", "min", "argmax", "argmin", "any", "all"
 _TURNS, _CALLS = 3, 20
 _SECONDS = 0.05  # from which on a turn has fewer calls
 
@@ -38,9 +39,16 @@ def _call(name, kind, device):
         if name == "scatter_reduce":
             return lambda: out.scatter_reduce(0, each, x, "amax")
         return lambda: getattr(out, name)(0, keys if name == "index_add" else each, x)
-    shape = (results, count // results) if layout == ROWS else (count // results, results)
-    x = torch.ones(count if layout == WHOLE else shape, dtype=dtype, device=device)
-    dim = int(layout == ROWS)
+    length, dim = count // results, int(layout == ROWS)
+    shape = (results, length) if layout == ROWS else (length, results)
+    if layout == STRIDED and name in _OF_ONE_AXIS:
+        x, dim = torch.ones(results, 2 * length, dtype=dtype, device=device)[:, ::2], 1
+    elif layout == STRIDED:
+        plane = 1 << length.bit_length() // 2
+        x = torch.ones(length // plane or 1, results, plane, dtype=dtype, device=device)
+        dim = (0, 2)
+    else:
+        x = torch.ones(count if layout == WHOLE else shape, dtype=dtype, device=device)
     if name == "norm":
         return lambda: torch.linalg.vector_norm(x, dim=dim)
     function = getattr(torch, name)

@@ -84,7 +84,7 @@ typedef struct redtune_torch_keyed {
     int32_t op, dtype, key_dtype;
     int32_t device;                     /* CUDA's number; -1: the host */
     int32_t is_deterministic, is_plain; /* is_plain: one key for each row, the rows side by side */
-    char reduce;                        /* '+', '>' or '<' (the greatest, the least); 0: another */
+    char reduce;                        /* '+', '/' (a mean), '>' or '<' (extremes); 0: another */
     int64_t rows, width, keys;
     const void *data, *key_data;
     void *out, *stream;

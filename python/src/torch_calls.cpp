@@ -124,8 +124,6 @@ torch_reason reason_to_leave(redtune_torch_call *call) {
     redtune_problem *problem = problem_of(call);
     *problem = choice->problem;
     if (!fold(rt, call, axes)) return TORCH_UNSUPPORTED;
-    const bool is_strided = problem->steps >> REDTUNE_ARRAY_RESULTS & 1; // neither rows nor columns
-    if (is_strided && !fixed) return TORCH_STRIDES;
     if (!fixed && torch_is_slower(*call, *problem)) return TORCH_SLOWER;
     if (torch_worker_refuses(*problem)) return TORCH_FAILED;
     call->chosen = choice;
@@ -166,9 +164,10 @@ void count_kind(redtune_torch_call &call) {
     for (int i = 0; i < call.result_dimensions; i++) results *= call.result_sizes[i];
     const bool is_columns = redtune_problem_operands(problem).inner > 1;
     torch_kinds_count(call.op, call.dtype,
-                      results == 1 ? TORCH_WHOLE
-                      : is_columns ? TORCH_COLUMNS
-                                   : TORCH_ROWS,
+                      torch_is_strided(*problem) ? TORCH_STRIDED
+                      : results == 1             ? TORCH_WHOLE
+                      : is_columns               ? TORCH_COLUMNS
+                                                 : TORCH_ROWS,
                       call.elements * static_cast<int64_t>(redtune_dtype_bytes(problem->dtype)),
                       results);
 }

@@ -13,7 +13,6 @@
     X(DTYPE, "dtypes")                                                                             \
     X(FORM, "no axes, no elements, or no plain tensor")                                            \
     X(SLOWER, "PyTorch's was measured to be as fast")                                              \
-    X(STRIDES, "strides")                                                                          \
     X(PARAMETER, "order of a norm, correction, alpha or reduce")                                   \
     X(UNSUPPORTED, "redtune has no kernel for it")                                                 \
     X(FAILED, "redtune failed")
@@ -57,13 +56,21 @@ int torch_keyed_run(redtune_torch_keyed *call);
 
 // ---- what PyTorch was as fast at: torch_slower.cpp ---------------------------------------------
 
+bool torch_is_strided(const redtune_problem &problem); // neither rows nor columns
 bool torch_is_slower(const redtune_torch_call &call, const redtune_problem &problem);
 bool torch_is_slower_by_key(const redtune_torch_keyed &call);
 
 // ---- what was served, by kinds: torch_kinds.cpp ------------------------------------------------
 
 // By key there is a layout for each power of two of a row's elements.
-enum torch_layout { TORCH_WHOLE, TORCH_ROWS, TORCH_COLUMNS, TORCH_KEYED, TORCH_LAYOUTS = 16 };
+enum torch_layout {
+    TORCH_WHOLE,
+    TORCH_ROWS,
+    TORCH_COLUMNS,
+    TORCH_STRIDED, // neither rows nor columns
+    TORCH_KEYED,
+    TORCH_LAYOUTS = 16
+};
 void torch_kinds_count(int op, int dtype, int layout, int64_t bytes, int64_t results);
 // This thread measures, and its calls are not counted.
 bool torch_kinds_are_quiet();

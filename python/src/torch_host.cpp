@@ -68,7 +68,9 @@ template <class T> void combine(const redtune_torch_keyed &call, const T *result
     for (int64_t i = 0; i < call.keys * call.width; i++) {
         const T one = out[i], other = results[i];
         const bool takes = call.reduce == '>' ? !(one > other) : !(one < other);
-        out[i] = call.reduce == '+' ? one + other : takes && one == one ? other : one;
+        out[i] = call.reduce == '+' || call.reduce == '/' ? one + other
+                 : takes && one == one                    ? other
+                                                          : one;
     }
 }
 

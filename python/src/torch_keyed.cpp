@@ -31,9 +31,9 @@ static bool have_result(redtune_problem *problem) {
 
 // false: the dtypes are not redtune's.
 static bool make_problem(redtune_torch_keyed *call) {
-    const redtune_op op = call->reduce == '+'   ? REDTUNE_SUM
-                          : call->reduce == '>' ? REDTUNE_MAX
-                                                : REDTUNE_MIN;
+    const redtune_op op = call->reduce == '>'   ? REDTUNE_MAX
+                          : call->reduce == '<' ? REDTUNE_MIN
+                                                : REDTUNE_SUM; // that of a mean, too
     const redtune_dtype dtype = torch_dtype_of(call->dtype), keys = torch_dtype_of(call->key_dtype);
     if (redtune_dtype_bytes(dtype) < 2 || dtype == REDTUNE_I16) return false;
     if (keys != REDTUNE_I64 && keys != REDTUNE_I32) return false;

@@ -8,11 +8,12 @@ enum {
     WHOLE_LOST = 1 << 16,
     WHOLE_LOST_LONG = 1 << 24,
     // Fewer rows for each key meet seldom enough for PyTorch's atomics: additions of elements and
-    // narrow rows, of wide ones, and extremes of rows.
+    // narrow rows, of wide ones, means of narrow rows, and extremes of rows.
     WIDE = 64,
     ADDITIONS_MIN = 256,
+    NARROW_MEANS_MIN = 512,
     WIDE_ADDITIONS_MIN = 64,
-    EXTREMES_MIN = 128,
+    EXTREMES_MIN = 192,
 };
 
 static bool is_whole(const redtune_operands &of) { return of.outer <= 1 && of.inner <= 1; }
@@ -21,8 +22,27 @@ static bool is_about(int64_t elements, int64_t as_many) {
     return elements > as_many / 2 && elements < as_many * 2;
 }
 
+bool torch_is_strided(const redtune_problem &problem) {
+    return problem.steps >> REDTUNE_ARRAY_RESULTS & 1;
+}
+
+// Whether no elements lie side by side, as in x[:, ::2], or some stand for several, as in x.expand().
+static bool has_gaps_or_repeats(const redtune_problem &problem) {
+    if (!(problem.steps >> REDTUNE_ARRAY_X & 1)) return false;
+    bool are_beside = false, are_repeated = false;
+    for (const redtune_axis *axes : {problem.kept, problem.reduced})
+        for (int i = 0; i < REDTUNE_AXES_MAX; i++) {
+            if (axes[i].size < 2) continue;
+            are_beside |= axes[i].step[REDTUNE_ARRAY_X] == 1;
+            are_repeated |= axes[i].step[REDTUNE_ARRAY_X] == 0;
+        }
+    return !are_beside || are_repeated;
+}
+
 bool torch_is_slower(const redtune_torch_call &call, const redtune_problem &problem) {
     if (torch_kinds_are_quiet()) return false;
+    if (has_gaps_or_repeats(problem)) return true;
+    if (torch_is_strided(problem)) return false;
     const redtune_operands of = redtune_problem_operands(&problem);
     const bool is_sum = call.op == REDTUNE_TORCH_SUM || call.op == REDTUNE_TORCH_MEAN;
     const bool is_wide = call.op == REDTUNE_TORCH_MEAN || call.op == REDTUNE_TORCH_NORM;
@@ -35,6 +55,7 @@ bool torch_is_slower(const redtune_torch_call &call, const redtune_problem &prob
 bool torch_is_slower_by_key(const redtune_torch_keyed &call) {
     if (torch_kinds_are_quiet()) return false;
     int64_t least = call.width < WIDE ? ADDITIONS_MIN : WIDE_ADDITIONS_MIN;
-    if (call.reduce != '+') least = call.width > 1 ? EXTREMES_MIN : 0;
+    if (call.reduce == '/' && call.width > 1 && call.width < WIDE) least = NARROW_MEANS_MIN;
+    if (call.reduce == '<' || call.reduce == '>') least = call.width > 1 ? EXTREMES_MIN : 0;
     return call.rows < least * call.keys;
 }

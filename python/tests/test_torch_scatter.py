@@ -9,7 +9,7 @@ import redtune
 
 from test_torch_install import COMPILER, DEVICE, GPU, KEY, outcome, torch, wait
 
-ROWS, KEYS = 1600, 6
+ROWS, KEYS = 3200, 6
 
 
 def inputs(dtype, width, seed):
@@ -95,7 +95,7 @@ class TorchScatter(unittest.TestCase):
         for (name, reason, call), theirs in zip(calls, want):
             (got,), its = self.served(call)
             self.assertEqual(its[name], {"served": 0, "left": {reason: 1}}, (name, reason))
-            torch.testing.assert_close(got, theirs)
+            torch.testing.assert_close(got, theirs, rtol=1e-4, atol=1e-3)
 
     def test_fixed_order_gives_a_key_the_same_bits_among_others(self):
         redtune.configure(device="0" if GPU else "sim", order="fixed")

@@ -6,6 +6,7 @@ opinfo  PyTorch's own samples of the served ops, with and without install(): the
 host    host us of a call of 1024 elements: PyTorch's kernel, served, and left to PyTorch
 eager   calls one after the other, 64 KiB to 64 MiB: how many times as fast
 rows    index_add and scatter_reduce of elements and rows by key, likewise
+strides axes that are neither rows nor columns, such as (0, 2, 3) of NCHW, likewise
 step    examples/python/transformer_step.py, and gradient clipping by itself
 state   the dispatcher's table after uninstall(); threads, graphs, autocast, torch.compile, views
 tests   test_torch_install.py and test_torch_scatter.py on this GPU
@@ -29,7 +30,7 @@ import torch
 
 import redtune
 from torch_races import DEVICE, HOST, KEY, TOLERANCE, eager, fail, failures, host, race, rows
-from torch_races import plain, served, synchronize, wait
+from torch_races import plain, served, strides, synchronize, wait
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLE = os.path.join(HERE, "..", "..", "..", "examples", "python", "transformer_step.py")
@@ -321,7 +322,7 @@ def tests(arguments):
         fail("tests")
 
 
-SECTIONS = {each.__name__: each for each in (host, eager, rows, step, state, opinfo, tests)}
+SECTIONS = {each.__name__: each for each in (host, eager, rows, strides, step, state, opinfo, tests)}
 
 
 def main():

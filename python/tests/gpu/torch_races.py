@@ -329,3 +329,68 @@ def rows(arguments):
     print(
         f"{len(gains)} served: {mean_of(gains):.2f} in the mean, {min(gains, default=0):.2f} at worst (!: below {SLOW})"
     )
+
+
+# ---- strides -------------------------------------------------------------------------------------
+
+
+def strided_cases():
+    images = [(32, 64, 56, 56), (64, 256, 56, 56), (64, 512, 7, 7), (256, 2048, 7, 7), (64, 64, 112, 112),
+              (16, 3, 224, 224), (8, 256, 14, 14), (128, 1024, 14, 14), (4, 16, 8, 8)]  # fmt: skip
+    views = {
+        "(0, 2) of 32x12x512x64": lambda dtype: (positive(32, 12, 512, 64, dtype=dtype), (0, 2)),
+        "(0, 2) of 64x1024x256": lambda dtype: (positive(64, 1024, 256, dtype=dtype), (0, 2)),
+        "(1, 3) of 16x64x32x128": lambda dtype: (positive(16, 64, 32, 128, dtype=dtype), (1, 3)),
+        "(2, 3) of 62x62 of 64x64": lambda dtype: (
+            positive(64, 64, 64, 64, dtype=dtype)[:, :, 1:-1, 1:-1], (2, 3)),
+        "(0, 2, 3) of 62x62 of 64x64": lambda dtype: (
+            positive(64, 64, 64, 64, dtype=dtype)[:, :, 1:-1, 1:-1], (0, 2, 3)),
+        "1 of every second column": lambda dtype: (positive(8192, 2048, dtype=dtype)[:, ::2], 1),
+        "0 of every second column": lambda dtype: (positive(8192, 2048, dtype=dtype)[:, ::2], 0),
+        "all of every second row": lambda dtype: (positive(8192, 2048, dtype=dtype)[::2], (0, 1)),
+        "0 of a broadcast": lambda dtype: (positive(4096, dtype=dtype).expand(4096, 4096), 0),
+        "1 of 1024x(512x64) transposed": lambda dtype: (
+            positive(64, 512, 1024, dtype=dtype).permute(2, 1, 0), 1),
+    }  # fmt: skip
+    if HOST:
+        images = [(4, 3, 5, 7)]
+        views = {"1 of every second column": lambda dtype: (positive(8, 40, dtype=dtype)[:, ::2], 1)}
+    for shape in images:
+        name = "(0, 2, 3) of {}x{}x{}x{}".format(*shape)
+        views[name] = lambda dtype, shape=shape: (positive(*shape, dtype=dtype), (0, 2, 3))
+    functions = {
+        "sum": torch.sum,
+        "mean": torch.mean,
+        "norm": lambda x, dim: torch.linalg.vector_norm(x, dim=dim),
+        "amax": torch.amax,
+        "var": torch.var,
+    }
+    cases = {}
+    for view, make in views.items():
+        for dtype in (torch.float32, torch.bfloat16):
+            x, dim = make(dtype)
+            for name, function in functions.items():
+                cases[view, str(dtype)[6:], name] = lambda f=function, x=x, d=dim: f(x, d)
+    return cases
+
+
+def strides(arguments):
+    cases = strided_cases()
+    ours = who_serves(cases)
+    times = race(cases, (plain, forced), lambda _: 20, turns=3)
+    rows = {}
+    for (view, dtype, name), its in times.items():
+        rows.setdefault((view, dtype), {})[name] = (*its, (view, dtype, name) in ours)
+    names = list(dict.fromkeys(label[2] for label in cases))
+    print(f"{'us by PyTorch, redtune':<40}" + "".join(f"{name:>16}" for name in names))
+    for (view, dtype), its in rows.items():
+        cells = []
+        for name in names:
+            theirs, mine, is_served = its.get(name, (math.nan, math.nan, True))
+            slow = "!" if is_served and theirs / mine < SLOW else ""
+            cells.append(f"{theirs:.0f} {mine:.0f}{'' if is_served else ' left'}{slow}")
+        print(f"{view:<31}{dtype:<9}" + "".join(f"{cell:>16}" for cell in cells))
+    gains = [its[0] / its[1] for label, its in times.items() if label in ours]
+    print(
+        f"{len(gains)} served: {mean_of(gains):.2f} in the mean, {min(gains, default=0):.2f} at worst (!: below {SLOW})"
+    )
