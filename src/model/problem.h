@@ -47,7 +47,7 @@
 /* The fields of redtune_problem that say what is reduced. Every key of a problem has them all; a
  * new field is in one of the lists, or does not compile (problem.c). config says how to reduce. */
 #define RDT_PROBLEM_KIND_LIST(X)                                                                   \
-    X(op) X(dtype) X(result) X(order) X(accuracy) X(mask) X(uses) X(segmented)
+    X(op) X(dtype) X(result) X(order) X(accuracy) X(segmented) X(uses) X(mask)
 #define RDT_PROBLEM_EXTENT_LIST(X)                                                                 \
     X(kept_axes) X(reduced_axes) X(kept) X(reduced) X(steps) X(greatest) X(median)
 /* What a problem by key has beside; keys of others do without. */
@@ -205,15 +205,28 @@ enum { RDT_AXES_TEXT_BYTES = 128 };
 void rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
                                  char out[RDT_AXES_TEXT_BYTES]);
 bool rdt_problem_axes_text_read(const char *kept, const char *reduced, redtune_problem *problem);
-/* Whether the problem, as a caller wrote it, has axes of that form already, steps given or not. */
+/* What has the steps of x in that form. */
+enum { RDT_STEPS_INPUTS = 1 << REDTUNE_ARRAY_X | 1 << REDTUNE_ARRAY_Y | 1 << REDTUNE_ARRAY_MASK };
+/* A size, and one step forward in all inputs. */
+static inline bool rdt_problem_axis_is_plain(const redtune_axis *axis) {
+    const int64_t step = axis->step[REDTUNE_ARRAY_X];
+    return axis->size && step > 0 && axis->step[REDTUNE_ARRAY_Y] == step &&
+           axis->step[REDTUNE_ARRAY_MASK] == step;
+}
+/* Whether the problem, as a caller wrote it, has axes of that form already, steps given or not: the
+ * latter of one with steps. Inline: every call of redtune_reduce asks. */
 bool rdt_problem_axes_are_plain(const redtune_problem *problem);
 static inline bool rdt_problem_is_settled(const redtune_problem *problem) {
+    const redtune_axis *kept = problem->kept;
     if (problem->key_dtype || problem->spread || problem->keys || problem->reduced_axes > 1)
         return false;
     if (problem->mask && rdt_problem_mask_pairs(problem)) return false;
-    if (problem->steps) /* exact sums of columns are of any axes once they are resolved */
-        return problem->accuracy != REDTUNE_ACCURACY_EXACT && rdt_problem_axes_are_plain(problem);
-    return !problem->kept_axes || (problem->kept_axes == 1 && problem->kept[0].size);
+    if (!problem->steps) return !problem->kept_axes || (problem->kept_axes == 1 && kept[0].size);
+    /* Exact sums of columns are of any axes once they are resolved. */
+    if (problem->accuracy == REDTUNE_ACCURACY_EXACT) return false;
+    if (problem->steps == RDT_STEPS_INPUTS && problem->kept_axes == 1 && problem->reduced_axes)
+        return rdt_problem_axis_is_plain(kept) && rdt_problem_axis_is_plain(problem->reduced);
+    return rdt_problem_axes_are_plain(problem);
 }
 
 /* The same as a resolved problem has them: 0 stands for the usual one. */
@@ -292,7 +305,7 @@ int rdt_problem_alignment(const redtune_problem *problem);
  * with gaps, whose inner extent is no multiple of a load. No step aligns them then. */
 static inline bool rdt_problem_is_part(const rdt_extents *columns, redtune_dtype dtype) {
     enum { NARROW_BYTES = 64 };
-    const uint64_t bytes = columns->inner * redtune_dtype_bytes(dtype);
+    const uint64_t bytes = columns->inner * rdt_dtype_bytes(dtype);
     return columns->outer > 1 && columns->step > columns->inner && bytes > NARROW_BYTES &&
            bytes % RDT_ALIGNMENT_MAX;
 }

@@ -14,9 +14,6 @@ enum {
     RESULTS = REDTUNE_ARRAY_RESULTS
 };
 
-/* What has the steps of x. */
-static const uint32_t INPUTS = 1u << X | 1u << Y | 1u << MASK;
-
 static bool is_given(const redtune_problem *problem, int array) {
     return problem->steps & 1u << array;
 }
@@ -49,7 +46,7 @@ void rdt_problem_axes_set(redtune_problem *problem, rdt_extents written) {
     const bool several = extents.outer > 1;
     const bool packed = problem->segmented || (extents.inner == 1 && extents.step == 1 &&
                                                (!several || extents.outer_step == extents.count));
-    problem->steps = packed ? 0 : INPUTS;
+    problem->steps = packed ? 0 : RDT_STEPS_INPUTS;
     problem->kept_axes = 0;
     problem->reduced_axes = 1;
     problem->reduced[0] = axis_of(extents.count, packed ? 0 : extents.step);
@@ -66,26 +63,26 @@ void rdt_problem_axes_set_count(redtune_problem *problem, uint64_t count) {
     rdt_problem_axes_set(problem, extents);
 }
 
-static bool is_plain(const redtune_axis *axis, uint32_t steps) {
-    const int64_t step = axis->step[X];
-    return axis->size && step > 0 && (!(steps & 1u << Y) || axis->step[Y] == step) &&
-           (!(steps & 1u << MASK) || axis->step[MASK] == step);
+/* An input without steps is not read. */
+static bool is_plain(const redtune_problem *problem, const redtune_axis *axis) {
+    redtune_axis complete = *axis;
+    for (int array = Y; array <= MASK; array++)
+        if (!is_given(problem, array)) complete.step[array] = axis->step[X];
+    return rdt_problem_axis_is_plain(&complete);
 }
 
 bool rdt_problem_axes_are_plain(const redtune_problem *problem) {
     const uint32_t steps = problem->steps, count = problem->kept_axes;
-    if (steps & ~INPUTS || !(steps & 1u << X) || count > 2 || problem->reduced_axes > 1)
-        return false;
-    if (rdt_problem_mask_pairs(problem)) return false;
+    if (steps & ~RDT_STEPS_INPUTS || !(steps & 1u << X) || count > 2) return false;
     if (count == 2 && problem->kept[1].step[X] != 1) return false;
-    if (steps != INPUTS) {
+    if (steps != RDT_STEPS_INPUTS) {
         const rdt_op_traits *op = rdt_op_find(problem->op);
         if (!op || (!is_given(problem, Y) && op->inputs > 1)) return false;
         if (!is_given(problem, MASK) && problem->mask) return false;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (!is_plain(&problem->kept[i], steps)) return false;
-    return !problem->reduced_axes || is_plain(&problem->reduced[0], steps);
+        if (!is_plain(problem, &problem->kept[i])) return false;
+    return !problem->reduced_axes || is_plain(problem, &problem->reduced[0]);
 }
 
 /* ---- resolving ------------------------------------------------------------------------------- */

@@ -205,7 +205,7 @@ static long instructions_of_a_call(const bench *self, int contestant) {
 }
 
 /* How many more redtune_reduce takes than redtune_plan_run, as a share of the latter's: with GCC 12
- * 0.13, 0.16 and 0.25. */
+ * 0.15, 0.18 and 0.21. */
 static void finding_a_plan_takes_few_instructions(void) {
     NEED_GPU();
 #if !defined(__x86_64__) || !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__)
@@ -215,12 +215,12 @@ static void finding_a_plan_takes_few_instructions(void) {
     const struct {
         const char *name;
         redtune_problem problem;
-        double share_max;
     } trials[] = {
-        {"whole", sum_of(1000), 0.25},
-        {"rows", redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 10, 100), 0.25},
-        {"columns", redtune_problem_columns(REDTUNE_SUM, REDTUNE_F32, 10, 100), 0.35},
+        {"whole", sum_of(1000)},
+        {"rows", redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 10, 100)},
+        {"columns", redtune_problem_columns(REDTUNE_SUM, REDTUNE_F32, 10, 100)},
     };
+    const double share_max = 0.25;
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         bench self;
         bench_open(&self, trials[i].problem);
@@ -236,7 +236,7 @@ static void finding_a_plan_takes_few_instructions(void) {
         printf("%-8s redtune_plan_run %ld instructions, redtune_reduce %ld\n", trials[i].name, run,
                reduce);
         if (!run || !reduce) SKIP("no process can be stepped here");
-        CHECK((double)(reduce - run) <= trials[i].share_max * (double)run);
+        CHECK((double)(reduce - run) <= share_max * (double)run);
     }
 }
 

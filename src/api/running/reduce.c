@@ -149,21 +149,31 @@ redtune_status rdt_reduce_take_plan(redtune *rt, const redtune_problem *problem,
     return *out ? REDTUNE_OK : take_plan(rt, problem, false, stream, out, &resolved, err);
 }
 
-/* Runs it on the problem's extents. simple: it has one input and one output. */
-static redtune_status run_problem(redtune *rt, const redtune_problem *problem,
-                                  rdt_operands *operands, const redtune_operands *more, bool simple,
-                                  struct CUstream_st *stream, redtune_error *err) {
-    redtune_problem resolved, room;
-    problem = rdt_runtime_order(rt, problem, &room);
-    redtune_plan *plan = problem ? find_plan_at(rt, problem, &operands->extents) : NULL;
-    if (__builtin_expect(plan != NULL, 1))
-        return rdt_plan_run(plan, problem, operands, more, stream, err);
+/* Runs a problem, with its order set, whose plan was not found at once. */
+static redtune_status run_resolved(redtune *rt, const redtune_problem *problem,
+                                   rdt_operands *operands, const redtune_operands *more,
+                                   bool simple, struct CUstream_st *stream, redtune_error *err) {
+    redtune_problem resolved;
+    redtune_plan *plan = NULL;
     if (problem && rdt_problem_is_keyed(problem))
         return rdt_problem_keyed_refuse(problem, "reduce without", err);
     redtune_status status = take_plan(rt, problem, simple, stream, &plan, &resolved, err);
     if (status) return status;
     operands->extents = rdt_problem_extents(&resolved);
     return rdt_plan_run(plan, &resolved, operands, more, stream, err);
+}
+
+/* Runs it on the problem's extents. simple: it has one input and one output. */
+static inline redtune_status run_problem(redtune *rt, const redtune_problem *problem,
+                                         rdt_operands *operands, const redtune_operands *more,
+                                         bool simple, struct CUstream_st *stream,
+                                         redtune_error *err) {
+    redtune_problem room;
+    problem = rdt_runtime_order(rt, problem, &room);
+    redtune_plan *plan = problem ? find_plan_at(rt, problem, &operands->extents) : NULL;
+    if (__builtin_expect(plan != NULL, 1))
+        return rdt_plan_run(plan, problem, operands, more, stream, err);
+    return run_resolved(rt, problem, operands, more, simple, stream, err);
 }
 
 /* What the call ran is looked for again. */
@@ -182,11 +192,10 @@ redtune_status redtune_reduce(redtune *rt, const redtune_problem *problem, const
     rdt_operands operands;
     if (!rt) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: rt is NULL");
     rdt_operands_set(&operands, d_in, d_out, 0);
-    if (__builtin_expect(!rt->calls, 1))
-        return run_problem(rt, problem, &operands, NULL, true, stream, err);
-    const double begun = rdt_clock_ns();
+    const double begun = rdt_call_log_begin(rt->calls);
     redtune_status status = run_problem(rt, problem, &operands, NULL, true, stream, err);
-    if (!status) log_problem(rt, __func__, problem, rdt_clock_ns() - begun);
+    if (__builtin_expect(rt->calls != NULL, 0) && !status)
+        log_problem(rt, __func__, problem, rdt_clock_ns() - begun);
     return status;
 }
 
@@ -221,11 +230,10 @@ redtune_status redtune_run(redtune *rt, const redtune_problem *problem,
     redtune_status status = rdt_plan_set_operands(rt, operands, &own, &more, err);
     if (!status && problem) status = match_extents(problem, operands, err);
     if (status) return status;
-    if (__builtin_expect(!rt->calls, 1))
-        return run_problem(rt, problem, &own, more, false, stream, err);
-    const double begun = rdt_clock_ns();
+    const double begun = rdt_call_log_begin(rt->calls);
     status = run_problem(rt, problem, &own, more, false, stream, err);
-    if (!status) log_problem(rt, __func__, problem, rdt_clock_ns() - begun);
+    if (__builtin_expect(rt->calls != NULL, 0) && !status)
+        log_problem(rt, __func__, problem, rdt_clock_ns() - begun);
     return status;
 }
 

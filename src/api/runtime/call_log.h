@@ -18,6 +18,10 @@ redtune_status rdt_call_log_open(const char *path, const rdt_log *log, rdt_call_
                                  redtune_error *err);
 void rdt_call_log_close(rdt_call_log *self); /* NULL: none */
 
+/* When a call begins, in ns; 0: nothing is logged. */
+static inline double rdt_call_log_begin(const rdt_call_log *self) {
+    return __builtin_expect(self != NULL, 0) ? rdt_clock_ns() : 0;
+}
 /* A call of that name has taken ns on the host. problem is resolved; info says what ran. */
 void rdt_call_log_write(rdt_call_log *self, const char *call, const redtune_problem *problem,
                         const redtune_info *info, double ns);

@@ -15,7 +15,7 @@ typedef struct key {
     RDT_PROBLEM_KIND_LIST(FIELD)
 #undef FIELD
     redtune_dtype key_dtype;
-    uint64_t shape; /* a byte each: numbers of bits, the alignment, whether it is columns, spread */
+    uint64_t shape; /* a byte each: numbers of bits, the alignment, columns or any axes, spread */
     uint64_t rest;  /* of any axes, the innermost ones; of problems by key, the rounded keys */
     uint64_t width; /* of rows by key */
 } key;
@@ -58,7 +58,7 @@ static inline uint64_t shape_of(const redtune_problem *problem, const rdt_extent
     const uint64_t shape = (uint64_t)power_of(extents->count) |
                            power_above_one(extents->outer) << 8 |
                            power_above_one(extents->inner) << 16 | (uint64_t)problem->spread << 56;
-    if (__builtin_expect(rdt_problem_is_strided(problem), 0)) return shape;
+    if (__builtin_expect(rdt_problem_is_strided(problem), 0)) return shape | UINT64_C(2) << 48;
     if (problem->segmented)
         return shape | (uint64_t)power_of(problem->median) << 24 |
                (uint64_t)power_of(problem->greatest) << 32;
@@ -124,6 +124,13 @@ static inline const plan_entry *entry_of(rdt_plan_table *table, const key *key) 
     return find_entry(atomic_load_explicit(bucket_of(table, key), memory_order_acquire), key);
 }
 
+/* Of a problem that has no rest: what stands before that tells it from those that have one. */
+static inline const plan_entry *plain_entry_of(rdt_plan_table *table, const key *key) {
+    const plan_entry *entry = atomic_load_explicit(bucket_of(table, key), memory_order_acquire);
+    while (entry && memcmp(&entry->key, key, offsetof(struct key, rest))) entry = entry->next;
+    return entry;
+}
+
 redtune_plan *rdt_plan_table_find_key(rdt_plan_table *table, const redtune_problem *problem,
                                       rdt_plan_own **own) {
     const key key = plan_key_of(problem);
@@ -158,7 +165,7 @@ redtune_plan *rdt_plan_table_find(rdt_plan_table *table, const redtune_problem *
 redtune_plan *rdt_plan_table_find_plain(rdt_plan_table *table, const redtune_problem *problem,
                                         const rdt_extents *extents) {
     const key key = plain_key_of(problem, extents);
-    const plan_entry *entry = entry_of(table, &key);
+    const plan_entry *entry = plain_entry_of(table, &key);
     if (!entry || __builtin_expect(!entry->own, 1)) return entry ? entry->plan : NULL;
     return own_plan(entry, problem);
 }
