@@ -165,7 +165,7 @@ redtune_status redtune_plan_run_keyed(redtune_plan *plan, const redtune_keyed *k
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce by key with a plan without keys: create it for a problem of "
                         "redtune_problem_by_key");
-    const double begun = plan->calls ? rdt_clock_ns() : 0;
+    const double begun = rdt_call_log_begin(plan->calls);
     redtune_status status = run_keyed(plan, &plan->problem, keyed, stream, err);
     if (plan->calls && !status)
         log_keyed(plan->calls, __func__, plan, keyed, rdt_clock_ns() - begun);
@@ -193,7 +193,7 @@ redtune_status redtune_run_keyed(redtune *rt, const redtune_problem *problem,
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce by key: problem.key_dtype is 0; make the problem by "
                         "redtune_problem_by_key");
-    const double begun = rt->calls ? rdt_clock_ns() : 0;
+    const double begun = rdt_call_log_begin(rt->calls);
     redtune_status status = rdt_reduce_take_plan(rt, problem, stream, &plan, err);
     if (status) return status;
     redtune_keyed own = *keyed;

@@ -337,12 +337,11 @@ redtune_status redtune_plan_reduce(redtune_plan *plan, const void *d_in, uint64_
                                    void *d_out, struct CUstream_st *stream, redtune_error *err) {
     rdt_operands operands;
     rdt_operands_set(&operands, d_in, d_out, count);
-    if (__builtin_expect(!plan || !plan->calls, 1))
-        return rdt_plan_run(plan, NULL, &operands, NULL, stream, err);
-    const double begun = rdt_clock_ns();
+    rdt_call_log *calls = plan ? plan->calls : NULL;
+    const double begun = rdt_call_log_begin(calls);
     redtune_status status = rdt_plan_run(plan, NULL, &operands, NULL, stream, err);
-    if (!status)
-        rdt_plan_log(plan->calls, __func__, plan, &operands.extents, rdt_clock_ns() - begun);
+    if (__builtin_expect(calls != NULL, 0) && !status)
+        rdt_plan_log(calls, __func__, plan, &operands.extents, rdt_clock_ns() - begun);
     return status;
 }
 
@@ -369,27 +368,20 @@ redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *
     return REDTUNE_OK;
 }
 
-static redtune_status run_operands(redtune_plan *plan, const redtune_operands *operands,
-                                   struct CUstream_st *stream, redtune_error *err) {
+redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
+                                struct CUstream_st *stream, redtune_error *err) {
     rdt_operands own;
     const redtune_operands *more = NULL;
+    rdt_call_log *calls = plan ? plan->calls : NULL;
+    const double begun = rdt_call_log_begin(calls);
     redtune_status status =
         rdt_plan_set_operands(plan ? plan->rt : NULL, operands, &own, &more, err);
     if (status) return status;
-    own.extents = (rdt_extents){operands->count, operands->outer, operands->inner,
-                                operands->outer_step, operands->step};
-    return rdt_plan_run(plan, NULL, &own, more, stream, err);
-}
-
-redtune_status redtune_plan_run(redtune_plan *plan, const redtune_operands *operands,
-                                struct CUstream_st *stream, redtune_error *err) {
-    if (__builtin_expect(!plan || !plan->calls, 1))
-        return run_operands(plan, operands, stream, err);
-    const double begun = rdt_clock_ns();
-    redtune_status status = run_operands(plan, operands, stream, err);
-    if (status) return status;
     const rdt_extents extents = {operands->count, operands->outer, operands->inner,
                                  operands->outer_step, operands->step};
-    rdt_plan_log(plan->calls, __func__, plan, &extents, rdt_clock_ns() - begun);
-    return REDTUNE_OK;
+    own.extents = extents;
+    status = rdt_plan_run(plan, NULL, &own, more, stream, err);
+    if (__builtin_expect(calls != NULL, 0) && !status)
+        rdt_plan_log(calls, __func__, plan, &extents, rdt_clock_ns() - begun);
+    return status;
 }

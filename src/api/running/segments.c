@@ -254,12 +254,11 @@ static void log_segments(rdt_call_log *calls, const char *call, const redtune_pl
 
 redtune_status redtune_plan_run_segments(redtune_plan *plan, const redtune_segments *segments,
                                          struct CUstream_st *stream, redtune_error *err) {
-    if (__builtin_expect(!plan || !plan->calls, 1))
-        return run_on_tables(plan, segments, stream, err);
-    const double begun = rdt_clock_ns();
+    rdt_call_log *calls = plan ? plan->calls : NULL;
+    const double begun = rdt_call_log_begin(calls);
     redtune_status status = run_on_tables(plan, segments, stream, err);
-    if (!status)
-        log_segments(plan->calls, __func__, plan, &plan->problem, segments, rdt_clock_ns() - begun);
+    if (calls && !status)
+        log_segments(calls, __func__, plan, &plan->problem, segments, rdt_clock_ns() - begun);
     return status;
 }
 
@@ -278,10 +277,10 @@ redtune_status redtune_run_segments(redtune *rt, const redtune_problem *problem,
                         "cannot reduce %" PRIu64 " segments for a problem of %" PRIu64
                         ": name as many, or 0",
                         count, wanted);
-    const double begun = __builtin_expect(!rt->calls, 1) ? 0 : rdt_clock_ns();
+    const double begun = rdt_call_log_begin(rt->calls);
     redtune_status status = rdt_reduce_take_plan(rt, problem, stream, &plan, err);
     if (!status) status = run_on_tables(plan, segments, stream, err);
-    if (begun != 0 && !status)
+    if (rt->calls && !status)
         log_segments(rt->calls, __func__, plan, rdt_runtime_order(rt, problem, &room), segments,
                      rdt_clock_ns() - begun);
     return status;

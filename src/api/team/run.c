@@ -319,7 +319,7 @@ static void log_calls(const rank_call *ranks, size_t count, double ns) {
 }
 
 static redtune_status run_ranks(rank_call *ranks, size_t count, redtune_error *err) {
-    const double begun = ranks->plan->calls ? rdt_clock_ns() : 0;
+    const double begun = rdt_call_log_begin(ranks->plan->calls);
     rdt_trace_push("redtune team run");
     redtune_status status = step_ranks(ranks, count, take_parts, err);
     if (!status) status = step_ranks(ranks, count, start_part, err);
