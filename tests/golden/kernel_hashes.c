@@ -18,7 +18,9 @@
 static const struct {
     const char *family;
     shaped like;
-    bool pairs; /* of segments: ops of two inputs, and no others */
+    bool pairs;    /* of segments and by key: ops of two inputs, and no others */
+    uint64_t keys; /* by as many of key_dtype; 0: not by key */
+    redtune_dtype key_dtype;
 } sets[] = {
     {"block", {.count = 1 << 20}},
     {"block", {.count = 1 << 20, .accuracy = REDTUNE_ACCURACY_COMPENSATED}},
@@ -53,6 +55,14 @@ static const struct {
       .segmented = REDTUNE_SEGMENTED_EACH,
       .order = REDTUNE_ORDER_FIXED},
      true},
+    {"keyed", {.count = 1 << 20}, .keys = 300, .key_dtype = REDTUNE_I32},
+    {"keyed", {.count = 1 << 20}, .keys = 9, .key_dtype = REDTUNE_I64},
+    {"keyed", {.count = 1 << 14, .inner = 64}, .keys = 300, .key_dtype = REDTUNE_I64},
+    {"keyed",
+     {.count = 1 << 20, .uses = REDTUNE_USE_ACCUMULATE},
+     .keys = 300,
+     .key_dtype = REDTUNE_U8},
+    {"reordered", {.count = 1 << 20}, .keys = 300, .key_dtype = REDTUNE_I32},
 };
 enum { SETS = sizeof sets / sizeof *sets, KERNELS = 48 };
 
@@ -82,7 +92,8 @@ static void draw(rdt_codegen *codegen, const redtune_problem *like, bool pairs, 
             point->value[i] =
                 space->param[i]
                     .value[rdt_random_below(random, (uint64_t)space->param[i].value_count)];
-        const bool is_meant = !like->segmented || (rdt_op_find(drawn.op)->inputs > 1) == pairs;
+        const bool is_meant =
+            (!like->segmented && !like->keys) || (rdt_op_find(drawn.op)->inputs > 1) == pairs;
         if (is_meant && !rdt_problem_resolve(&drawn, problem, NULL) &&
             !rdt_rules_check(codegen, (rdt_case){problem, facts}, point, NULL))
             return;
@@ -91,7 +102,9 @@ static void draw(rdt_codegen *codegen, const redtune_problem *like, bool pairs, 
 
 static redtune_status print_set(rdt_codegen *codegen, int index, int kernels, bool all) {
     rdt_random random = {.state = (uint64_t)index};
-    const redtune_problem like = shaped_problem(sets[index].like);
+    redtune_problem like = shaped_problem(sets[index].like);
+    like.keys = sets[index].keys;
+    like.key_dtype = sets[index].key_dtype;
     rdt_hash hash = rdt_hash_begin();
     int family = 0;
     redtune_status status =
