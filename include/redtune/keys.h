@@ -11,8 +11,8 @@ extern "C" {
 
 /* A problem of `count` elements with a key each: it has `keys` results, one of each key from 0 to
  * keys - 1. key_dtype is an integer's. All other fields have their defaults; the caller may set
- * op, dtypes, order, accuracy, spread, REDTUNE_USE_ACCUMULATE, _INITIAL, _BOOLS, and config of a
- * plan's. In fixed order a result has the bits of its elements packed in their order. */
+ * op, dtypes, order, accuracy, mask, spread, REDTUNE_USE_ACCUMULATE, _INITIAL, _BOOLS, and config
+ * of a plan's. In fixed order a result has the bits of its elements packed in their order. */
 REDTUNE_API redtune_problem redtune_problem_by_key(redtune_op op, redtune_dtype dtype,
                                                    redtune_dtype key_dtype, uint64_t keys,
                                                    uint64_t count);
@@ -46,7 +46,14 @@ typedef struct redtune_keyed {
     const double *d_parameters;
     uint64_t accumulate;
     const redtune_value *initial;
-    uint64_t reserved[4];
+    /* The second input of an op of two: element i belongs to that of d_in; else NULL. */
+    const void *d_second;
+    /* The mask of a problem that has one (problem.mask), a byte or a bit for each element of d_in:
+     * 0, and the element is absent, and its key is not counted in d_skipped; of rows keys are, as
+     * there are elements of their own. mask_first: as in redtune_operands. */
+    const void *d_mask;
+    uint64_t mask_first;
+    uint64_t reserved[1];
 } redtune_keyed;
 
 /* Runs a plan whose problem is by key, on any number of elements; it is fastest near the problem's.

@@ -141,6 +141,8 @@ static int call_launch(lua_State *state) {
         .sliced = rdt_marshal_flag(state, table, "sliced"),
         .sorts = rdt_marshal_flag(state, table, "sorts"),
         .reorders = rdt_marshal_flag(state, table, "reorders"),
+        .pairs = rdt_marshal_flag(state, table, "pairs"),
+        .masked = rdt_marshal_flag(state, table, "masked"),
         .cell_bytes = number_of(state, table, "cell_bytes"),
         .dynamic_bytes = number_of(state, table, "dynamic_bytes"),
         .slot_bytes = rdt_marshal_slot_bytes(state, call->codegen, call->at),

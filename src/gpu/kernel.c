@@ -171,9 +171,11 @@ static uint64_t blocks_of(uint64_t count) {
     return blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX;
 }
 
+/* The greatest key stands for those out of range, or with a mask for absent elements, behind these.
+ */
 static CUresult place_keys(const rdt_kernel *kernel, const rdt_launch *how, rdt_keyed *keyed,
-                           rdt_reordering *places, CUstream stream) {
-    const uint64_t keys = keyed->keys / keyed->width,
+                           const rdt_given *given, rdt_reordering *places, CUstream stream) {
+    const uint64_t keys = keyed->keys / keyed->width + how->masked,
                    blocks = rdt_launch_sort_blocks(how, keyed->count);
     const uint32_t digits =
         (64 - (uint32_t)__builtin_clzll(keys) + RDT_DIGIT_BITS - 1) / RDT_DIGIT_BITS;
@@ -181,7 +183,7 @@ static CUresult place_keys(const rdt_kernel *kernel, const rdt_launch *how, rdt_
     CUresult rc = CUDA_SUCCESS;
     for (uint32_t i = 0; !rc && i < digits; i++) {
         uint32_t shift = i * RDT_DIGIT_BITS, to = (digits - 1 - i) % 2;
-        void *args[] = {keyed, places, &shift, &to}, *scan_args[] = {places, &warps};
+        void *args[] = {keyed, places, &shift, &to, (void *)given}, *scan_args[] = {places, &warps};
         rc = start_sorting(kernel, kernel->count_digits, blocks, stream, args);
         if (!rc) rc = start_sorting(kernel, kernel->scan_digits, RDT_DIGITS, stream, scan_args);
         if (!rc) rc = start_sorting(kernel, kernel->place_digits, blocks, stream, args);
@@ -200,7 +202,8 @@ static redtune_status sort_keys(const rdt_kernel *kernel, const rdt_launch *how,
                         " keys: at most %u of each; reduce them in parts, with accumulate",
                         keyed.count, keys, (unsigned)SORTED_MAX);
     rdt_launch_reorder(how, &keyed, operands->scratch, out);
-    return rdt_driver_check(kernel->driver, place_keys(kernel, how, &keyed, out, stream), err,
+    return rdt_driver_check(kernel->driver,
+                            place_keys(kernel, how, &keyed, &operands->given, out, stream), err,
                             "launch a sorting by key");
 }
 
@@ -213,10 +216,14 @@ static redtune_status start_reordering(const rdt_kernel *kernel, const rdt_launc
     if (status) return status;
     void *args[] = {&keyed, &places}, *take_args[] = {(void *)&operands->input, &keyed, &places};
     const uint64_t keys = keyed.keys / keyed.width;
+    const uint64_t blocks = blocks_of(keyed.count * keyed.width);
     CUresult rc = start_sorting(kernel, kernel->find_keys, blocks_of(keys + 1), stream, args);
-    if (!rc)
-        rc = start_sorting(kernel, kernel->reduce, blocks_of(keyed.count * keyed.width), stream,
-                           take_args);
+    if (!rc) rc = start_sorting(kernel, kernel->reduce, blocks, stream, take_args);
+    if (!rc && how->pairs) {
+        places.values = rdt_launch_reordered_second(how, &keyed, &places);
+        take_args[0] = (void *)&operands->given.input;
+        rc = start_sorting(kernel, kernel->reduce, blocks, stream, take_args);
+    }
     return rdt_driver_check(kernel->driver, rc, err, "launch a reordering by key");
 }
 

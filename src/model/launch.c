@@ -54,6 +54,11 @@ uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, ui
     return end;
 }
 
+uint64_t rdt_launch_reordered_second(const rdt_launch *launch, const rdt_keyed *sizes,
+                                     const rdt_reordering *places) {
+    return places->values + sizes->count * sizes->width * (launch->cell_bytes / 2);
+}
+
 uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, const rdt_keyed *sizes) {
     rdt_reordering places;
     const uint64_t end = launch->reorders || launch->sorts

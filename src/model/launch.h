@@ -136,9 +136,10 @@ typedef struct rdt_keyed {
  *     after the other for each digit of the keys,
  * and redtune_reduce takes an rdt_reordering behind the rdt_keyed. A launch that reorders leaves
  * the elements themselves in that order, as segments of which each is a cell, in memory behind
- * scratch. It has redtune_find_keys, launched in between, and redtune_name_indices(rdt_keyed,
- * rdt_reordering, indices), for results that are indices, and no other of redtune_reduce's
- * parameters. There are fewer than 2^32 elements and keys. */
+ * scratch, those of a second input by redtune_reduce once more. It has redtune_find_keys, launched
+ * in between, and redtune_name_indices(rdt_keyed, rdt_reordering, indices), for results that are
+ * indices, and no other of redtune_reduce's parameters. With a mask the launches for a digit take
+ * an rdt_given, too. There are fewer than 2^32 elements and keys. */
 enum { RDT_DIGITS = 256, RDT_DIGIT_BITS = 8 };
 typedef struct rdt_reordering {
     uint64_t key[2], index[2], counts, totals, first, begin, end,
@@ -216,6 +217,7 @@ typedef struct rdt_launch {
     bool sliced;  /* each block leaves a table, which the last launch combines */
     bool sorts;   /* by key: the numbers of rows come into the order of their keys before */
     bool reorders;          /* by key: it only brings elements into the order of their keys */
+    bool pairs, masked;     /* where it reorders: elements of two inputs; some may be absent */
     uint32_t cell_bytes;    /* of a key, in a table; of an element, where it reorders */
     uint32_t dynamic_bytes; /* of shared memory that the kernel is launched with */
 } rdt_launch;
@@ -244,6 +246,9 @@ uint32_t rdt_launch_sort_blocks(const rdt_launch *launch, uint64_t count);
 /* The bytes of a launch that sorts or reorders, and where in scratch its parts are. */
 uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, uint64_t scratch,
                             rdt_reordering *out);
+/* Where the second input's elements are then, behind those of the first. */
+uint64_t rdt_launch_reordered_second(const rdt_launch *launch, const rdt_keyed *sizes,
+                                     const rdt_reordering *places);
 
 /* Blocks for complete extents: those, or where blocks make sets of results, enough for all of them,
  * at least 1, at most RDT_GRID_MAX. */

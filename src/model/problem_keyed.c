@@ -39,13 +39,23 @@ redtune_status rdt_problem_keyed_refuse(const redtune_problem *problem, const ch
                     verb);
 }
 
+/* Whether elements must be brought into the order of their keys. */
+static bool has_only_reordered(const redtune_problem *problem) {
+    return problem->order != REDTUNE_ORDER_FREE || problem->accuracy != REDTUNE_ACCURACY_PLAIN;
+}
+
 /* A tune holds the elements of all keys, and what they are of, in the host's memory. */
 enum { TUNED_MAX = 1 << 28 };
 
 redtune_status rdt_problem_keyed_refuse_tuning(const redtune_problem *problem, redtune_error *err) {
     const uint64_t elements = rdt_problem_elements(problem);
     if (!rdt_problem_is_keyed(problem)) return REDTUNE_OK;
-    if (problem->order != REDTUNE_ORDER_FREE || problem->accuracy != REDTUNE_ACCURACY_PLAIN)
+    if (problem->mask || rdt_op_find(problem->op)->inputs > 1)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot tune for the %s by key%s: only kernels of one input without a mask "
+                        "are timed",
+                        redtune_op_name(problem->op), problem->mask ? " with a mask" : "");
+    if (has_only_reordered(problem))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot tune for keys in fixed order or with another accuracy than plain: "
                         "elements are brought into the order of their keys, which has one kernel");
@@ -70,16 +80,17 @@ static const char *lacking(const redtune_problem *problem) {
     if (problem->segmented) return "segments have keys of their own: their offsets";
     if (problem->accuracy == REDTUNE_ACCURACY_EXACT)
         return "there are no exact kernels; take compensated sums, or plain ones";
+    if (rdt_problem_mask_pairs(problem))
+        return "it has two inputs, and there are no kernels with a mask beside; give pairs that do "
+               "not count a key that is out of range, and leave problem.mask 0";
     const rdt_extents extents = rdt_problem_extents(problem);
     if (!extents.inner) return "its rows have no elements";
     if (extents.outer > 1 || extents.step > extents.inner || rdt_problem_is_strided(problem))
         return "values lie side by side, alone or in rows, whose columns are reduced; copy them to "
                "such an array";
-    if (problem->mask)
-        return "there are no kernels with a mask; give elements that do not count a key that is "
-               "out of range";
-    if (rdt_op_find(problem->op)->inputs > 1)
-        return "it has two inputs; make one array of them first";
+    if (problem->mask && extents.inner > 1 && has_only_reordered(problem))
+        return "elements of rows are not brought into the order of their keys with a mask; leave "
+               "order and accuracy the usual ones, or problem.mask 0";
     if (problem->uses & REDTUNE_USE_DEVICE_COUNT) return "there are no kernels with d_count";
     return NULL;
 }

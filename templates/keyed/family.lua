@@ -84,6 +84,9 @@ function family.allowed(c, p, d)
         return false, "hot=%d, agree=%s, and keys of rows, whose elements side by side have cells of their own: hot=0, "
             .. "agree=no", c.hot, c.agree
     end
+    if c.tables == "sorted" and limits.has_beside(p) then
+        return false, "tables=sorted, which reads one array: tables=global"
+    end
     if c.tables == "sorted" and (not p.of_rows or c.hot > 0 or c.columns < c.vec or c.columns // c.vec > 32) then
         return false, "tables=sorted, columns=%d: of rows alone, by a load to 32 of columns: columns=%d", c.columns,
             16 * c.vec
@@ -165,7 +168,7 @@ end
 -- Whether sorting the keys takes less time than an atomic in L2 for each element.
 local function is_long(p)
     local bytes = p.inner * p.dtype.bytes
-    return p.of_rows and bytes >= 128 and p.count * bytes >= 64 << 20 and p.count < 1 << 32 and p.keys < 1 << 32
+    return p.of_rows and not limits.has_beside(p) and bytes >= 128 and p.count * bytes >= 64 << 20 and p.count < 1 << 32 and p.keys < 1 << 32
 end
 
 local function sort_rows(c, p, d)

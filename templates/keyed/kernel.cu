@@ -7,6 +7,9 @@
 //@ local sorted = tables == "sorted"
 //@ local narrow = cells ~= "wide" and keyed.narrow(_ENV, cell, split)
 //@ local hots = hot
+//@ -- What lies beside an element: that of a second input, or of the mask.
+//@ local beside, other = given.inputs > 1, given.other_layout(1)
+//@ local function and_y(text) return beside and ", " .. text or "" end
 //@ local single, single_key = loads.layout(dtype, 1), loads.layout(key, 1)
 //@ -- The keys of a load of elements may take several loads.
 //@ local key_vec = math.min(vec, 16 // key.bytes)
@@ -65,21 +68,29 @@ __device__ __forceinline__ accumulator *table_in(void *scratch)
 }
 
 //@ include "lib/keyed/cells.cu"
-__device__ __forceinline__ accumulator of_element(value x, u64 index@{given.parameter})
+__device__ __forceinline__ accumulator of_element(value x@{and_y(given.other_value .. " y")}, u64 index@{given.parameter})
 {
-//@ if indexed then
+//@ if indexed and given.masked then
+    const accumulator none = @{op.identity};
+    return y ? candidate(x, index) : none;
+//@ elseif indexed then
     return candidate(x, index);
 //@ else
-    return map(x@{given.argument});
+    return map(x@{and_y("y")}@{given.argument});
 //@ end
 }
 
 //@ local at = of_rows and "" or " + j"
 // N elements of a thread, from that index on, if they are there, and their keys. All lanes of a warp call it.
 template <u32 N>
-__device__ __forceinline__ void take_elements(target &to, const value (&x)[N], const @{number} (&key)[N], u64 index,
+__device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{and_y("const " .. given.other_value .. " (&y)[N]")}, const @{number} (&key)[N], u64 index,
                                               bool there@{given.parameter})
 {
+//@ if given.masked and not of_rows then
+    // Keys of absent elements are not counted, so that the others are counted here alone.
+#pragma unroll
+    for (u32 j = 0; j < N; j++) to.skipped += there && y[j] && key[j] >= to.keys;
+//@ end
 //@ if agrees and not private then
     bool same = true;
 #pragma unroll
@@ -94,7 +105,7 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N], c
         accumulator a = @{op.identity};
         if (there) {
 #pragma unroll
-            for (u32 j = 0; j < N; j++) a = combine(a, of_element(x[j], index@{at}@{given.argument})@{given.argument});
+            for (u32 j = 0; j < N; j++) a = combine(a, of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument})@{given.argument});
         }
         if (all)
             to.run_sum = combine(to.run_sum, a@{given.argument});
@@ -106,15 +117,15 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N], c
 //@ if warps then
 #pragma unroll
     for (u32 j = 0; j < N; j++)
-        add_in_turn(to, key[j], of_element(x[j], index@{at}@{given.argument}), there@{given.argument});
+        add_in_turn(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), there@{given.masked and " && y[j]" or ""}@{given.argument});
 //@ else
     if (!there) return;
 #pragma unroll
-    for (u32 j = 0; j < N; j++) add(to, key[j], of_element(x[j], index@{at}@{given.argument}), 1@{given.argument});
+    for (u32 j = 0; j < N; j++) @{given.masked and "if (y[j]) " or ""}add(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), 1@{given.argument});
 //@ end
 }
 
-__device__ __forceinline__ void load_one(const element *x_at, const key_element *key_at, value (&x)[1], @{number} (&key)[1])
+__device__ __forceinline__ void load_one(const element *x_at, const key_element *key_at, value (&x)[1]@{and_y(given.other_value .. " (&y)[1]")}, @{number} (&key)[1]@{beside and given.parameter or ""})
 {
     @{single.word.c} word[1];
     @{single_key.word.c} key_word[1];
@@ -122,6 +133,11 @@ __device__ __forceinline__ void load_one(const element *x_at, const key_element 
     @{loads.statement(single_key, load, "key_word", "key_at")}
     x[0] = @{dtype.unpack("word[0]", 0)};
     key[0] = @{key_number("key_word[0]", 0)};
+//@ if beside then
+    @{other.word.c} other_word[1];
+    @{given.load_other(1, load, "other_word", given.other_at("(u64)x_at"))}
+    y[0] = @{given.other.unpack("other_word[0]", 0)};
+//@ end
 }
 
 //@ if sorted then
@@ -191,6 +207,9 @@ __device__ __forceinline__ void take_singles(target &to, const element *input, c
     for (u64 first = @{part} * (u64)BLOCK; first < singles; first += @{parts_of} * (u64)BLOCK) {
         const u64 n = first + threadIdx.x, index = n < head ? n : n - head + tail;
         value x[1] = {};
+//@ if beside then
+        @{given.other_value} y[1] = {};
+//@ end
         @{number} key[1] = {};
 //@ if of_rows then
 //@     if columns > 0 then
@@ -201,13 +220,13 @@ __device__ __forceinline__ void take_singles(target &to, const element *input, c
         const bool there = n < singles;
 //@     end
         if (there) {
-            load_one(input + at.row * s.width@{columns > 0 and " + to.column" or ""} + at.column, s.key + at.row, x, key);
+            load_one(input + at.row * s.width@{columns > 0 and " + to.column" or ""} + at.column, s.key + at.row, x@{and_y("y")}, key@{beside and given.argument or ""});
             key[0] = cell_of(to, key[0], keys, at, s);
         }
-        take_elements(to, x, key, at.row, there@{given.argument});
+        take_elements(to, x@{and_y("y")}, key, at.row, there@{given.argument});
 //@ else
-        if (n < singles) load_one(input + index, s.key + index, x, key);
-        take_elements(to, x, key, index, n < singles@{given.argument});
+        if (n < singles) load_one(input + index, s.key + index, x@{and_y("y")}, key@{beside and given.argument or ""});
+        take_elements(to, x@{and_y("y")}, key, index, n < singles@{given.argument});
 //@ end
     }
 }
@@ -231,7 +250,11 @@ __device__ __forceinline__ void find_scales(target &to, const element *input, u6
         @{single.word.c} word[1];
         @{loads.statement(single, "plain", "word", "input + at")}
         const value x = @{dtype.unpack("word[0]", 0)};
-        const accumulator a = of_element(x, 0@{given.argument});
+//@ if beside then
+        @{other.word.c} other_word[1];
+        @{given.load_other(1, "plain", "other_word", given.other_at("(u64)(input + at)"))}
+//@ end
+        const accumulator a = of_element(x@{and_y(given.other.unpack("other_word[0]", 0))}, 0@{given.argument});
 //@     for _, part in ipairs(narrow.parts) do
 //@         if part.back then
         const float size@{part.back} = fabsf((float)a@{part.path});

@@ -7,6 +7,7 @@ local convert = require "lib/convert"
 local counted = require "lib/counted"
 local dtypes = require "dtypes"
 local kernel = require "lib/kernel"
+local mask = require "lib/mask"
 
 local keyed = {}
 
@@ -43,6 +44,7 @@ function keyed.make(problem, arch)
             return resume(convert.value(problem.result, result, r), s and convert.value(problem.second, second, s))
         end
     end
+    if problem.mask then mask(made, problem.dtype, false) end
     counted(made)
     if made.acc.name == "counted" and resume then
         local inner = made.resume
@@ -55,13 +57,13 @@ end
 function keyed.of(env, vec)
     local of = env.op
     local op = {
-        name = of.name, formula = of.formula, indexed = of.indexed, parameters = of.parameters,
+        name = of.name, formula = of.formula, indexed = of.indexed, parameters = of.parameters, inputs = of.inputs,
         make = function() return keyed.make(env, env.arch) end,
     }
     return kernel.of_several({
         op = op, dtype = env.dtype, result = env.result, second = env.second, arch = env.arch, order = env.order,
         accuracy = env.accuracy, resumes = env.resumes, begins = env.begins, counts = false, placed = false,
-        mask = false,
+        mask = env.mask,
     }, vec)
 end
 

@@ -192,9 +192,14 @@ function limits.has_beside(p)
     return p.op.inputs == 2 or p.mask and true or false
 end
 
+-- How many inputs the op has, without a mask.
+function limits.inputs(p)
+    return p.op.inputs or 1
+end
+
 -- Bytes of an element of each input.
 function limits.element_bytes(p)
-    return (p.op.inputs or 1) * p.dtype.bytes + (p.mask and 1 or 0)
+    return limits.inputs(p) * p.dtype.bytes + (p.mask and 1 or 0)
 end
 
 return limits

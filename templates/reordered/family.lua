@@ -2,8 +2,11 @@
 -- their keys, those of a key in their own order, and reduced as the segments that they are then, by the kernels of
 -- segments. The kernel here does the former alone, by counting the keys' digits, the lowest first.
 --
+-- Elements that a mask leaves out come behind all keys. Of two inputs both are brought into that order.
+--
 -- p has, beside what all problems have, keys, how many there are, key, their dtype, and of_rows: elements come in rows
 -- of p.inner, with a key each, whose columns are taken apart.
+local limits = require "lib/limits"
 local params = require "lib/params"
 
 local family = {}
@@ -17,6 +20,9 @@ family.order = "any"
 
 function family.serves(p)
     if p.layout ~= "keyed" then return false end
+    if p.mask and p.of_rows then
+        return false, "an element of a reordered row cannot be absent by itself"
+    end
     if p.op.indexed and (p.resumes or p.begins) then
         return false, "an index of a reordered array cannot go on from one of another"
     end
@@ -37,7 +43,8 @@ function family.default() return { block = 256, per_sm = 4 } end
 function family.launch(c, p, d)
     return {
         threads = c.block, tile = 16 * c.block, blocks_max = math.min(c.per_sm * d.sm_count, d.blocks_max),
-        keyed = true, reorders = true, cell_bytes = p.dtype.bytes,
+        keyed = true, reorders = true, cell_bytes = limits.inputs(p) * p.dtype.bytes, pairs = limits.inputs(p) == 2,
+        masked = p.mask and true,
     }
 end
 

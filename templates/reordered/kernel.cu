@@ -8,6 +8,9 @@
 //   redtune_place_digits  each warp takes its keys to where those of their digit go, in their order
 // Then redtune_find_keys finds where each key begins, and redtune_reduce takes the elements there. Of rows it takes each
 // column by itself: element (i, d) goes to number d * count + i.
+//@ if mask then
+// Elements whose @{mask == "bits" and "bit" or "byte"} in the mask is 0 are absent: they come behind those, and no key has them.
+//@ end
 // Start it with @{block} threads per block; the first three with as many blocks, but that of digits with one for each.
 
 //@ include "lib/types.cu"
@@ -28,13 +31,32 @@ struct elements {
 
 static_assert(sizeof(elements) == 48, "");
 
-//@ include "lib/keyed/digits.cu"
+//@ include("lib/keyed/digits.cu", { mask = mask or nil })
+//@ if mask then
+// How many keys are less.
+__device__ __forceinline__ u64 first_of(const elements &s, const reordering &r, u64 key)
+{
+    u64 begin = 0, end = s.count;
+    while (begin < end) {
+        const u64 middle = (begin + end) / 2;
+        if (r.key[0][middle] < key) begin = middle + 1;
+        else end = middle;
+    }
+    return begin;
+}
+
+//@ end
 // A thread for each key, and one for the end, that of those in range.
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_find_keys(elements s, reordering r)
 {
     const u64 keys = s.keys / s.width;
     for (u64 k = blockIdx.x * (u64)BLOCK + threadIdx.x; k <= keys; k += gridDim.x * (u64)BLOCK) {
+//@ if mask then
+        const u64 begin = first_of(s, r, k), end = k == keys && s.skipped ? first_of(s, r, k + 1) : begin;
+        r.first[k] = begin;
+        if (begin < end) atomicAdd(s.skipped, end - begin);
+//@ else
         u64 begin = 0, end = s.count;
         while (begin < end) {
             const u64 middle = (begin + end) / 2;
@@ -43,6 +65,7 @@ redtune_find_keys(elements s, reordering r)
         }
         r.first[k] = begin;
         if (k == keys && s.skipped && begin < s.count) atomicAdd(s.skipped, s.count - begin);
+//@ end
     }
 }
 

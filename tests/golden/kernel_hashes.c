@@ -21,6 +21,7 @@ static const struct {
     bool pairs;    /* of segments and by key: ops of two inputs, and no others */
     uint64_t keys; /* by as many of key_dtype; 0: not by key */
     redtune_dtype key_dtype;
+    redtune_mask mask;
 } sets[] = {
     {"block", {.count = 1 << 20}},
     {"block", {.count = 1 << 20, .accuracy = REDTUNE_ACCURACY_COMPENSATED}},
@@ -63,6 +64,18 @@ static const struct {
      .keys = 300,
      .key_dtype = REDTUNE_U8},
     {"reordered", {.count = 1 << 20}, .keys = 300, .key_dtype = REDTUNE_I32},
+    {"keyed", {.count = 1 << 20}, .pairs = true, .keys = 300, .key_dtype = REDTUNE_I32},
+    {"keyed",
+     {.count = 1 << 20},
+     .keys = 300,
+     .key_dtype = REDTUNE_I32,
+     .mask = REDTUNE_MASK_BYTES},
+    {"keyed", {.count = 1 << 20}, .keys = 9, .key_dtype = REDTUNE_U16, .mask = REDTUNE_MASK_BITS},
+    {"reordered",
+     {.count = 1 << 20},
+     .keys = 300,
+     .key_dtype = REDTUNE_I32,
+     .mask = REDTUNE_MASK_BYTES},
 };
 enum { SETS = sizeof sets / sizeof *sets, KERNELS = 48 };
 
@@ -105,6 +118,7 @@ static redtune_status print_set(rdt_codegen *codegen, int index, int kernels, bo
     redtune_problem like = shaped_problem(sets[index].like);
     like.keys = sets[index].keys;
     like.key_dtype = sets[index].key_dtype;
+    like.mask = sets[index].mask;
     rdt_hash hash = rdt_hash_begin();
     int family = 0;
     redtune_status status =

@@ -21,16 +21,18 @@ static redtune_error err;
 static device gpu;
 static redtune *rt;
 static unsigned char values[ROOM * 8 + 16], keys[ROOM * 8 + 16]; /* as they are in memory */
-static int64_t key_of[ROOM];                                     /* -1: out of range */
-static rdt_buffer memory[2], out[2], skipped; /* elements and keys; the results */
-static int times = 1;                         /* that each element counts in the results */
+static unsigned char seconds[ROOM * 8 + 16], mask[ROOM * 8 + 16];
+static int64_t key_of[ROOM]; /* -1: out of range */
+enum { SECONDS = 2, MASK, ARRAYS };
+static rdt_buffer memory[ARRAYS], out[2], skipped; /* elements, keys, what is beside; the results */
+static int times = 1;                              /* that each element counts in the results */
 
 /* A problem, and by how many elements x and the keys lie off. */
 typedef struct trial {
     redtune_problem p;
-    uint64_t count; /* of keys */
-    uint64_t width; /* of the rows that have one each; 1: elements have */
-    size_t x_off, key_off;
+    uint64_t count;                         /* of keys */
+    uint64_t width;                         /* of the rows that have one each; 1: elements have */
+    size_t x_off, key_off, y_off, mask_off; /* the latter of bytes, or bits */
     pattern pattern;
 } trial;
 
@@ -43,8 +45,9 @@ typedef struct trial {
 static inline void begin(void) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};
     CHECK_OK(redtune_open(&options, &rt, &err), err);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < ARRAYS; i++)
         CHECK_OK(rdt_buffer_create(gpu.driver, sizeof values, &memory[i], &err), err);
+    for (int i = 0; i < 2; i++) {
         CHECK_OK(rdt_buffer_create(gpu.driver, OUT_ROOM * 8 + 2 * MARGIN, &out[i], &err), err);
     }
     CHECK_OK(rdt_buffer_create(gpu.driver, 8, &skipped, &err), err);
@@ -53,8 +56,8 @@ static inline void begin(void) {
 static inline void end(void) {
     redtune_close(rt);
     rt = NULL;
+    for (int i = 0; i < ARRAYS; i++) rdt_buffer_destroy(&memory[i]);
     for (int i = 0; i < 2; i++) {
-        rdt_buffer_destroy(&memory[i]);
         rdt_buffer_destroy(&out[i]);
     }
     rdt_buffer_destroy(&skipped);
@@ -105,6 +108,30 @@ static inline int64_t draw_key(const trial *at, uint64_t i) {
     return (int64_t)draw(k);
 }
 
+static inline bool is_there(const trial *at, uint64_t element) {
+    const uint64_t i = at->mask_off + element;
+    if (at->p.mask == REDTUNE_MASK_BITS) return mask[i / 8] >> i % 8 & 1;
+    return !at->p.mask || mask[i];
+}
+
+/* A byte or bit beside each element, in stretches, and second inputs. */
+static inline void fill_beside(const trial *at) {
+    const bool has_sign = rdt_scalar_is_float(at->p.dtype) || rdt_scalar_is_signed(at->p.dtype);
+    memset(seconds, POISON, sizeof seconds);
+    memset(mask, POISON, sizeof mask);
+    for (uint64_t i = 0; i < at->count * at->width; i++) {
+        const uint64_t bit = at->mask_off + i;
+        const bool there = i / 500 % 4 == 1 ? i / 500 % 8 == 1 : draw(3) > 0;
+        rdt_scalar_store(at->p.dtype, seconds, at->y_off + i,
+                         (int64_t)draw(7) - (has_sign ? 3 : 0));
+        if (at->p.mask == REDTUNE_MASK_BITS)
+            mask[bit / 8] =
+                (unsigned char)((mask[bit / 8] & ~(1u << bit % 8)) | (unsigned)there << bit % 8);
+        else
+            mask[bit] = there ? (unsigned char)(1u << draw(8)) : 0;
+    }
+}
+
 static inline void fill(const trial *at) {
     const redtune_dtype dtype = at->p.dtype, key = at->p.key_dtype;
     const bool has_sign = rdt_scalar_is_float(dtype) || rdt_scalar_is_signed(dtype);
@@ -128,14 +155,16 @@ static inline void fill(const trial *at) {
                               : (int64_t)draw(9) - (has_sign ? 4 : 0);
         rdt_scalar_store(dtype, values, at->x_off + i, x);
     }
+    if (at->p.mask || rdt_op_find(at->p.op)->inputs > 1) fill_beside(at);
 }
 
 static inline void upload(void) {
-    const unsigned char *from[] = {values, keys};
-    for (int i = 0; i < 2; i++) {
+    const unsigned char *from[ARRAYS] = {values, keys, seconds, mask};
+    for (int i = 0; i < ARRAYS; i++)
         CHECK_OK(rdt_buffer_write(gpu.driver, memory[i].address, from[i], sizeof values, gpu.stream,
                                   &err),
                  err);
+    for (int i = 0; i < 2; i++) {
         gpu.driver->memset_d8_async(out[i].address, POISON, OUT_ROOM * 8 + 2 * MARGIN, gpu.stream);
     }
     gpu.driver->memset_d8_async(skipped.address, 0, 8, gpu.stream);
@@ -152,6 +181,13 @@ static inline redtune_keyed keyed_of(const trial *at) {
         .d_out = {(char *)(uintptr_t)out[0].address + MARGIN},
         .d_skipped = (void *)(uintptr_t)skipped.address,
     };
+    const bool bits = at->p.mask == REDTUNE_MASK_BITS;
+    if (at->p.mask)
+        keyed.d_mask = (char *)(uintptr_t)memory[MASK].address + (bits ? 0 : at->mask_off);
+    if (bits) keyed.mask_first = at->mask_off;
+    if (rdt_op_find(at->p.op)->inputs > 1)
+        keyed.d_second = (char *)(uintptr_t)memory[SECONDS].address +
+                         at->y_off * redtune_dtype_bytes(at->p.dtype);
     if (results[1]) keyed.d_out[1] = (char *)(uintptr_t)out[1].address + MARGIN;
     return keyed;
 }
@@ -159,20 +195,22 @@ static inline redtune_keyed keyed_of(const trial *at) {
 /* ---- what is right --------------------------------------------------------------------------- */
 
 static inline void describe(const trial *at, char *text, size_t bytes) {
-    snprintf(text, bytes,
-             "%s of %" PRIu64 " x %" PRIu64 " %s by %" PRIu64
-             " %s, pattern %d, off %zu %zu, %s, as %s, order %d, accuracy %d, times %d",
-             redtune_op_name(at->p.op), at->count, at->width, redtune_dtype_name(at->p.dtype),
-             at->p.keys, redtune_dtype_name(at->p.key_dtype), at->pattern, at->x_off, at->key_off,
-             at->p.config ? at->p.config : "by default",
-             at->p.result ? redtune_dtype_name(at->p.result) : "usual", (int)at->p.order,
-             (int)at->p.accuracy, times);
+    snprintf(
+        text, bytes,
+        "%s of %" PRIu64 " x %" PRIu64 " %s by %" PRIu64
+        " %s, pattern %d, off %zu %zu %zu %zu, mask %d, %s, as %s, order %d, accuracy %d, times %d",
+        redtune_op_name(at->p.op), at->count, at->width, redtune_dtype_name(at->p.dtype),
+        at->p.keys, redtune_dtype_name(at->p.key_dtype), at->pattern, at->x_off, at->key_off,
+        at->y_off, at->mask_off, (int)at->p.mask, at->p.config ? at->p.config : "by default",
+        at->p.result ? redtune_dtype_name(at->p.result) : "usual", (int)at->p.order,
+        (int)at->p.accuracy, times);
 }
 
 /* Whether result i of a key, whose elements are these, is right. Indices count through all. */
 static inline bool is_right(const redtune_problem *plain, int i, redtune_value got,
-                            const void *elements, const int64_t *places, uint64_t count) {
-    const results_input input = {.x = elements, .count = count};
+                            const void *elements, const void *others, const int64_t *places,
+                            uint64_t count) {
+    const results_input input = {.x = elements, .y = others, .count = count};
     redtune_dtype dtypes[2];
     results right = {.exact = {0}};
     redtune_problem_results(plain, dtypes, NULL);
@@ -196,22 +234,28 @@ static inline bool is_right(const redtune_problem *plain, int i, redtune_value g
 
 static inline void check_result(const trial *at, const redtune_problem *plain, int i, uint64_t cell,
                                 const unsigned char *got, size_t bytes) {
-    static unsigned char own[ROOM * 8];
+    static unsigned char own[ROOM * 8], others[ROOM * 8];
     static int64_t places[ROOM];
     const size_t each = redtune_dtype_bytes(at->p.dtype);
     char text[400];
     const uint64_t k = cell / at->width, column = cell % at->width;
     uint64_t count = 0;
     for (uint64_t e = 0; e < at->count; e++) {
-        if (key_of[e] != (int64_t)k) continue;
-        memcpy(own + count * each, values + (at->x_off + e * at->width + column) * each, each);
+        const uint64_t place = e * at->width + column;
+        if (key_of[e] != (int64_t)k || !is_there(at, place)) continue;
+        memcpy(own + count * each, values + (at->x_off + place) * each, each);
+        memcpy(others + count * each, seconds + (at->y_off + place) * each, each);
         places[count++] = (int64_t)e;
     }
-    if (times == 2) memcpy(own + count * each, own, count * each), count *= 2;
+    if (times == 2) {
+        memcpy(own + count * each, own, count * each);
+        memcpy(others + count * each, others, count * each);
+        count *= 2;
+    }
     redtune_value value = {.u64 = 0};
     memcpy(&value, got + MARGIN + cell * bytes, bytes);
     describe(at, text, sizeof text);
-    check_that(is_right(plain, i, value, own, places, count), __FILE__, __LINE__,
+    check_that(is_right(plain, i, value, own, others, places, count), __FILE__, __LINE__,
                "result %d of key %" PRIu64 ", of %" PRIu64 " elements, is %g: %s", i, k, count,
                redtune_value_real(i ? REDTUNE_F64 : plain->result, &value), text);
 }
@@ -246,7 +290,8 @@ static inline void check_outputs(const trial *at) {
         check_poison(at, i, got, bytes);
     }
     uint64_t outside = 0, counted = 0;
-    for (uint64_t e = 0; e < at->count; e++) outside += key_of[e] < 0;
+    for (uint64_t e = 0; e < at->count; e++)
+        outside += key_of[e] < 0 && (at->width > 1 || is_there(at, e));
     CHECK_OK(rdt_buffer_read(gpu.driver, &counted, skipped.address, 8, gpu.stream, &err), err);
     CHECK_INT(counted, outside);
 }

@@ -11,6 +11,8 @@ static void draw_the_rest(trial *at) {
     at->x_off = draw(3) ? 0 : draw(8);
     at->key_off = draw(2) ? at->x_off : draw(8);
     at->pattern = (pattern)draw(PATTERNS);
+    at->y_off = draw(2) ? at->x_off : draw(8);
+    at->mask_off = draw(2) ? at->x_off : draw(17);
 }
 
 static void kernels_are_right_whatever_the_problem(void) {
@@ -80,6 +82,74 @@ static void kernels_are_right_whatever_the_problem(void) {
     end();
 }
 
+/* Second inputs and masks that begin anywhere, and of rows. */
+static void what_lies_beside_elements_is_read_with_them(void) {
+    NEED_GPU();
+    static const struct {
+        const char *config;
+        redtune_op op;
+        redtune_dtype dtype;
+        redtune_mask mask;
+        uint64_t width;
+    } kernels[] = {
+        {"keyed:block=256,tables=shared,copies=4,vec=4,unroll=2,ahead=yes,agree=yes", REDTUNE_DOT,
+         REDTUNE_F32},
+        {"keyed:block=64,tables=shared,cells=narrow,copies=2,hot=4,vec=4,unroll=1,agree=yes",
+         REDTUNE_COSINE, REDTUNE_F32},
+        {"keyed:block=128,tables=shared,cells=split,copies=2,hot=2,vec=8,unroll=1,agree=no",
+         REDTUNE_WMEAN, REDTUNE_F16},
+        {"keyed:block=64,tables=private,copies=1,vec=8,unroll=1,agree=no", REDTUNE_CHEBYSHEV,
+         REDTUNE_I8},
+        {"keyed:block=64,tables=warps,copies=1,vec=2,unroll=2,agree=yes", REDTUNE_MSE, REDTUNE_F64},
+        {"keyed:block=128,tables=global,copies=1,vec=2,unroll=2,agree=yes", REDTUNE_CITYBLOCK,
+         REDTUNE_I32},
+        {"keyed:block=64,tables=shared,copies=2,columns=8,vec=4,unroll=1,agree=no", REDTUNE_DOT,
+         REDTUNE_F32, REDTUNE_MASK_NONE, 12},
+        {"reordered:", REDTUNE_DOT, REDTUNE_BF16},
+        {"reordered:", REDTUNE_MSE, REDTUNE_F32, REDTUNE_MASK_NONE, 5},
+        {"keyed:block=256,tables=shared,copies=4,vec=4,unroll=2,ahead=yes,agree=yes", REDTUNE_SUM,
+         REDTUNE_F32, REDTUNE_MASK_BYTES},
+        {"keyed:block=64,tables=shared,cells=narrow,copies=2,hot=4,vec=4,unroll=1,agree=yes",
+         REDTUNE_MEAN, REDTUNE_F32, REDTUNE_MASK_BITS},
+        {"keyed:block=128,tables=shared,cells=split,copies=2,hot=2,vec=8,unroll=1,agree=no",
+         REDTUNE_SUM, REDTUNE_BF16, REDTUNE_MASK_BYTES},
+        {"keyed:block=64,tables=private,copies=1,vec=8,unroll=1,agree=no", REDTUNE_MAX, REDTUNE_U8,
+         REDTUNE_MASK_BITS},
+        {"keyed:block=64,tables=warps,copies=1,vec=2,unroll=2,agree=yes", REDTUNE_MAX_AT,
+         REDTUNE_F32, REDTUNE_MASK_BYTES},
+        {"keyed:block=64,tables=warps,copies=1,vec=4,unroll=1,agree=no", REDTUNE_MEAN_VAR,
+         REDTUNE_F32, REDTUNE_MASK_BITS},
+        {"keyed:block=128,tables=global,copies=1,vec=4,unroll=2,agree=no", REDTUNE_MEAN,
+         REDTUNE_I16, REDTUNE_MASK_BITS},
+        {"keyed:block=64,tables=shared,copies=2,columns=8,vec=4,unroll=1,agree=no", REDTUNE_MEAN,
+         REDTUNE_F32, REDTUNE_MASK_BYTES, 12},
+        {"keyed:block=64,tables=global,columns=0,copies=1,vec=2,unroll=1,agree=no", REDTUNE_SUM,
+         REDTUNE_I32, REDTUNE_MASK_BITS, 5},
+        {"reordered:", REDTUNE_VAR, REDTUNE_F32, REDTUNE_MASK_BYTES},
+        {"reordered:", REDTUNE_ARGMAX, REDTUNE_F32, REDTUNE_MASK_BITS},
+    };
+    begin();
+    for (size_t c = 0; c < sizeof kernels / sizeof *kernels && !check_state.failed; c++) {
+        draw_from(c + 50);
+        for (int i = 0; i < 7 && !check_state.failed; i++) {
+            /* 255 and 256 are keys that absent elements have one more of than a digit. */
+            const uint64_t width = kernels[c].width ? kernels[c].width : 1;
+            const uint64_t k =
+                i == 3 && kernels[c].config[0] == 'r' ? 255 : 1 + draw(i % 2 ? 60 : 7);
+            const uint64_t n = i ? 1 + draw(9000 / width) : 0;
+            trial at = trial_of(kernels[c].op, kernels[c].dtype, key_dtypes[(c + i / 3) % 8], k, n);
+            if (width > 1)
+                at = trial_of_rows(kernels[c].op, kernels[c].dtype, key_dtypes[c % 8], k, n, width);
+            draw_the_rest(&at);
+            at.pattern = (pattern)((c + (size_t)i) % PATTERNS);
+            at.p.mask = kernels[c].mask;
+            at.p.config = kernels[c].config;
+            run_plan(&at);
+        }
+    }
+    end();
+}
+
 /* Each as its default makes it, by few keys, by more of them than columns fit, and by more than a
  * warp's table, for which elements are reordered where no atomics combine them. */
 static void every_op_is_right(void) {
@@ -94,14 +164,10 @@ static void every_op_is_right(void) {
         redtune_dtype result;
         draw_from((uint64_t)op);
         trial at = trial_of((redtune_op)op, dtypes[op % 7], key_dtypes[op % 2], 5, 700);
-        if (traits->inputs > 1) {
-            CHECK_FAILS(redtune_plan_create(rt, &at.p, &plan, &err), REDTUNE_UNSUPPORTED, err,
-                        "two inputs");
-            continue;
-        }
+        if (traits->inputs < 2) at.p.mask = (redtune_mask)(op % 5 % 3);
         for (int i = op; redtune_problem_result(&at.p, &result, NULL); i++)
             at.p.dtype = dtypes[i % 7];
-        at.pattern = (pattern)(op % PATTERNS);
+        draw_the_rest(&at);
         run(&at);
         at.p.keys = 1500; /* a table of 40 bytes each fits the 64 KiB of sm_75 */
         run(&at);
@@ -293,7 +359,8 @@ static void narrow_cells_are_accurate_over_the_whole_range(void) {
 
 /* ---- random calls ---------------------------------------------------------------------------- */
 
-/* A problem of any op of one input, of any dtypes, with a plan that runs it many times. */
+/* A problem of any op, of any dtypes, with or without a mask, with a plan that runs it many times.
+ */
 static redtune_plan *draw_plan(trial *at) {
     redtune_plan *plan = NULL;
     redtune_dtype result;
@@ -308,9 +375,15 @@ static redtune_plan *draw_plan(trial *at) {
             *at = trial_of_rows(at->p.op, at->p.dtype, key, (k + width - 1) / width,
                                 at->count / width, width);
         if (draw(3) == 0) at->p.result = (redtune_dtype)(1 + draw(REDTUNE_DTYPE_END - 1));
-    } while (rdt_op_find(at->p.op)->inputs > 1 || redtune_problem_result(&at->p, &result, NULL));
-    if (draw(4) == 0) at->p.order = REDTUNE_ORDER_FIXED;
-    if (draw(4) == 0 && rdt_op_find(at->p.op)->compensated && rdt_scalar_is_float(at->p.dtype))
+        at->p.mask = (redtune_mask)(draw(2) ? 0 : draw(3));
+    } while ((at->p.mask && rdt_op_find(at->p.op)->inputs > 1) ||
+             redtune_problem_result(&at->p, &result, NULL));
+    /* Rows with a mask are not reordered. */
+    const bool reorders = !rows || !at->p.mask;
+    if (!reorders) at->p.keys = 1 + at->p.keys % 200;
+    if (reorders && draw(4) == 0) at->p.order = REDTUNE_ORDER_FIXED;
+    if (reorders && draw(4) == 0 && rdt_op_find(at->p.op)->compensated &&
+        rdt_scalar_is_float(at->p.dtype))
         at->p.accuracy = REDTUNE_ACCURACY_COMPENSATED;
     if (rdt_op_find(at->p.op)->resumes && !rdt_op_find(at->p.op)->indexed && draw(4))
         at->p.uses = REDTUNE_USE_ACCUMULATE;
@@ -393,6 +466,7 @@ static void random_calls_are_right(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(kernels_are_right_whatever_the_problem),
+        FACT(what_lies_beside_elements_is_read_with_them),
         FACT(every_op_is_right),
         FACT(random_problems_are_right),
         FACT(columns_of_rows_have_results_of_their_own),

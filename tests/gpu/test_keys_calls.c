@@ -210,7 +210,13 @@ static redtune_status reduce_on_host(const trial *at, size_t keys_less, void *re
                                      redtune_reading *reading) {
     bytes from[] = {{values, at->count * at->width * redtune_dtype_bytes(at->p.dtype)},
                     {keys, (at->count - keys_less) * redtune_dtype_bytes(at->p.key_dtype)}};
-    const redtune_input second = {.read = read_bytes, .user = &from[1]};
+    const uint64_t elements = at->count * at->width;
+    const bool pairs = rdt_op_find(at->p.op)->inputs > 1;
+    bytes beside = {pairs ? seconds : mask,
+                    elements * (pairs ? redtune_dtype_bytes(at->p.dtype) : 1)};
+    const redtune_input third = {.read = read_bytes, .user = &beside};
+    const redtune_input second = {
+        .read = read_bytes, .user = &from[1], .second = pairs || at->p.mask ? &third : NULL};
     const redtune_input input = {.read = read_bytes, .user = &from[0], .second = &second};
     return redtune_reduce_array(rt, &at->p, &input, results, room, reading, &err);
 }
@@ -218,15 +224,16 @@ static redtune_status reduce_on_host(const trial *at, size_t keys_less, void *re
 /* They are what those of the GPU are. */
 static void arrays_of_the_host_are_reduced_too(void) {
     NEED_GPU();
-    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX_AT, REDTUNE_MEAN};
+    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX_AT, REDTUNE_MEAN, REDTUNE_WMEAN};
     static unsigned char got[OUT_ROOM];
     begin();
-    for (int i = 0; i < 6 && !check_state.failed; i++) {
+    for (int i = 0; i < 8 && !check_state.failed; i++) {
         trial at = i % 2 ? trial_of_rows(ops[i / 2], REDTUNE_F32, REDTUNE_I64, 9, 1000, 7)
                          : trial_of(ops[i / 2], REDTUNE_F32, REDTUNE_U8, 90, 3000);
         redtune_reading reading;
         redtune_dtype dtypes[2];
         at.pattern = OUTSIDE;
+        at.p.mask = i == 2 || i == 5 ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE;
         run(&at);
         memset(got, POISON, sizeof got);
         CHECK_OK(redtune_problem_results(&at.p, dtypes, &err), err);
@@ -260,7 +267,29 @@ static void what_makes_no_sense_is_refused(void) {
     keyed = keyed_of(&at);                                                                         \
     p = at.p
     p.mask = REDTUNE_MASK_BYTES;
-    REFUSED(REDTUNE_UNSUPPORTED, "with a mask");
+    REFUSED(REDTUNE_INVALID, "d_mask is NULL");
+    p.op = REDTUNE_DOT;
+    REFUSED(REDTUNE_INVALID, "d_second is NULL, and it has two inputs");
+    p.op = REDTUNE_DOT;
+    p.mask = REDTUNE_MASK_BYTES;
+    REFUSED(REDTUNE_UNSUPPORTED, "with a mask beside");
+    keyed.d_second = keyed.d_in;
+    REFUSED(REDTUNE_INVALID, "d_second is not NULL, and it has one input");
+    keyed.d_mask = keyed.d_in;
+    REFUSED(REDTUNE_INVALID, "d_mask is not NULL");
+    p = redtune_problem_rows_by_key(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 10, 50, 2);
+    p.mask = REDTUNE_MASK_BYTES;
+    p.order = REDTUNE_ORDER_FIXED;
+    REFUSED(REDTUNE_UNSUPPORTED, "with a mask; leave order");
+    p = redtune_problem_rows_by_key(REDTUNE_ARGMAX, REDTUNE_F32, REDTUNE_I32, 30000, 50, 2);
+    p.mask = REDTUNE_MASK_BYTES;
+    REFUSED(REDTUNE_UNSUPPORTED, "cannot");
+    p.op = REDTUNE_DOT;
+    keyed.d_second = (const char *)keyed.d_in + 2;
+    REFUSED(REDTUNE_INVALID, "d_in[1] must be aligned to 4 bytes");
+    p.op = REDTUNE_DOT;
+    keyed.d_second = keyed.d_out[0];
+    REFUSED(REDTUNE_INVALID, "within the second input");
     p.kept_axes = 1;
     p.kept[0].size = 3;
     REFUSED(REDTUNE_UNSUPPORTED, "whose columns");

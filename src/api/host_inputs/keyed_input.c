@@ -1,5 +1,5 @@
-/* Keyed input: reductions by key of elements that are not on the GPU. The elements and their keys
- * are brought there whole: any element may belong to any result. */
+/* Keyed input: reductions by key of elements that are not on the GPU. The elements and their keys,
+ * and what lies beside them, are brought there whole: any element may belong to any result. */
 #include "api/host_inputs/input.h"
 
 #include <inttypes.h>
@@ -9,7 +9,8 @@
 #include "gpu/timer.h"
 #include "redtune/keys.h"
 
-enum { STAGING_BYTES = 16 << 20, KEYS = 1 /* of the readers */ };
+/* The readers: keys, and behind them those of a second input or a mask. */
+enum { STAGING_BYTES = 16 << 20, KEYS = 1, BESIDE = 2, ARRAYS = 3 };
 
 typedef struct keyed_reading {
     redtune *rt;
@@ -19,7 +20,7 @@ typedef struct keyed_reading {
     const redtune_input *input;
     size_t result_bytes[RDT_OP_OUTPUTS_MAX]; /* of all; the second is 0 where there is one */
     rdt_pinned staging;
-    rdt_buffer arrays[2], results[RDT_OP_OUTPUTS_MAX];
+    rdt_buffer arrays[ARRAYS], results[RDT_OP_OUTPUTS_MAX];
     CUstream stream;
     rdt_timer timer;
     redtune_reading so_far;
@@ -33,25 +34,28 @@ static redtune_status open_readers(keyed_reading *self, redtune_error *err) {
                         "cannot reduce an input by key: input->second%s is NULL; give the reader "
                         "of the keys",
                         keys ? "->read" : "");
-    elements.second = NULL;
-    redtune_status status = rdt_readers_check_second(keys, false, "by key", err);
+    elements.second = keys->second;
+    redtune_status status = rdt_readers_check_second(keys, true, "by key", err);
     if (!status) status = rdt_readers_open(&self->problem, &elements, &self->readers, err);
     if (status) return status;
-    self->readers.input[0] = self->input;
-    self->readers.input[KEYS] = keys;
-    self->readers.count = 2;
-    self->readers.element_bytes[KEYS] = redtune_dtype_bytes(self->problem.key_dtype);
+    rdt_readers *readers = &self->readers;
+    readers->input[BESIDE] = keys->second;
+    readers->element_bytes[BESIDE] = readers->element_bytes[1];
+    readers->count++;
+    readers->input[0] = self->input;
+    readers->input[KEYS] = keys;
+    readers->element_bytes[KEYS] = redtune_dtype_bytes(self->problem.key_dtype);
     return REDTUNE_OK;
 }
 
 static redtune_status open_keyed_buffers(keyed_reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
-    const uint64_t counts[] = {rdt_problem_elements(&self->problem),
-                               rdt_problem_count(&self->problem)};
+    const uint64_t elements = rdt_problem_elements(&self->problem);
+    const uint64_t counts[ARRAYS] = {elements, rdt_problem_count(&self->problem), elements};
     redtune_status status = rdt_stream_create(driver, &self->stream, err);
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
     if (!status) status = rdt_buffer_create_pinned(driver, STAGING_BYTES, &self->staging, err);
-    for (int i = 0; !status && i < 2; i++)
+    for (int i = 0; !status && i < self->readers.count; i++)
         status = rdt_buffer_create(driver, counts[i] * self->readers.element_bytes[i],
                                    &self->arrays[i], err);
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
@@ -64,15 +68,15 @@ static void close_buffers(keyed_reading *self) {
     rdt_stream_destroy(self->driver, self->stream);
     rdt_timer_destroy(&self->timer);
     rdt_buffer_destroy_pinned(&self->staging);
-    for (int i = 0; i < 2; i++) {
-        rdt_buffer_destroy(&self->arrays[i]);
-        rdt_buffer_destroy(&self->results[i]);
-    }
+    for (int i = 0; i < ARRAYS; i++) rdt_buffer_destroy(&self->arrays[i]);
+    for (int i = 0; i < RDT_OP_OUTPUTS_MAX; i++) rdt_buffer_destroy(&self->results[i]);
 }
 
 /* As many bytes as the array has, and none behind. */
 static redtune_status carry(keyed_reading *self, int array, uint64_t bytes, redtune_error *err) {
-    static const char *const names[] = {"elements", "keys"};
+    const char *const names[ARRAYS] = {"elements", "keys",
+                                       self->problem.mask ? "elements of the mask"
+                                                          : "elements of the second input"};
     uint64_t done = 0;
     size_t more = 1;
     while (more) {
@@ -97,6 +101,7 @@ static redtune_status carry(keyed_reading *self, int array, uint64_t bytes, redt
 static void *place(const rdt_buffer *buffer) { return (void *)(uintptr_t)buffer->address; }
 
 static redtune_status run_keys(keyed_reading *self, redtune_plan *plan, redtune_error *err) {
+    void *const beside = place(&self->arrays[BESIDE]);
     const redtune_keyed keyed = {
         .d_in = place(&self->arrays[0]),
         .d_keys = place(&self->arrays[KEYS]),
@@ -104,6 +109,8 @@ static redtune_status run_keys(keyed_reading *self, redtune_plan *plan, redtune_
         .d_out = {place(&self->results[0]), place(&self->results[1])},
         .parameters = self->input->parameters,
         .initial = self->input->initial,
+        .d_second = self->problem.mask ? NULL : beside,
+        .d_mask = self->problem.mask ? beside : NULL,
     };
     redtune_status status = rdt_timer_start(&self->timer, self->stream, err);
     if (!status) status = redtune_plan_run_keyed(plan, &keyed, self->stream, err);
@@ -115,7 +122,8 @@ static redtune_status run_keys(keyed_reading *self, redtune_plan *plan, redtune_
 static redtune_status reduce_keys(keyed_reading *self, unsigned char *to, redtune_error *err) {
     redtune_plan *plan = NULL;
     redtune_status status = open_keyed_buffers(self, err);
-    for (int i = 0; !status && i < 2; i++) status = carry(self, i, self->arrays[i].bytes, err);
+    for (int i = 0; !status && i < self->readers.count; i++)
+        status = carry(self, i, self->arrays[i].bytes, err);
     if (!status) status = rdt_plan_make(self->rt, &self->problem, RDT_YIELD_RESULT, &plan, err);
     if (!status) status = run_keys(self, plan, err);
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)

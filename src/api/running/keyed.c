@@ -64,7 +64,8 @@ static redtune_status take_keyed_arrays(keyed_run *self, const redtune_plan *pla
 
 /* The part of the caller's scratch that only tables take: the usual one is checked with the rest.
  */
-static redtune_status check_tables_apart(const keyed_run *self, redtune_error *err) {
+static redtune_status check_tables_apart(const keyed_run *self, const redtune_plan *plan,
+                                         redtune_error *err) {
     const rdt_operands *operands = &self->operands;
     const rdt_span table = {operands->scratch + RDT_SCRATCH_BYTES,
                             operands->scratch + operands->scratch_bytes};
@@ -73,6 +74,7 @@ static redtune_status check_tables_apart(const keyed_run *self, redtune_error *e
         rdt_span span;
     } others[] = {{"d_in", self->traffic.read[0]},
                   {"d_keys", self->keys},
+                  {plan->signature.masked ? "d_mask" : "d_second", self->traffic.read[1]},
                   {"d_skipped", self->skipped},
                   {"d_out", self->traffic.written[0]},
                   {"d_out[1]", self->traffic.written[1]}};
@@ -87,6 +89,20 @@ static redtune_status check_tables_apart(const keyed_run *self, redtune_error *e
     return REDTUNE_OK;
 }
 
+/* By the names that redtune_keyed has. */
+static redtune_status check_second(const rdt_signature *signature, const redtune_keyed *given,
+                                   redtune_error *err) {
+    const bool two = signature->op->inputs > 1;
+    const char *wrong = two && given->count && !given->d_second
+                            ? "d_second is NULL, and it has two inputs; give the second"
+                        : !two && given->d_second
+                            ? "d_second is not NULL, and it has one input; leave it NULL"
+                            : NULL;
+    if (!wrong) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s by key: %s",
+                    signature->op->name, wrong);
+}
+
 static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint64_t width,
                                  const redtune_keyed *given, redtune_error *err) {
     const uint64_t keys = given->keys ? given->keys : plan->problem.keys;
@@ -97,6 +113,9 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint
         .d_parameters = given->d_parameters,
         .accumulate = given->accumulate,
         .initial = given->initial,
+        .d_in = {NULL, given->d_second},
+        .d_mask = given->d_mask,
+        .mask_first = given->mask_first,
     };
     rdt_operands *operands = &self->operands;
     uint64_t results; /* that overflow are more than any plan's */
@@ -106,6 +125,7 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint
     redtune_status status = rdt_plan_take_workspace(plan->rt, given->workspace, operands, err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_keyed", err);
     if (!status) status = check_keyed_sizes(plan, &operands->keyed, err);
+    if (!status) status = check_second(&plan->signature, given, err);
     if (!status) status = take_keyed_arrays(self, plan, given, err);
     if (!status)
         status = rdt_operands_take_more(&plan->signature, &more, operands->keyed.count * width,
@@ -114,7 +134,7 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint
     if (!status)
         status =
             rdt_operands_check_apart(&self->traffic, operands->scratch, others, 2, places, err);
-    return status ? status : check_tables_apart(self, err);
+    return status ? status : check_tables_apart(self, plan, err);
 }
 
 /* For REDTUNE_CHECK. The context is current. */

@@ -15,6 +15,7 @@ static redtune_problem segments_of(const redtune_problem *problem) {
     const rdt_keyed sizes = rdt_reordered_sizes(problem);
     const uint64_t keys = sizes.keys / sizes.width, average = (sizes.count + keys - 1) / keys;
     segments.key_dtype = REDTUNE_DTYPE_NONE;
+    segments.mask = REDTUNE_MASK_NONE; /* absent elements are behind all segments */
     segments.spread = REDTUNE_SPREAD_UNKNOWN;
     segments.keys = 0;
     segments.segmented = REDTUNE_SEGMENTED_EACH;
@@ -52,6 +53,10 @@ redtune_status rdt_reordered_run(const redtune_plan *plan, const rdt_executable 
     const bool rows = operands->keyed.width > 1;
     rdt_launch_reorder(&executable->launch, &operands->keyed, operands->scratch, &places);
     its.input = places.values;
+    its.given.input =
+        executable->launch.pairs
+            ? rdt_launch_reordered_second(&executable->launch, &operands->keyed, &places)
+            : 0;
     its.chained = false; /* what is before it is no reduction */
     its.segments = (rdt_segments){.begin = rows ? places.begin : places.first,
                                   .end = rows ? places.end : 0,

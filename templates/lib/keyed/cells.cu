@@ -130,7 +130,7 @@ __device__ __forceinline__ void add_to_key(const target &to, @{number} key, cons
 __device__ __forceinline__ bool is_left(target &to, @{number} key, const accumulator &a, u32 elements@{given.parameter})
 {
     if (key >= to.keys) {
-//@ if not of_rows then
+//@ if not of_rows and not given.masked then
         to.skipped += elements;
 //@ end
         return false;
@@ -166,9 +166,13 @@ __device__ __forceinline__ void end_run(target &to@{given.parameter})
         accumulator a = to.run_sum;
 //@     include("lib/fold_lanes.cu", { lanes = 32 })
         if (threadIdx.x % 32 == 0) add(to, to.run, a, to.run_elements@{given.argument});
+//@     if given.masked then
+    }
+//@     else
     } else if (threadIdx.x % 32 == 0) {
         to.skipped += to.run_elements;
     }
+//@     end
 }
 
 __device__ __forceinline__ void begin_run(target &to, @{number} key@{given.parameter})

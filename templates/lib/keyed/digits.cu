@@ -1,6 +1,8 @@
 //@ -- Brings the numbers of elements into the order of their keys, by digits of 8 bits, the lowest first. Launched on
 //@ -- 256 threads. A key that is out of range is the last.
-//@ takes key
+//@ -- mask: "bytes" or "bits", nil: each element counts. Keys of absent elements come behind all others.
+//@ takes key, mask?
+//@ local given = mask and ", arguments rest" or ""
 constexpr u32 DIGITS = 256, SORT_WARPS = DIGITS / 32;
 
 struct reordering {
@@ -26,10 +28,22 @@ __device__ __forceinline__ stretch stretch_of(u64 count)
     return stretch{min(warp * each, count), min((warp + 1) * each, count)};
 }
 
-__device__ __forceinline__ u32 key_at(const elements &s, const reordering &r, u32 shift, u32 to, u64 i)
+//@ if mask then
+struct arguments {
+    u64 mask;  // of the first element: the address of its byte, or the number of its bit
+};
+
+//@ end
+__device__ __forceinline__ u32 key_at(const elements &s, const reordering &r, u32 shift, u32 to, u64 i@{mask and ", const arguments &rest" or ""})
 {
     if (shift > 0) return r.key[1 - to][i];
     const u64 key = (u64)@{key.kind == "signed" and "(i64)" or ""}s.key[i], keys = s.keys / s.width;
+//@ if mask == "bits" then
+    const u64 bit = rest.mask + i;
+    if ((*(const unsigned char *)(bit / 8) >> bit % 8 & 1) == 0) return (u32)keys + 1;
+//@ elseif mask then
+    if (((const unsigned char *)rest.mask)[i] == 0) return (u32)keys + 1;
+//@ end
     return (u32)min(key, keys);
 }
 
@@ -50,7 +64,7 @@ __device__ __forceinline__ u32 scan(u32 *sums, u32 x, u32 *total)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-redtune_count_digits(elements s, reordering r, u32 shift, u32 to)
+redtune_count_digits(elements s, reordering r, u32 shift, u32 to@{given})
 {
     __shared__ u32 counts[SORT_WARPS][DIGITS];
     u32 *own = counts[threadIdx.x / 32];
@@ -60,7 +74,7 @@ redtune_count_digits(elements s, reordering r, u32 shift, u32 to)
     __syncwarp();
 #pragma unroll 4
     for (u64 i = at.begin + lane; i < at.end; i += 32)
-        atomicAdd(own + (key_at(s, r, shift, to, i) >> shift) % DIGITS, 1u);
+        atomicAdd(own + (key_at(s, r, shift, to, i@{mask and ", rest" or ""}) >> shift) % DIGITS, 1u);
     __syncwarp();
     for (u32 d = lane; d < DIGITS; d += 32) r.counts[d * warps + warp] = own[d];
 }
@@ -82,7 +96,7 @@ redtune_scan_digits(reordering r, u32 warps)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-redtune_place_digits(elements s, reordering r, u32 shift, u32 to)
+redtune_place_digits(elements s, reordering r, u32 shift, u32 to@{given})
 {
     __shared__ u32 places[SORT_WARPS][DIGITS], sums[DIGITS], firsts[DIGITS];
     u32 *own = places[threadIdx.x / 32], total;
@@ -96,7 +110,7 @@ redtune_place_digits(elements s, reordering r, u32 shift, u32 to)
     for (u64 step = at.begin; step < at.end; step += 32) {
         const u64 i = step + lane;
         const bool there = i < at.end;
-        const u32 key = there ? key_at(s, r, shift, to, i) : 0;
+        const u32 key = there ? key_at(s, r, shift, to, i@{mask and ", rest" or ""}) : 0;
         const u32 index = there ? shift > 0 ? r.index[1 - to][i] : (u32)i : 0;
         const u32 digit = there ? (key >> shift) % DIGITS : DIGITS;
         const u32 same = __match_any_sync(0xffffffff, digit), rank = __popc(same & ((1u << lane) - 1));

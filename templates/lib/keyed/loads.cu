@@ -1,5 +1,6 @@
 //@ -- Loads of elements with their keys, and of elements of rows with the key of each.
 //@ takes op, given, loads, load, dtype, layout, vec, key_vec, key_layout, single_key, key_number, number, of_rows, columns
+//@ local other = given.other_layout(vec)
 //@ if of_rows then
 // Of an element of a row: each column of a key has a cell.
 struct place {
@@ -55,13 +56,19 @@ __device__ __forceinline__ void take_loaded(target &to, const loaded &v, u64 key
                                             bool there@{given.parameter})
 {
     value x[VEC];
+//@     if given.inputs > 1 then
+    @{given.other_value} y[VEC];
+//@     end
     @{number} key[VEC];
     const @{number} first = there ? cell_of(to, v.key, keys, v.at, s) : 0;
 //@     for j = 0, vec - 1 do
     x[@{j}] = @{dtype.unpack("v.elements.word[" .. j // layout.per_word .. "]", j % layout.per_word)};
+//@         if given.inputs > 1 then
+    y[@{j}] = @{given.other.unpack("v.elements.other[" .. j // other.per_word .. "]", j % other.per_word)};
+//@         end
     key[@{j}] = first + @{j}@{columns > 0 and " * ROW_LOADS" or ""};
 //@     end
-    take_elements(to, x, key, v.at.row, there@{given.argument});
+    take_elements(to, x@{given.inputs > 1 and ", y" or ""}, key, v.at.row, there@{given.argument});
 }
 
 //@ elseif vec > 1 then
@@ -86,13 +93,19 @@ __device__ __forceinline__ loaded load_keyed(const element *x_at, const key_elem
 __device__ __forceinline__ void take_loaded(target &to, const loaded &v, u64 index, bool there@{given.parameter})
 {
     value x[VEC];
+//@     if given.inputs > 1 then
+    @{given.other_value} y[VEC];
+//@     end
     @{number} key[VEC];
 //@     for j = 0, vec - 1 do
     x[@{j}] = @{dtype.unpack("v.elements.word[" .. j // layout.per_word .. "]", j % layout.per_word)};
+//@         if given.inputs > 1 then
+    y[@{j}] = @{given.other.unpack("v.elements.other[" .. j // other.per_word .. "]", j % other.per_word)};
+//@         end
 //@         local word = ("v.key%d[%d]"):format(j // key_vec, j % key_vec // key_layout.per_word)
     key[@{j}] = @{key_number(word, j % key_vec % key_layout.per_word)};
 //@     end
-    take_elements(to, x, key, index, there@{given.argument});
+    take_elements(to, x@{given.inputs > 1 and ", y" or ""}, key, index, there@{given.argument});
 }
 
 //@ end
