@@ -71,8 +71,8 @@ void run_on_device(const reduction &what, const array &x, const others &beside, 
                    nb::handle parameters, CUstream_st *stream);
 
 // Reduces an array of the host in pieces, and waits for the result.
-void run_keyed_on_host(const reduction &what, const array &x, const array &keys, const outputs &out,
-                       nb::handle parameters);
+void run_keyed_on_host(const reduction &what, const array &x, const array &keys,
+                       const others &beside, const outputs &out, nb::handle parameters);
 void run_on_host(const reduction &what, const array &x, const others &beside, const outputs &out,
                  nb::handle parameters);
 

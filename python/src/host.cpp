@@ -136,15 +136,19 @@ void run_list_on_host(const reduction &what, const std::vector<const array *> &a
     write_results(what, out, results);
 }
 
-void run_keyed_on_host(const reduction &what, const array &x, const array &keys, const outputs &out,
-                       nb::handle parameters) {
+void run_keyed_on_host(const reduction &what, const array &x, const array &keys,
+                       const others &beside, const outputs &out, nb::handle parameters) {
     host_results results(what);
-    reader elements_of(std::vector<const array *>{&x}), keys_of(std::vector<const array *>{&keys});
-    redtune_input second = {}, input = {};
-    second.read = input.read = read_more;
-    second.user = &keys_of;
+    const array *const third = beside.y ? beside.y : beside.mask;
+    reader elements_of(std::vector<const array *>{&x}), keys_of(std::vector<const array *>{&keys}),
+        third_of(std::vector<const array *>{third ? third : &x});
+    redtune_input inputs[3] = {}, &input = inputs[0];
+    for (redtune_input &each : inputs) each.read = read_more;
     input.user = &elements_of;
-    input.second = &second;
+    input.second = &inputs[1];
+    inputs[1].user = &keys_of;
+    inputs[1].second = third ? &inputs[2] : nullptr;
+    inputs[2].user = &third_of;
     input.parameters = parameters.is_none() ? nullptr : what.parameters;
     redtune *rt = runtime_get(HOST_DEVICE);
     call_without_gil([&](redtune_error *err) {

@@ -21,12 +21,42 @@ void check_keys(const array &x, const array &keys) {
              "cannot take keys: they lie on another device than x; copy them there");
 }
 
-void check_values(const redtune_op_info *op, const array &x) {
+void check_values(const redtune_op_info *op, const array &x, const array *y) {
     if (x.dimensions < 1 || !(x.is_packed() || x.on_host))
         fail(PyExc_ValueError, "cannot reduce x by key: give a contiguous array of one axis, or of "
                                "more, whose first one has the keys");
-    if (op->inputs != 1)
-        fail(PyExc_TypeError, "cannot compute %s by key: it has two inputs", op->name);
+    if ((op->inputs > 1) != (y != nullptr))
+        fail(PyExc_TypeError,
+             y ? "cannot compute %s by key: it has one input; leave y out"
+               : "cannot compute %s by key: it has two inputs; give y to redtune.by_key",
+             op->name);
+    if (!y) return;
+    if (y->dtype != x.dtype || y->boolean != x.boolean)
+        fail(PyExc_TypeError, "cannot reduce x and y by key: their dtypes differ, %s and %s",
+             x.boolean ? "bool" : redtune_dtype_name(x.dtype),
+             y->boolean ? "bool" : redtune_dtype_name(y->dtype));
+    if (y->dimensions != x.dimensions || !std::equal(x.shape, x.shape + x.dimensions, y->shape))
+        fail(PyExc_ValueError, "cannot reduce x and y by key: their shapes differ, %s and %s",
+             shape_text(x).c_str(), shape_text(*y).c_str());
+    if (y->device != x.device)
+        fail(PyExc_ValueError,
+             "cannot reduce x and y by key: they lie on different devices; copy one of them");
+    if (!(y->is_packed() || y->on_host))
+        fail(PyExc_ValueError, "cannot reduce x and y by key: y has gaps; give a contiguous one");
+}
+
+// Whether there is a mask, which lies beside x.
+bool take_mask(const array &x, nb::handle where, reduction *what, mask_view *mask) {
+    const bool masked = what->take_where(x, where, mask);
+    if (masked && what->op->inputs > 1)
+        fail(PyExc_TypeError,
+             "cannot compute %s by key with where: it has two inputs; give pairs that do not count "
+             "the key -1, and leave where out",
+             what->op->name);
+    if (masked && !(mask->view.is_packed() || x.on_host))
+        fail(PyExc_ValueError,
+             "cannot reduce x by key with where: give a contiguous mask of x's shape");
+    return masked;
 }
 
 // Elements that have a key together.
@@ -57,16 +87,24 @@ void *counter_of(const array &x, const array &counter) {
     return counter.data;
 }
 
-nb::object reduce(int op, nb::handle x, nb::handle keys, uint64_t count, nb::handle out, int dtype,
-                  int order, int accuracy, nb::handle skipped, int spread, nb::handle stream,
-                  nb::handle parameters) {
-    array in, by, counter;
+nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle keys, uint64_t count,
+                  nb::handle out, int dtype, int order, int accuracy, nb::handle skipped,
+                  int spread, nb::handle stream, nb::handle parameters, nb::handle where) {
+    array in, second, by, counter;
+    others beside;
+    mask_view mask;
     outputs results;
     reduction what;
     in.read(x, "reduce x");
     refuse_gradients(in, x);
+    if (!y.is_none()) {
+        second.read(y, "reduce y");
+        refuse_gradients(second, y);
+        beside.y = &second;
+    }
     by.read(keys, "take keys");
-    keyed_choose(op, in, by, count, static_cast<redtune_dtype>(dtype), parameters, &what);
+    keyed_choose(op, in, by, count, static_cast<redtune_dtype>(dtype), parameters, &what, beside.y);
+    if (take_mask(in, where, &what, &mask)) beside.mask = &mask.view;
     what.problem.spread = static_cast<redtune_spread>(spread);
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
@@ -75,18 +113,23 @@ nb::object reduce(int op, nb::handle x, nb::handle keys, uint64_t count, nb::han
         counter.read(skipped, "count keys in skipped");
         d_skipped = counter_of(in, counter);
     }
-    results.take(what, {{"x", &in}, {"keys", &by}}, x, out);
+    results.take(what,
+                 {{"x", &in},
+                  {"y", beside.y},
+                  {"keys", &by},
+                  {"where", beside.mask ? &mask.given : nullptr}},
+                 x, out);
     if (!in.on_host) results.need_packed();
     CUstream_st *const on = in.on_host ? nullptr : stream_of(in, x, stream);
-    keyed_run(what, in, by, results, parameters, d_skipped, on);
+    keyed_run(what, in, by, results, parameters, d_skipped, on, beside);
     return results.get(what, in, out);
 }
 
 } // namespace
 
 void keyed_choose(int op, const array &x, const array &keys, uint64_t count, redtune_dtype dtype,
-                  nb::handle parameters, reduction *what) {
-    check_values(op_get(op), x);
+                  nb::handle parameters, reduction *what, const array *y) {
+    check_values(op_get(op), x, y);
     check_keys(x, keys);
     check_count(count, width_of(x));
     what->choose(op, x, dtype);
@@ -104,13 +147,16 @@ void keyed_choose(int op, const array &x, const array &keys, uint64_t count, red
 }
 
 void keyed_run(const reduction &what, const array &x, const array &keys, const outputs &out,
-               nb::handle parameters, void *d_skipped, CUstream_st *stream) {
+               nb::handle parameters, void *d_skipped, CUstream_st *stream, const others &beside) {
     if (what.is_empty) return;
-    if (x.on_host) return run_keyed_on_host(what, x, keys, out, parameters);
+    if (x.on_host) return run_keyed_on_host(what, x, keys, beside, out, parameters);
     redtune_keyed keyed = {};
     keyed.d_in = x.data;
     keyed.d_keys = keys.data;
     keyed.d_skipped = d_skipped;
+    if (beside.y) keyed.d_second = beside.y->data;
+    if (beside.mask) keyed.d_mask = beside.mask->data;
+    keyed.mask_first = what.mask_first;
     for (int i = 0; i < what.op->outputs; i++) keyed.d_out[i] = out.view[i].data;
     if (!parameters.is_none()) keyed.parameters = what.parameters;
     redtune *rt = runtime_get(x.device);
@@ -120,8 +166,9 @@ void keyed_run(const reduction &what, const array &x, const array &keys, const o
 }
 
 void keyed_add(nb::module_ &module) {
-    module.def("by_key", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("keys"), nb::arg("count"),
-               nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"),
-               nb::arg("skipped").none(), nb::arg("spread"), nb::arg("stream").none(),
-               nb::arg("parameters").none(), nb::call_guard<calling>());
+    module.def("by_key", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("y").none(), nb::arg("keys"),
+               nb::arg("count"), nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"),
+               nb::arg("accuracy"), nb::arg("skipped").none(), nb::arg("spread"),
+               nb::arg("stream").none(), nb::arg("parameters").none(), nb::arg("where").none(),
+               nb::call_guard<calling>());
 }

@@ -166,6 +166,54 @@ class Keys(unittest.TestCase):
         found = redtune.by_key(x, keys, 8, "max_at")
         numpy.testing.assert_array_equal(found[1], [56, 57, 58, 59, 53, 54, 55, -1])
 
+    def test_two_inputs_have_keys_together(self):
+        random = numpy.random.default_rng(9)
+        for shape, order in (((3000,), None), ((900,), "fixed"), ((150, 5), None)):
+            x, y = (random.integers(-4, 5, shape).astype("f4") for _ in range(2))
+            keys = random.integers(-1, 12, shape[0])
+            here = (keys >= 0) & (keys < 10)
+            want = numpy.zeros((10, *shape[1:]))
+            numpy.add.at(want, keys[here], (x * y)[here])
+            for place in (sim_memory.asarray, lambda a: a):
+                got = redtune.by_key(*map(place, (x, keys)), 10, "dot", y=place(y), order=order)
+                got = got if isinstance(got, numpy.ndarray) else got.numpy()
+                numpy.testing.assert_array_equal(got, want)
+        x = numpy.arange(40, dtype="f4")
+        got = redtune.by_key(x, numpy.arange(40) % 3, 3, "mse", y=x[::-1])
+        want = [numpy.mean((x[k::3] - x[::-1][k::3]) ** 2) for k in range(3)]
+        numpy.testing.assert_allclose(got, want, 1e-6)
+
+    def test_absent_elements_have_no_key(self):
+        random = numpy.random.default_rng(10)
+        for shape in ((3000,), (150, 6)):
+            x, keys = random.integers(-4, 5, shape).astype("f4"), random.integers(-3, 12, shape[0])
+            where = random.random(shape) < 0.6
+            x[~where] = numpy.nan
+            here = where & ((keys >= 0) & (keys < 10)).reshape(-1, *[1] * (len(shape) - 1))
+            rows = numpy.broadcast_to(keys.reshape(-1, *[1] * (len(shape) - 1)), shape)
+            at = (rows[here], *numpy.nonzero(here)[1:])
+            sums, counts = (numpy.zeros((10, *shape[1:])) for _ in range(2))
+            numpy.add.at(sums, at, x[here])
+            numpy.add.at(counts, at, 1)
+            skipped = sim_memory.asarray(numpy.zeros(1, "i8"))
+            bits = redtune.bits(numpy.packbits(where, bitorder="little"))
+            gpu = {"where": sim_memory.asarray(where), "skipped": skipped}
+            for given in ({"where": where}, {"where": bits}, gpu):
+                place = sim_memory.asarray if given is gpu else numpy.asarray
+                for op, want in (("sum", sums), ("mean", sums / counts)):
+                    got = redtune.by_key(place(x), place(keys), 10, op, **given)
+                    got = got.numpy() if given is gpu else got
+                    numpy.testing.assert_allclose(got, want, 1e-6, err_msg=f"{op} {shape}")
+            # Of rows keys count, whatever their elements.
+            outside = (keys < 0) | (keys > 9)
+            outside = numpy.count_nonzero(outside & where if len(shape) == 1 else outside)
+            self.assertEqual(skipped.numpy()[0], 2 * outside)
+        where = where[:, 0]
+        got = redtune.by_key(x[:, 0], keys, 10, "argmax", where=where, order="fixed")
+        for k in range(10):
+            own = numpy.nonzero(where & (keys == k))[0]
+            self.assertEqual(got[k], own[x[own, 0].argmax()] if len(own) else -1)
+
     def test_refusals_name_the_remedy(self):
         x, keys = sim_memory.asarray(numpy.ones(4, "f4")), sim_memory.asarray(numpy.ones(4, "i4"))
         few = sim_memory.asarray(numpy.ones(3, "i4"))
@@ -176,7 +224,14 @@ class Keys(unittest.TestCase):
             (lambda: redtune.by_key(x, x, 2), TypeError, "keys of f32: give integers"),
             (lambda: redtune.by_key(x, few, 2), ValueError, "as long as"),
             (lambda: redtune.by_key(x, host.astype("i4"), 2), ValueError, "another device"),
-            (lambda: redtune.by_key(x, keys, 2, "dot"), TypeError, "two inputs"),
+            (lambda: redtune.by_key(x, keys, 2, "dot"), TypeError, "two inputs; give y"),
+            (lambda: redtune.by_key(x, keys, 2, "sum", y=x), TypeError, "leave y out"),
+            (lambda: redtune.by_key(x, keys, 2, "dot", y=few), TypeError, "f32 and i32"),
+            (lambda: redtune.by_key(host, host.astype("i4"), 2, "dot", y=host[:3]), ValueError, "(4,) and (3,)"),
+            (lambda: redtune.by_key(x, keys, 2, "dot", y=host), ValueError, "different devices"),
+            (lambda: redtune.by_key(x, keys, 2, "dot", y=x, where=host > 0), ValueError, "different devices"),
+            (lambda: redtune.by_key(host, host.astype("i4"), 2, "dot", y=host, where=host > 0), TypeError, "key -1"),
+            (lambda: redtune.by_key(x, keys, 2, where=host), TypeError, "f32; give bools"),
             (lambda: redtune.by_key(x, keys, -1), ValueError, "K=-1"),
             (lambda: redtune.by_key(x, keys, 2**60), ValueError, "1152921504606846976 keys"),
             (lambda: redtune.by_key(x, huge), ValueError, "9223372036854775811 keys"),

@@ -26,9 +26,9 @@ static void add_paths(rdt_json *json, const rdt_input_files *files) {
     for (size_t i = 1; i < files->count; i++) {
         const bool is_last = i + 1 == files->count;
         rdt_json_text(json,
-                      is_last && files->masked  ? "where"
-                      : is_last && files->keyed ? "by"
-                                                : "second_file",
+                      i == 1 && files->keyed     ? "by"
+                      : is_last && files->masked ? "where"
+                                                 : "second_file",
                       files->file[i].path);
     }
 }
@@ -384,7 +384,8 @@ const rdt_command rdt_cmd_reduce = {
         "\n"
         "With --by each element, or with several dimensions each row, has a key, an integer in an\n"
         ".npy file, and result k is of those whose key is k, in any order. --keys says how many\n"
-        "results there are; elements with other keys are skipped. docs/keys.md says more.\n"
+        "results there are; elements with other keys are skipped. Two inputs have one key for\n"
+        "both elements, and a mask leaves out elements and keys. docs/keys.md says more.\n"
         "\n"
         "--where names a mask, bools of the same shape: elements where it is false are absent, as\n"
         "in NumPy, and means divide by the number of those that are there (docs/masks.md).\n"

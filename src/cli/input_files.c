@@ -95,6 +95,7 @@ static redtune_status begin_bits(const rdt_options *options, rdt_input_files *fi
 }
 
 static bool reads_standard_input(const rdt_options *options) {
+    if (options->by && !strcmp(options->by, "-")) return true;
     for (size_t i = 0; i < options->argument_count; i++)
         if (!strcmp(options->arguments[i], "-")) return true;
     return false;
@@ -109,6 +110,11 @@ static redtune_status open_mask(const rdt_options *options, rdt_input_files *fil
     if (options->where && options->where_bits)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --where and --where-bits together: leave one out");
+    if (files->keyed && files->info.inputs > 1)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --%s %.200s with --by: %s has two inputs; give pairs "
+                               "that do not count the key -1",
+                               options->where ? "where" : "where-bits", path, files->info.name);
     if (!strcmp(path, "-") && reads_standard_input(options))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot read elements and a mask from standard input; name a file");
@@ -142,17 +148,17 @@ static redtune_status open_mask(const rdt_options *options, rdt_input_files *fil
     return REDTUNE_OK;
 }
 
-/* Keys of an op of one input: an integer of each element, or row. */
+/* Keys: an integer of each element, or row. */
 static redtune_status open_keys(const rdt_options *options, rdt_input_files *files,
                                 redtune_error *err) {
     rdt_element_file *keys = &files->file[1];
-    if (files->info.inputs > 1)
-        return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use --by %.200s: %s has two inputs, and keys are of one",
-                               options->by, files->info.name);
-    if (!strcmp(options->by, "-") && !strcmp(options->arguments[0], "-"))
-        return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot read elements and keys from standard input; name a file");
+    if (!strcmp(options->by, "-"))
+        for (size_t i = 0; i < options->argument_count; i++)
+            if (!strcmp(options->arguments[i], "-"))
+                return rdt_message_set(
+                    err, REDTUNE_INVALID, 0,
+                    "cannot read elements and keys from standard input; name a file");
+    files->file[2] = files->file[1]; /* of an op of two */
     redtune_status status = rdt_element_file_open_npy("keys", options->by, keys, err);
     files->count++;
     files->keyed = true;
@@ -219,9 +225,9 @@ redtune_status rdt_input_files_open(const rdt_options *options, rdt_input_files 
     if (!status && options->where_offset && !options->where_bits)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --where-offset without --where-bits: name the file");
-    if (!status && options->by) return open_keys(options, out, err);
     if (!status && out->count > 1) status = check_alike(out, err);
-    if (!status && (options->where || options->where_bits)) return open_mask(options, out, err);
+    if (!status && options->by) status = open_keys(options, out, err);
+    if (!status && (options->where || options->where_bits)) status = open_mask(options, out, err);
     return status;
 }
 

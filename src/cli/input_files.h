@@ -1,5 +1,5 @@
-/* Input files: the files that an op reduces, one for each of its inputs, or one and a mask or keys,
- * and its parameters. */
+/* Input files: the files that an op reduces, one for each of its inputs, with their keys and a
+ * mask, and its parameters. */
 #pragma once
 
 #include "cli/bit_file.h"
@@ -9,8 +9,9 @@ enum { RDT_INPUT_FILES_MAX = 3 };
 
 typedef struct rdt_input_files {
     redtune_op op;
-    redtune_op_info info;                       /* of it */
-    rdt_element_file file[RDT_INPUT_FILES_MAX]; /* the last one is the mask, or the keys */
+    redtune_op_info info; /* of it */
+    /* Keys are the second one, a mask the last. */
+    rdt_element_file file[RDT_INPUT_FILES_MAX];
     bool masked, keyed;
     size_t count; /* of those that are open */
     double parameters[RDT_OPTIONS_PARAMETERS_MAX];

@@ -9,12 +9,10 @@
 #include "redtune/keys.h"
 
 static redtune_status check_beside_by(const rdt_options *options, redtune_error *err) {
-    const char *other = options->axes.count   ? "axis"
-                        : options->keepdims   ? "keepdims"
-                        : options->offsets    ? "offsets"
-                        : options->where      ? "where"
-                        : options->where_bits ? "where-bits"
-                                              : NULL;
+    const char *other = options->axes.count ? "axis"
+                        : options->keepdims ? "keepdims"
+                        : options->offsets  ? "offsets"
+                                            : NULL;
     if (!other) return REDTUNE_OK;
     return rdt_message_set(err, REDTUNE_INVALID, 0,
                            "cannot use --%s with --by: keys say which elements, or rows, belong "
@@ -71,11 +69,13 @@ static redtune_status read_value_shape(const rdt_options *options, const rdt_inp
     else
         *out = (rdt_shape_array){{(int64_t)(values->count ? values->count : keys->count)}, 1};
     if (status) return status;
-    if (values->fortran_order)
-        return rdt_message_set(err, REDTUNE_FILE, 0,
-                               "cannot reduce %.200s by key: it is in Fortran order, whose rows do "
-                               "not lie side by side; save numpy.ascontiguousarray of it",
-                               values->path);
+    for (size_t i = 0; i < files->count; i++)
+        if (files->file[i].fortran_order)
+            return rdt_message_set(err, REDTUNE_FILE, 0,
+                                   "cannot reduce %.200s by key: it is in Fortran order, whose "
+                                   "rows do not lie side by side; save numpy.ascontiguousarray of "
+                                   "it",
+                                   files->file[i].path);
     const uint64_t rows = out->dimensions ? (uint64_t)out->sizes[0] : 1;
     if (!out->dimensions || rows != keys->count)
         return rdt_message_set(err, REDTUNE_FILE, 0,
@@ -108,6 +108,7 @@ redtune_status rdt_key_file_fold(const rdt_options *options, const rdt_input_fil
             : redtune_problem_by_key(problem->op, problem->dtype, keys->dtype, count, keys->count);
     by_key.order = problem->order;
     by_key.accuracy = problem->accuracy;
+    by_key.mask = problem->mask;
     found.shape[0] = count;
     found.count = count * width;
     for (int i = 0; i < RDT_RESULTS_ARRAYS_MAX; i++) results[i] = found;

@@ -94,6 +94,7 @@ what_cannot_be_is_refused() {
     array bools.npy '|b1' 1 '(12,)' 0 0 0 0 0 0 0 0 0 0 0 0
     array below.npy '<i4' 4 '(12,)' $(seq -12 -1)
     array far.npy '<u8' 8 '(12,)' -1 0 0 0 0 0 0 0 0 0 0 0
+    array few_bools.npy '|b1' 1 '(2,)' 0 0
     echo text >text
     refuses 1 "values.npy by key: it has 12 elements, and few.npy has 2 keys" --by few.npy -o out.npy
     refuses 1 "it has 1 dimension of f32; give one of integers" --by floats.npy
@@ -105,11 +106,13 @@ what_cannot_be_is_refused() {
     refuses 1 "No such file" --by missing.npy
     refuses 2 "cannot print 65 results" --by keys.npy --keys 65
     refuses 2 "cannot use --axis with --by" --by keys.npy --axis 0
-    refuses 2 "cannot use --where with --by" --by keys.npy --where bools.npy
-    refuses 2 "cannot use --where-bits with --by" --by keys.npy --where-bits bools.npy
+    refuses 1 "both must have the same shape" --by few.npy --where few_bools.npy
+    refuses 2 "cannot use --where bools.npy with --by: dot has two inputs" values.npy --op dot --by keys.npy \
+        --where bools.npy
     refuses 2 "cannot use --keys without --by" --keys 3
     refuses 2 "cannot use --keys '0'" --by keys.npy --keys 0
-    refuses 2 "dot has two inputs, and keys are of one" values.npy --op dot --by keys.npy
+    refuses 1 "one has i32 12, the other i32 2" few.npy --op dot --by keys.npy
+    refuses 2 "it has two inputs; write redtune reduce FILE FILE" --op dot --by keys.npy
     run bash -c "cat keys.npy | '$redtune' reduce values.npy --by -"
     want_refused 2 "cannot find the greatest key of standard input: it is read once only"
     [ "$(cat out.npy)" = before ] || fail "out.npy was touched"
@@ -117,6 +120,32 @@ what_cannot_be_is_refused() {
     refuses 1 "it is in Fortran order" --by few.npy
 }
 
+# Keys of absent elements make no results, but those of files with none count.
+masks_leave_elements_out() {
+    write_arrays
+    array mask.npy '|b1' 1 '(12,)' 1 0 1 1 1 1 0 0 1 1 1 0
+    reduces $'15\n0\n10\n0\n0\n3' --where mask.npy --keys 6
+    reduces $'7.5\nnan\n3.3333333333333335' --op mean --where mask.npy --keys 3
+    printf '\x3d\x07' >bits
+    reduces $'15\n0\n10\n0\n0\n3' --where-bits bits --keys 6
+    run "$redtune" reduce values.npy --by keys.npy --keys 3 --where mask.npy --json
+    want_in_out '"by": "keys.npy"'
+    want_in_out '"where": "mask.npy"'
+    array values.npy '<i4' 4 '(3, 2)' 1 2 3 4 5 6
+    array keys.npy '<u1' 1 '(3,)' 0 0 1
+    array mask.npy '|b1' 1 '(3, 2)' 1 0 1 1 0 1
+    reduces $'4 4\n0 6' --where mask.npy
+}
+
+two_files_have_keys_together() {
+    write_arrays
+    array others.npy '<i4' 4 '(12,)' 1 1 1 2 1 1 1 1 1 1 -3 1
+    reduces $'-24\n0\n23\n0\n0\n17' others.npy --op dot --keys 6
+    run "$redtune" reduce values.npy others.npy --op dot --by keys.npy --keys 3 --json
+    want_in_out '"by": "keys.npy"'
+    want_in_out '"second_file": "others.npy"'
+}
+
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run keys_say_which_elements_belong_together keys_of_all_integers_are_taken \
-    rows_have_a_key_each raw_elements_and_standard_input_do what_cannot_be_is_refused
+    rows_have_a_key_each masks_leave_elements_out two_files_have_keys_together raw_elements_and_standard_input_do what_cannot_be_is_refused
