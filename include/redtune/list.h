@@ -22,6 +22,16 @@ REDTUNE_API redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype,
                                                const void *const *d_arrays, const uint64_t *counts,
                                                size_t count, redtune_list **out,
                                                redtune_error *err);
+/* Makes a list of the arrays of another one, each with a mask: d_masks[i] has a byte for each
+ * element of array i or, where first_bits is not NULL, a bit, the first one's number first_bits[i];
+ * NULL: all elements of that array are there. Its runs are those of plans of
+ * REDTUNE_MASK_LISTED_BYTES, or of REDTUNE_MASK_LISTED_BITS. It takes 24 bytes of the GPU's memory
+ * for each array, and ones for as many elements as the longest array without a mask has. The rest
+ * is as for redtune_list_create, and the other list may be destroyed. */
+REDTUNE_API redtune_status redtune_list_create_masked(const redtune_list *of,
+                                                      const void *const *d_masks,
+                                                      const uint64_t *first_bits,
+                                                      redtune_list **out, redtune_error *err);
 /* list may be NULL. No run of it may still be under way, and no graph that captured one may run
  * again; call it before rt is closed. */
 REDTUNE_API void redtune_list_destroy(redtune_list *list);
@@ -65,7 +75,10 @@ typedef struct redtune_segments {
      * is 0, and d_arrays NULL. */
     const redtune_list *list;
     /* For plans of problems with a mask, else NULL: a byte or a bit for each element of d_in, the
-     * first one beside element 0, as in redtune_operands. d_arrays and list are NULL then. */
+     * first one beside element 0, as in redtune_operands. For those of REDTUNE_MASK_LISTED_BYTES
+     * and _BITS a table on the GPU beside d_arrays, aligned to 8 bytes: 64-bit addresses of each
+     * array's mask, or numbers of its first bit, eight times its byte's address and its place
+     * there. A list has its own, and this is NULL. */
     const void *d_mask;
     uint64_t mask_first;
     /* The second input of ops that have two, else NULL: an element for each of d_in, the first one

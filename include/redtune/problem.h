@@ -172,12 +172,15 @@ typedef enum redtune_array {
 enum { REDTUNE_ARRAYS = 4, REDTUNE_AXES_MAX = 8 };
 
 /* Which elements count: the others are absent (docs/masks.md). A run gives operands.d_mask. Of
- * two inputs a pair is absent. This version has kernels for arrays, and for segments of one buffer;
- * elements that are not on the GPU have masks of bytes. */
+ * two inputs a pair is absent. This version has kernels for arrays, and for segments; elements that
+ * are not on the GPU have masks of bytes. */
 typedef enum redtune_mask {
     REDTUNE_MASK_NONE = 0, /* all */
     REDTUNE_MASK_BYTES,    /* those whose byte is not 0 */
     REDTUNE_MASK_BITS,     /* those whose bit is 1, from the lowest bit of the first byte on */
+    /* The same of segments in arrays of their own, of which each has a mask of its own. */
+    REDTUNE_MASK_LISTED_BYTES,
+    REDTUNE_MASK_LISTED_BITS,
 } redtune_mask;
 
 /* How often keys of a reduction by key are equal. */

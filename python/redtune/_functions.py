@@ -554,8 +554,8 @@ class List:
     ):  # fmt: skip
         """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
 
-        each: a result for each array instead, which order="fixed" is for. where: of arrays of the
-        host a list of masks, one for each array or None. The rest is as for redtune.reduce.
+        each: a result for each array instead, which order="fixed" is for. where: a list of
+        masks, one for each array or None; on a GPU with each=True. The rest is as for redtune.reduce.
         """
         number, values, kind = _take(op, parameters)
         found = self._own.reduce(

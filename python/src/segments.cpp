@@ -202,11 +202,24 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::hand
 struct list;
 std::set<list *> live; // those whose C list is there
 
+// Where the masks of a list's arrays are; the place of an array that has none is NULL.
+struct mask_places {
+    std::vector<const void *> place;
+    std::vector<uint64_t> first; // numbers of bits
+    redtune_mask kind = REDTUNE_MASK_NONE;
+
+    bool operator==(const mask_places &other) const {
+        return kind == other.kind && place == other.place && first == other.first;
+    }
+};
+
 struct list {
     redtune *rt = nullptr; // of the generation that it was made in
     redtune_list *own = nullptr;
-    nb::object arrays; // a tuple, which holds them
-    array first;       // whose library and device the results have
+    std::shared_ptr<redtune_list> masked; // with the masks that were given last; runs hold it, too
+    mask_places masks;                    // those
+    nb::object arrays;                    // a tuple, which holds them
+    array first;                          // whose library and device the results have
     int64_t count = 0;
     bool row_major = true;              // all of them
     uint64_t elements = 0, longest = 0; // of all, and of an array at most
@@ -215,6 +228,7 @@ struct list {
     void close() {
         if (!ending_is_inherited()) redtune_list_destroy(own);
         own = nullptr;
+        masked.reset();
         live.erase(this);
     }
 };
@@ -335,26 +349,80 @@ static void check_masks(const list &self, nb::handle where) {
              "cannot reduce the list with where: it has %zu masks, and the list %lld arrays; give "
              "one for each, or None",
              nb::len(where), static_cast<long long>(self.count));
-    bool none = true;
-    for (nb::handle each : where) none = none && each.is_none();
-    if (!none && !self.first.on_host)
+}
+
+// What the arrays of a GPU are given, for kernels that take elements and masks as they lie.
+static mask_places read_masks(const list &self, nb::handle where) {
+    mask_places out;
+    size_t i = 0;
+    for (nb::handle each : nb::tuple(self.arrays)) {
+        array member;
+        reduction its;
+        mask_view mask;
+        const nb::object given = where[i];
+        member.read(each, "reduce the list");
+        out.place.push_back(nullptr);
+        out.first.push_back(0);
+        if (its.take_where(member, given, &mask)) {
+            if (!member.is_packed() || !mask.view.is_packed())
+                fail(PyExc_ValueError,
+                     "cannot reduce the list with where: array %zu or its mask is not contiguous; "
+                     "give a contiguous array, and a contiguous mask of its shape",
+                     i);
+            if (out.kind && out.kind != its.problem.mask)
+                fail(PyExc_TypeError,
+                     "cannot reduce the list with where: mask %zu is of %s, and one before it of "
+                     "%s; give masks of one kind",
+                     i, its.problem.mask == REDTUNE_MASK_BITS ? "bits" : "bools",
+                     its.problem.mask == REDTUNE_MASK_BITS ? "bools" : "bits");
+            out.kind = its.problem.mask;
+            out.place[i] = mask.view.data;
+            out.first[i] = its.mask_first;
+        }
+        i++;
+    }
+    return out;
+}
+
+// Gives a run of arrays of a GPU their masks. The tables of the last ones are kept.
+static void take_masks(list_run &its, list &self, bool each, nb::handle where) {
+    if (where.is_none()) return;
+    const mask_places masks = read_masks(self, where);
+    if (!masks.kind) return;
+    if (!each)
         fail(PyExc_ValueError,
-             "cannot reduce the list with where: kernels of lists on a GPU have no masks; reduce "
-             "each array with its mask, or concatenate the arrays, and their masks, and reduce "
-             "that");
+             "cannot reduce the list of a GPU to one result with where: only results of each array "
+             "have masks; give each=True and combine these, or concatenate the arrays, and their "
+             "masks, and reduce that");
+    const bool bits = masks.kind == REDTUNE_MASK_BITS;
+    if (!self.masked || !(masks == self.masks)) {
+        redtune_list *made = nullptr;
+        call_without_gil([&](redtune_error *err) {
+            return redtune_list_create_masked(self.own, masks.place.data(),
+                                              bits ? masks.first.data() : nullptr, &made, err);
+        });
+        self.masked.reset(made, [](redtune_list *its) {
+            if (!ending_is_inherited()) redtune_list_destroy(its);
+        });
+        self.masks = masks;
+    }
+    its.masked = self.masked;
+    its.segments.list = its.masked.get();
+    its.what.problem.mask = bits ? REDTUNE_MASK_LISTED_BITS : REDTUNE_MASK_LISTED_BYTES;
 }
 
 static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out, int dtype,
                               int order, int accuracy, nb::handle stream, nb::handle parameters,
                               nb::handle where) {
     list_run its;
-    const list &arrays = *nb::cast<list *>(self);
+    list &arrays = *nb::cast<list *>(self);
     check_masks(arrays, where);
     its.take(self, op, each, out, dtype, order, accuracy, parameters);
     if (arrays.first.on_host) {
         run_on_host(its, arrays, each, parameters, where);
         return its.results.get(its.what, *its.first, out);
     }
+    take_masks(its, arrays, each, where);
     if (each)
         say_lengths(its.what.problem, arrays.elements, static_cast<uint64_t>(arrays.count),
                     arrays.longest);

@@ -1,6 +1,8 @@
 // Segments: many reductions at once, of parts of one array or of the arrays of a list.
 #pragma once
 
+#include <memory>
+
 #include "call.h"
 #include "redtune/list.h"
 
@@ -12,6 +14,7 @@ struct list_run {
     reduction what;
     outputs results;
     redtune_segments segments = {};
+    std::shared_ptr<redtune_list> masked; // in place of the list, with masks
 
     void take(nb::handle list, int op, bool each, nb::handle out, int dtype, int order,
               int accuracy, nb::handle parameters);

@@ -116,6 +116,12 @@ class Array:
     def view(self, shape, strides, offset=0):
         return type(self)(shape, self.dtype, self.memory, strides, offset=offset)
 
+    def fill(self, host):
+        host = numpy.ascontiguousarray(host)
+        enter(self.device)
+        source, nbytes = ctypes.c_void_p(host.ctypes.data), ctypes.c_size_t(host.nbytes)
+        _check(_driver.cuMemcpyHtoD_v2(self.memory.address, source, nbytes))
+
     def numpy(self):
         host = numpy.empty(self.shape, self.dtype)
         enter(self.device)
@@ -146,8 +152,7 @@ def empty(shape, dtype=None, device=None):
 def asarray(host, kind=Array, device=0):
     host = numpy.ascontiguousarray(host)
     array = kind(host.shape, host.dtype, device=device)
-    source = ctypes.c_void_p(host.ctypes.data)
-    _check(_driver.cuMemcpyHtoD_v2(array.memory.address, source, ctypes.c_size_t(host.nbytes)))
+    array.fill(host)
     return array
 
 

@@ -245,15 +245,52 @@ class Masks(unittest.TestCase):
                 numpy.testing.assert_allclose(got[i], want, 1e-5, err_msg=f"{op}, array {i}")
             numpy.testing.assert_allclose(made.reduce(op, where=[None] * 5), made.reduce(op), 1e-5)
 
+    def test_lists_of_a_gpu_take_a_mask_for_each_array(self):
+        """Bools or bits from any bit on, other ones at the next call, and None for some."""
+        random = numpy.random.default_rng(31)
+        for turn, op in enumerate(SEGMENTED):
+            order = ("free", "fixed")[turn % 2]
+            sizes = [(7,), (40, 30), (0,), (), (3000,), (513,)]
+            xs = [random.integers(0, 5, s).astype(DTYPES[turn % 3]) for s in sizes]
+            made = None
+            for bits in (False, True):
+                masks = [random.random(x.shape) < (0.05, 0.6)[turn % 2] for x in xs]
+                shown = [numpy.asarray(poisoned(random, x, m)) for x, m in zip(xs, masks)]
+                if made is None:
+                    places = [sim_memory.asarray(x) for x in shown]
+                    made = redtune.List(places)
+                for place, x in zip(places, shown):
+                    place.fill(x)
+                given = [sim_memory.asarray(m) for m in masks]
+                if bits:
+                    raw = [numpy.packbits(numpy.append(numpy.ones(i + 1, bool), m), bitorder="little")
+                           for i, m in enumerate(masks)]  # fmt: skip
+                    given = [redtune.bits(sim_memory.asarray(b), i + 1) for i, b in enumerate(raw)]
+                    given[4], masks[4] = None, numpy.ones(3000, bool)
+                for _ in range(2):  # the second call has the tables of the first
+                    got = made.reduce(op, where=given, order=order, each=True).numpy()
+                    for i, (x, m) in enumerate(zip(shown, masks)):
+                        want = -1
+                        if x.size or op != "argmin":
+                            want = redtune.reduce(x.ravel(), op=op, where=m.ravel(), order=order)
+                        close = 0 if order == "fixed" else 1e-5
+                        what = f"{op}, {order}, array {i}, bits {bits}"
+                        numpy.testing.assert_allclose(got[i], want, close, close, err_msg=what)
+
     def test_lists_refuse_what_they_cannot_take(self):
         x, mask = numpy.ones(3, "f4"), numpy.ones(3, bool)
         host, gpu = redtune.List([x, x]), redtune.List([sim_memory.asarray(x)] * 2)
+        there, raw = sim_memory.asarray(mask), redtune.bits(sim_memory.asarray(mask.view("u1")))
+        stepped = sim_memory.asarray(numpy.ones(6, bool)).view((3,), (2,))
         for call, error, part in (
             (lambda: host.reduce(where=mask), TypeError, "a list of masks"),
             (lambda: host.reduce(where=[mask]), ValueError, "it has 1 masks, and the list 2"),
             (lambda: host.reduce(where=[mask, x]), TypeError, "give bools"),
             (lambda: host.reduce(where=[mask, mask[:2]]), ValueError, "(3,) and (2,)"),
-            (lambda: gpu.reduce(where=[mask, None]), ValueError, "each array with its mask"),
+            (lambda: gpu.reduce(where=[there, None]), ValueError, "give each=True"),
+            (lambda: gpu.reduce(where=[mask, None], each=True), ValueError, "different devices"),
+            (lambda: gpu.reduce(where=[there, raw], each=True), TypeError, "masks of one kind"),
+            (lambda: gpu.reduce(where=[there, stepped], each=True), ValueError, "not contiguous"),
         ):
             with self.assertRaises(error) as caught:
                 call()

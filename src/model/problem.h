@@ -26,7 +26,10 @@
     X(REDTUNE_ORDER_FREE, "free")   /* that of the fastest config */                               \
     X(REDTUNE_ORDER_FIXED, "fixed") /* that of docs/order.md */
 #define RDT_MASK_LIST(X)                                                                           \
-    X(REDTUNE_MASK_NONE, "none") X(REDTUNE_MASK_BYTES, "bytes") X(REDTUNE_MASK_BITS, "bits")
+    X(REDTUNE_MASK_NONE, "none")                                                                   \
+    X(REDTUNE_MASK_BYTES, "bytes")                                                                 \
+    X(REDTUNE_MASK_BITS, "bits")                                                                   \
+    X(REDTUNE_MASK_LISTED_BYTES, "listed_bytes") X(REDTUNE_MASK_LISTED_BITS, "listed_bits")
 #define RDT_SPREAD_LIST(X)                                                                         \
     X(REDTUNE_SPREAD_UNKNOWN, "unknown")                                                           \
     X(REDTUNE_SPREAD_UNIFORM, "uniform")                                                           \
@@ -106,6 +109,9 @@ redtune_status rdt_problem_check_extents(const redtune_problem *problem, redtune
 /* REDTUNE_INVALID for an unknown enumerator; NULL is any. */
 redtune_status rdt_problem_check_filter(const redtune_op *op, const redtune_dtype *dtype,
                                         redtune_error *err);
+/* Whether a mask is of bits, and whether each array of a list has one of its own. */
+bool rdt_problem_mask_bits(redtune_mask mask);
+bool rdt_problem_mask_listed(redtune_mask mask);
 /* Whether there are kernels of the problem's mask (problem_mask.c). */
 redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err);
 /* Whether an element is a pair, of two inputs, that a mask may leave out. Such problems are of any

@@ -7,6 +7,14 @@ bool rdt_problem_mask_pairs(const redtune_problem *problem) {
     return op && op->inputs > 1;
 }
 
+bool rdt_problem_mask_bits(redtune_mask mask) {
+    return mask == REDTUNE_MASK_BITS || mask == REDTUNE_MASK_LISTED_BITS;
+}
+
+bool rdt_problem_mask_listed(redtune_mask mask) {
+    return mask == REDTUNE_MASK_LISTED_BYTES || mask == REDTUNE_MASK_LISTED_BITS;
+}
+
 redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     const char *name = rdt_problem_mask_name((int)problem->mask);
@@ -15,6 +23,11 @@ redtune_status rdt_problem_mask_check(const redtune_problem *problem, redtune_er
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot reduce: problem.mask is %d, which this redtune does not know",
                         (int)problem->mask);
+    if (rdt_problem_mask_listed(problem->mask) && !problem->segmented)
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot compute the %s with a mask for each array: the problem is not "
+                        "segmented; set problem.mask to REDTUNE_MASK_BYTES or _BITS",
+                        op->name);
     const char *what =
         problem->segmented == REDTUNE_SEGMENTED_ALL ? "one result of all segments has none" : NULL;
     if (!what) return REDTUNE_OK;

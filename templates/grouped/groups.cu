@@ -82,7 +82,7 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
             if (i >= s.count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.offset, one.count)) continue;
-            accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count@{indexed and ", 0" or ""}, thread, BLOCK@{given.argument});
+            accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count@{indexed and ", 0" or ""}, thread, BLOCK@{given.argument_of("values_in(s, given, i)")});
             a = reduce_block(a@{given.argument});
             if (thread == 0) finish(output, i, a, one.count@{given.argument});
             __syncthreads();
@@ -103,18 +103,25 @@ __device__ __forceinline__ void reduce_own(const element *input, const segments 
     run<UNROLL, u32, (GROUP < 32)> r[EACH];
     vector v[EACH][UNROLL];
     u32 count[EACH];
+//@ if given.listed then
+    values its_own[EACH];
+//@ end
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {
         const bool is_own = one[k].count <= OWN;
         count[k] = is_own ? (u32)one[k].count : 0;
         if (rank == 0) waits[k * GROUPS + threadIdx.x / GROUP] = !is_own;
         r[k] = run<UNROLL, u32, (GROUP < 32)>(from[k], count[k], rank, GROUP);
-        r[k].load_tile(0, v[k]@{given.argument});
+//@ if given.listed then
+        const u64 at = base + k * GROUPS + threadIdx.x / GROUP;
+        its_own[k] = values_in(s, given, at < s.count ? at : base);
+//@ end
+        r[k].load_tile(0, v[k]@{given.argument_of("its_own[k]")});
     }
     bool is_left = false;
 #pragma unroll
     for (u32 k = 0; k < EACH; k++) {
-        accumulator a = reduce_loaded<UNROLL>(r[k], v[k], count[k]@{indexed and ", 0" or ""}, [] {}@{given.argument});
+        accumulator a = reduce_loaded<UNROLL>(r[k], v[k], count[k]@{indexed and ", 0" or ""}, [] {}@{given.argument_of("its_own[k]")});
         a = reduce_group(a@{given.argument});
         const u32 number = k * GROUPS + threadIdx.x / GROUP;
         const u64 its = base + number;

@@ -24,6 +24,7 @@ constexpr u64 OWN = OWN_TILES * GROUP * UNROLL * VEC;  // elements
 
 //@ local hidden = false
 //@ include "lib/segments/tables.cu"
+//@ include "lib/segments/masks.cu"
 //@ include "lib/segments/offsets.cu"
 //@ local fewest, apart = lanes, lanes < 32
 //@ local help_loads, two_tiles = require("grouped/family").help_loads(_ENV, dtype)

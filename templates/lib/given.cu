@@ -28,6 +28,9 @@ struct values {
 //@     if given.inputs > 1 then
     u64 to_second;  // from an element of the first input to that of the second, in bytes
 //@     end
+//@     if given.listed then
+    u64 masks;  // a table: of where each array's mask begins
+//@     end
 //@     if given.pairs then
     u64 mask;  // of the first elements: the address of its byte, or the number of its bit
 //@     end
@@ -74,6 +77,9 @@ __device__ __forceinline__ values values_of(const arguments &rest, const void *i
 //@     end
 //@     if given.inputs > 1 then
     given.to_second = rest.input - (u64)input@{given.masked and " / sizeof(element)" or ""};
+//@     end
+//@     if given.listed then
+    given.masks = rest.input;
 //@     end
 //@     if given.pairs then
     given.mask = rest.mask;

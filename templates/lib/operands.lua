@@ -11,6 +11,9 @@
 -- element is from the first element; or of bits, whose numbers stand where bytes have addresses, and
 -- which loads make bytes of (lib/mask_bits.cu).
 --
+-- Masks of a list are one for each array, anywhere: a table has where each begins, and a kernel of segments makes the
+-- distance anew for each (lib/segments/masks.cu).
+--
 -- A mask of an op of two inputs is a third array, of kernels of any axes only. What such a kernel has beside x is one
 -- value, a `beside`, of the second input and of the mask.
 local convert = require "lib/convert"
@@ -109,6 +112,7 @@ end
 --   made            the op
 --   inputs          1 or 2, with the mask
 --   masked, bits    whether there is a mask of one input, and whether it is, or that of pairs, of bits
+--   listed          whether each array of a list has such a mask of its own
 --   pairs           whether there is a mask of two inputs; `other` is then a beside
 --   mask_layout(vec)    how VEC of the mask's bytes lie in registers
 --   other           the dtype of the second input, or of the mask
@@ -125,6 +129,7 @@ end
 --   output          the parameter `output`, and that one behind it
 --   ahead           whether a kernel may prefetch while the one before it runs
 --   argument        in calls of them, likewise
+--   argument_of(values)   in calls about a segment
 --   kernel          the parameter of a kernel, behind the others
 --   begin(input, count, output)   lines of text before a kernel reads or writes; output is its first
 --   write(place, a, count)        the statement that makes the results of the accumulator a: the
@@ -162,7 +167,10 @@ function operands.of(problem, exact, tiles)
         argument = has_values and ", given" or "",
         kernel = (has_values or problem.counts) and ", arguments rest" or "",
     }
-    given.bits = problem.mask == "bits"
+    given.listed = problem.mask == "listed_bytes" or problem.mask == "listed_bits"
+    given.bits = problem.mask == "bits" or problem.mask == "listed_bits"
+    -- In calls about one segment, whose values these are where each array has a mask of its own.
+    function given.argument_of(values) return given.listed and ", " .. values or given.argument end
     local function writes(name)
         return problem.result.name == name or second and second.name == name
     end

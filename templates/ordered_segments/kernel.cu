@@ -27,6 +27,7 @@ static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
 
 //@ local hidden = false
 //@ include "lib/segments/tables.cu"
+//@ include "lib/segments/masks.cu"
 //@ include "lib/segments/prefix.cu"
 //@ local ends = true
 //@ include "lib/segments/search.cu"
@@ -102,12 +103,13 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
 //@ })
         const u64 begin = (u64)(is_there ? elements_of(s, input, i, one) : input);
         const u64 bytes = one.count * sizeof(element);
+//@ local of = given.listed and "s, " or ""
         const bool is_own = is_there && at >= mine.from && at < mine.to && one.count <= span.elements();
         const u32 own = __ballot_sync(ALL, is_own);
         const u32 tiny = __ballot_sync(ALL, bytes <= SHORT_BYTES);
         const u32 small = __ballot_sync(ALL, bytes <= 8 * SHORT_BYTES);
-        reduce_short<1>(own & tiny, begin, bytes, order, base, output@{given.argument});
-        reduce_short<8>(own & small & ~tiny, begin, bytes, order, base, output@{given.argument});
+        reduce_short<1>(@{of}own & tiny, begin, bytes, order, base, output@{given.argument});
+        reduce_short<8>(@{of}own & small & ~tiny, begin, bytes, order, base, output@{given.argument});
         // Segments of one node, and those that have a node that begins here.
         const bool is_long = is_there && one.count > span.elements() && at < mine.to && at + one.count > mine.from;
         u32 rest = __ballot_sync(ALL, is_long) | (own & ~small);
@@ -122,7 +124,7 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
             for (u64 node = nodes.first; node < nodes.stop; node++) {
                 const u64 low = node << span.log, left = n - low;
                 const u64 its = left < span.elements() ? left : span.elements();
-                const accumulator a = reduce_run(from + low * sizeof(element), its * sizeof(element)@{given.argument});
+                const accumulator a = reduce_run(from + low * sizeof(element), its * sizeof(element)@{given.argument_of("values_in(s, given, base + whose)")});
                 if (lane == 0 && is_shared) leave(scratch, place_of(place >> span.log, node), a);
                 if (lane == 0 && !is_shared) finish(output, base + whose, a, n@{given.argument});
             }

@@ -34,7 +34,7 @@ __device__ __forceinline__ accumulator take_vectors(u64 begin, u32 bytes, u32 ra
 
 // The lanes in the mask have segments of at most WIDE * SHORT_BYTES bytes; WIDE lanes take one.
 template <u32 WIDE>
-__device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, unsigned char *order, u64 base,
+__device__ __forceinline__ void reduce_short(@{given.listed and "const segments &s, " or ""}u32 mask, u64 begin, u64 bytes, unsigned char *order, u64 base,
                                              @{given.output})
 {
     if (mask == 0) return;
@@ -45,14 +45,18 @@ __device__ __forceinline__ void reduce_short(u32 mask, u64 begin, u64 bytes, uns
         const u64 from = __shfl_sync(ALL, begin, whose);
         const u32 its = __shfl_sync(ALL, (u32)bytes, whose), rank = lane % WIDE;
         const bool aligned = __all_sync(ALL, from % LOAD_BYTES == 0);
+//@ if given.listed then
+        const values its_own = values_in(s, given, base + whose);
+//@ end
+//@ local its_argument = given.argument_of("its_own")
 //@ if apart then
         accumulator a;
         if (aligned)
-            a = take_vectors<WIDE>(from, is_there ? its : 0, rank, true@{given.argument});
+            a = take_vectors<WIDE>(from, is_there ? its : 0, rank, true@{its_argument});
         else
-            a = take_vectors<WIDE>(from, is_there ? its : 0, rank, false@{given.argument});
+            a = take_vectors<WIDE>(from, is_there ? its : 0, rank, false@{its_argument});
 //@ else
-        accumulator a = take_vectors<WIDE>(from, is_there ? its : 0, rank, aligned@{given.argument});
+        accumulator a = take_vectors<WIDE>(from, is_there ? its : 0, rank, aligned@{its_argument});
 //@ end
 //@ include("lib/fold_lanes.cu", { lanes = 8, when = "WIDE > %d" })
         if (is_there && rank == 0) finish(output, base + whose, a, its / sizeof(element)@{given.argument});

@@ -13,7 +13,7 @@ enum { COUNT = 300001, RESULTS = 4096 };
 /* COUNT f32 that are 1, and RESULTS f32. */
 static rdt_buffer ones, results;
 
-static redtune_problem sum_of(uint64_t count) {
+__attribute__((unused)) static redtune_problem sum_of(uint64_t count) {
     return redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, count);
 }
 
@@ -23,7 +23,7 @@ static void *output(size_t index) {
     return (void *)(uintptr_t)(results.address + index * sizeof(float));
 }
 
-static float result(size_t index) {
+__attribute__((unused)) static float result(size_t index) {
     float value = -1;
     if (rdt_buffer_read(gpu.driver, &value, results.address + index * sizeof value, sizeof value,
                         gpu.stream, &err))

@@ -382,7 +382,7 @@ static void what_makes_no_sense_is_refused(void) {
     problem.mask = REDTUNE_MASK_BYTES;
     REFUSES(segments.d_mask = NULL, "cannot reduce segments with a mask: d_mask is NULL");
     REFUSES((segments.d_in = NULL, segments.d_arrays = table(0), segments.d_mask = input()),
-            "arrays of their own have none");
+            "arrays of their own have a mask each");
     REFUSES((segments.d_mask = input(), segments.mask_first = 1), "leave mask_first 0");
     problem.mask = REDTUNE_MASK_NONE;
     REFUSES({ RESHAPE(&problem, outer, 5); }, "cannot reduce 1000 segments for a problem of 5");

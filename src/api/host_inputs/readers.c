@@ -42,7 +42,7 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
                         "cannot compute the %s with a mask: input->second is NULL; give the "
                         "reader of the mask",
                         op->name);
-    if (problem->mask == REDTUNE_MASK_BITS)
+    if (rdt_problem_mask_bits(problem->mask))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot compute the %s of an input with a mask of bits: read bytes, and "
                         "set problem.mask to REDTUNE_MASK_BYTES",

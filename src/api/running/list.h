@@ -10,9 +10,11 @@ uint64_t rdt_list_count(const redtune_list *list);
 /* What its arrays' lengths are like: those of a problem of all of them, with steps for the greatest
  * and the median. */
 rdt_extents rdt_list_shape(const redtune_list *list);
-/* Its tables, for a run of a plan of rt over elements of the dtype. */
-redtune_status rdt_list_take(const redtune_list *list, const redtune *rt, redtune_dtype dtype,
-                             rdt_segments *out, redtune_error *err);
+/* Its tables, for a run of a plan of rt for the problem. */
+redtune_status rdt_list_take(const redtune_list *list, const redtune *rt,
+                             const redtune_problem *problem, rdt_segments *out, redtune_error *err);
+/* The table of its masks on the GPU; NULL: it has none. */
+const void *rdt_list_masks(const redtune_list *list);
 /* rdt_operands_check_apart, for its arrays. */
 redtune_status rdt_list_check_apart(const redtune_list *list, const rdt_traffic *traffic,
                                     CUdeviceptr scratch, redtune_error *err);

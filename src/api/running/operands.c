@@ -26,7 +26,8 @@ rdt_signature rdt_operands_signature(const redtune_problem *problem, size_t slot
         .input_bytes = rdt_problem_array_bytes(problem, 0),
         .second_bytes = rdt_problem_array_bytes(problem, 1),
         .masked = problem->mask != REDTUNE_MASK_NONE,
-        .bits = problem->mask == REDTUNE_MASK_BITS,
+        .bits = rdt_problem_mask_bits(problem->mask),
+        .listed = rdt_problem_mask_listed(problem->mask),
         .pairs = rdt_problem_mask_pairs(problem),
         .result_bytes = {redtune_dtype_bytes(problem->result),
                          redtune_dtype_bytes(rdt_problem_second(problem))},
@@ -167,7 +168,7 @@ static redtune_status check_kinds(const rdt_signature *signature, const redtune_
         return refuse_more(signature, "d_mask is NULL, and its problem has a mask",
                            "give redtune_run or redtune_plan_run a byte or a bit for each element",
                            err);
-    if (given->mask_first && !signature->bits)
+    if (given->mask_first && (!signature->bits || signature->listed))
         return refuse_more(signature, "mask_first is not 0, and there is no mask of bits",
                            "leave mask_first 0, or create the plan for REDTUNE_MASK_BITS", err);
     if (given->d_out[1] && !signature->result_bytes[1])
@@ -206,14 +207,15 @@ static rdt_span span_of(CUdeviceptr begin, uint64_t bytes) {
     return (rdt_span){begin, begin + bytes};
 }
 
-/* As kernels take it: an address, or the number of a bit. */
+/* As kernels take it: an address, that of the table of masks, or the number of a bit. */
 static uint64_t place_of_mask(const rdt_signature *signature, const redtune_operands *given) {
     const CUdeviceptr mask = address_of(given->d_mask);
-    return mask && signature->bits ? mask * 8 + given->mask_first : mask;
+    return mask && signature->bits && !signature->listed ? mask * 8 + given->mask_first : mask;
 }
 
 static rdt_span span_of_mask(const rdt_signature *signature, uint64_t place, uint64_t elements) {
     if (!place) return (rdt_span){0, 0};
+    if (signature->listed) return span_of(place, elements * sizeof(uint64_t));
     return signature->bits ? bits_of(place, elements) : span_of(place, elements);
 }
 

@@ -13,6 +13,7 @@ typedef struct rdt_signature {
     size_t input_bytes;     /* of one element */
     size_t second_bytes;    /* of one element of the second input or the mask; 0: it has neither */
     bool masked, bits;      /* whether there is a mask, and whether that is of bits */
+    bool listed;            /* whether each array has one, which a table on the GPU names */
     bool pairs;             /* whether that is of two inputs */
     size_t result_bytes[2]; /* of one result; the second is 0 where a run leaves one array */
     uint64_t count_max;     /* elements that an input spans */

@@ -64,12 +64,12 @@ static redtune_status take_tables(rdt_segments_run *self, const redtune_segments
 static redtune_status take_list(rdt_segments_run *self, const redtune_plan *plan,
                                 const redtune_segments *given, redtune_error *err) {
     if (given->d_in || given->count || given->d_begin || given->d_end || given->offset_bytes ||
-        given->d_arrays)
+        given->d_arrays || given->d_mask)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot reduce a list with tables beside it: leave d_in, count, d_begin, "
-                        "d_end, offset_bytes and d_arrays 0");
+                        "d_end, offset_bytes, d_arrays and d_mask 0");
     for (int i = 0; i < TABLES; i++) self->table[i] = (rdt_span){0, 0};
-    return rdt_list_take(given->list, plan->rt, plan->problem.dtype, &self->operands.segments, err);
+    return rdt_list_take(given->list, plan->rt, &plan->problem, &self->operands.segments, err);
 }
 
 /* A second input lies beside one buffer. */
@@ -89,18 +89,26 @@ static redtune_status check_second(const rdt_signature *signature, const redtune
                     signature->op->name, wrong);
 }
 
-/* A mask lies beside one buffer. */
+/* A mask lies beside one buffer, or there is a table of one for each array. */
 static redtune_status check_mask(const rdt_signature *signature, const redtune_segments *given,
                                  redtune_error *err) {
-    const char *wrong = !signature->masked               ? NULL
-                        : given->d_arrays || given->list ? "arrays of their own have none"
-                        : given->count && !given->d_mask ? "d_mask is NULL"
-                                                         : NULL;
+    const bool apart = given->d_arrays || given->list;
+    const char *wrong =
+        !signature->masked ? NULL
+        : !signature->listed && apart
+            ? "arrays of their own have a mask each; create the plan for REDTUNE_MASK_LISTED_BYTES "
+              "or _BITS"
+        : signature->listed && given->count && !apart
+            ? "the plan is for arrays that have a mask each; give d_arrays or a list, or create it "
+              "for REDTUNE_MASK_BYTES or _BITS"
+        : given->count && !given->d_mask
+            ? "d_mask is NULL; give a byte or a bit for each element, or of arrays of their own "
+              "the table of their masks"
+        : signature->listed && (uintptr_t)given->d_mask % sizeof(uint64_t)
+            ? "d_mask, a table, must be aligned to 8 bytes"
+            : NULL;
     if (!wrong) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce segments with a mask: %s; give d_in, and d_mask for its "
-                    "elements",
-                    wrong);
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce segments with a mask: %s", wrong);
 }
 
 static redtune_status check_input(const rdt_signature *signature, CUdeviceptr input,
@@ -144,7 +152,7 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
         .parameters = given->parameters,
         .d_parameters = given->d_parameters,
         .accumulate = given->accumulate,
-        .d_mask = given->d_mask,
+        .d_mask = given->list ? rdt_list_masks(given->list) : given->d_mask,
         .mask_first = given->mask_first,
     };
     rdt_operands_set(&self->operands, given->d_in, given->d_out[0], 0);

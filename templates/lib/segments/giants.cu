@@ -331,7 +331,7 @@ __device__ __forceinline__ void take_shares(help_memory &mem, const element *inp
         }
         __syncwarp();
         if (is_large || part.count == 0) continue;
-        const accumulator a = reduce_share(mem.now[warp], lane, 32@{given.argument});
+        const accumulator a = reduce_share(mem.now[warp], lane, 32@{given.argument_of("values_in(s, given, mem.now[warp].number)")});
         leave_share(mem.now[warp], reduce_warp(a@{given.argument}), scratch, output@{given.argument});
     }
 }
@@ -356,7 +356,7 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
         __syncthreads();
 #pragma unroll 1
         for (u32 k = 0; k < mem.many; k++) {
-            accumulator a = reduce_share(mem.large[k], threadIdx.x, BLOCK@{given.argument});
+            accumulator a = reduce_share(mem.large[k], threadIdx.x, BLOCK@{given.argument_of("values_in(s, given, mem.large[k].number)")});
             a = reduce_block(a@{given.argument});
             if (threadIdx.x == 0) mem.sum[k] = a;
             __syncthreads();
