@@ -66,7 +66,7 @@ endif()
 
 # Ranks on simulated GPUs, and what stands in for NCCL between them. Of four ranks in fixed order
 # two nodes are joined, of three the order is that of the ranks.
-foreach(module teams teams_axes teams_calls teams_join teams_peers teams_segments)
+foreach(module teams teams_axes teams_calls teams_join teams_masks teams_peers teams_segments)
     if(TARGET test_gpu_${module})
         add_dependencies(test_gpu_${module} test-nccl)
         foreach(name gpu.${module} optimised.${module})

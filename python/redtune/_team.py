@@ -151,15 +151,17 @@ class Team:
 
     def reduce(
         self, x, y=None, *, op="sum", axis=None, keepdims=False, out=None, dtype=None, order=None,
-        accuracy=None, stream=None, first=None, each=False, **parameters,
+        accuracy=None, stream=None, first=None, each=False, where=None, **parameters,
     ):  # fmt: skip
         """Reduces the parts of all ranks to one result, which each rank gets, with the same bits.
 
         x, and y for ops of two inputs: this rank's part, on its GPU; parts may have any length
         along the reduced axes, also none. first: where the part begins in the whole, in elements:
         needed for argmin and the like, which count from there, and in fixed order, where parts are
-        those of share. x may be a redtune.List, such as of this rank's part of all gradients; with
-        each all ranks list as many arrays, and there is a result for each place. The other arguments, and what is raised, are as for redtune.reduce.
+        those of share. where: a mask of this rank's part; all ranks give one, or none does. x may
+        be a redtune.List, such as of this rank's part of all gradients; with each all ranks list as
+        many arrays, and there is a result for each place. The other arguments, and what is raised,
+        are as for redtune.reduce.
 
         Asynchronous, on the library's current stream. It may be captured once it has run.
 
@@ -167,6 +169,11 @@ class Team:
         """
         number, values, kind = _take(op, parameters)
         order = _order(order)
+        if where is True:
+            raise TypeError(
+                f"cannot compute {op} by a team with where=True: all ranks give a mask, or none "
+                "does; give an array of bools"
+            )
         _, _, _, outputs, _ = _core.op_facts(number)
         fixed = order == _order("fixed")
         if first is None and (fixed or op.startswith("arg") or "index" in outputs):
@@ -179,14 +186,14 @@ class Team:
                 raise TypeError(f"cannot compute {op} of a list with y, axis, keepdims or order")
             found = self._own.reduce_list(
                 x._own, number, bool(each), out, _number(dtype), order, _accuracy(accuracy), stream,
-                values, first, not _is_captured(),
+                values, where, first, not _is_captured(),
             )  # fmt: skip
             return kind(*found) if kind else found
         if each:
             raise TypeError("cannot take each: it is of a redtune.List")
         found = self._own.reduce(
             number, x, y, axis, bool(keepdims), out, _number(dtype), order, _accuracy(accuracy),
-            stream, values, first, not _is_captured(),
+            stream, values, where, first, not _is_captured(),
         )  # fmt: skip
         return kind(*found) if kind else found
 

@@ -384,9 +384,11 @@ static mask_places read_masks(const list &self, nb::handle where) {
     return out;
 }
 
-// Gives a run of arrays of a GPU their masks. The tables of the last ones are kept.
-static void take_masks(list_run &its, list &self, bool each, nb::handle where) {
-    if (where.is_none()) return;
+// The tables of the last ones are kept.
+void list_run::take_masks(nb::handle object, bool each, nb::handle where) {
+    list &self = *nb::cast<list *>(object);
+    if (where.is_none() || self.first.on_host) return;
+    check_masks(self, where);
     const mask_places masks = read_masks(self, where);
     if (!masks.kind) return;
     if (!each)
@@ -406,9 +408,9 @@ static void take_masks(list_run &its, list &self, bool each, nb::handle where) {
         });
         self.masks = masks;
     }
-    its.masked = self.masked;
-    its.segments.list = its.masked.get();
-    its.what.problem.mask = bits ? REDTUNE_MASK_LISTED_BITS : REDTUNE_MASK_LISTED_BYTES;
+    masked_list = self.masked;
+    segments.list = masked_list.get();
+    what.problem.mask = bits ? REDTUNE_MASK_LISTED_BITS : REDTUNE_MASK_LISTED_BYTES;
 }
 
 static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out, int dtype,
@@ -422,7 +424,7 @@ static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out
         run_on_host(its, arrays, each, parameters, where);
         return its.results.get(its.what, *its.first, out);
     }
-    take_masks(its, arrays, each, where);
+    its.take_masks(self, each, where);
     if (each)
         say_lengths(its.what.problem, arrays.elements, static_cast<uint64_t>(arrays.count),
                     arrays.longest);

@@ -14,10 +14,12 @@ struct list_run {
     reduction what;
     outputs results;
     redtune_segments segments = {};
-    std::shared_ptr<redtune_list> masked; // in place of the list, with masks
+    std::shared_ptr<redtune_list> masked_list; // in place of the list, with masks
 
     void take(nb::handle list, int op, bool each, nb::handle out, int dtype, int order,
               int accuracy, nb::handle parameters);
+    // A mask for each array of a GPU, or None.
+    void take_masks(nb::handle list, bool each, nb::handle where);
 };
 
 // Destroys the C lists of all that are left, which cannot be reduced any more.

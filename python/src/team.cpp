@@ -165,8 +165,9 @@ void check_place(const team &self, const array &x) {
 // The part's elements count from `first` on.
 nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdims,
                   nb::handle out, int dtype, int order, int accuracy, nb::handle stream,
-                  nb::handle parameters, uint64_t first, bool may_make) {
+                  nb::handle parameters, nb::handle where, uint64_t first, bool may_make) {
     array in, second;
+    mask_view mask;
     outputs results;
     reduction what;
     refuse_users(self, "run");
@@ -178,12 +179,15 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     what.take_parameters(parameters);
-    what.fold(in, other, axis, keepdims);
-    results.take(what, {{"x", &in}, {"y", other}}, x, out);
+    const bool masked = what.take_where(in, where, &mask);
+    const others beside(other, masked ? &mask.view : nullptr);
+    what.fold(in, beside, axis, keepdims);
+    results.take(what, {{"x", &in}, {"y", other}, {"where", masked ? &mask.given : nullptr}}, x,
+                 out);
     results.need_packed();
     if (what.is_empty) return results.get(what, in, out);
     redtune_plan *plan = plan_for(self, what.problem, may_make);
-    redtune_operands operands = operands_of(what, in, other, results, parameters);
+    redtune_operands operands = operands_of(what, in, beside, results, parameters);
     put_extents(what.problem, &operands);
     CUstream_st *on = stream_of(in, x, stream);
     call_without_gil([&](redtune_error *err) {
@@ -195,11 +199,12 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
 // The lists of all ranks to one result, or array i of each rank's to result i.
 nb::object reduce_list(team &self, nb::handle list, int op, bool each, nb::handle out, int dtype,
                        int order, int accuracy, nb::handle stream, nb::handle parameters,
-                       uint64_t first, bool may_make) {
+                       nb::handle where, uint64_t first, bool may_make) {
     list_run its;
     refuse_users(self, "run");
     using_team used(self);
     its.take(list, op, each, out, dtype, order, accuracy, parameters);
+    its.take_masks(list, each, where);
     check_place(self, *its.first);
     if (its.rt != self.rt)
         fail(PyExc_RuntimeError,
@@ -250,12 +255,12 @@ void team_add(nb::module_ &module) {
         .def("reduce", &reduce, nb::arg("op"), nb::arg("x"), nb::arg("y").none(),
              nb::arg("axis").none(), nb::arg("keepdims"), nb::arg("out").none(), nb::arg("dtype"),
              nb::arg("order"), nb::arg("accuracy"), nb::arg("stream").none(),
-             nb::arg("parameters").none(), nb::arg("first"), nb::arg("may_make"),
-             nb::call_guard<calling>())
+             nb::arg("parameters").none(), nb::arg("where").none(), nb::arg("first"),
+             nb::arg("may_make"), nb::call_guard<calling>())
         .def("reduce_list", &reduce_list, nb::arg("list"), nb::arg("op"), nb::arg("each"),
              nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"), nb::arg("accuracy"),
-             nb::arg("stream").none(), nb::arg("parameters").none(), nb::arg("first"),
-             nb::arg("may_make"), nb::call_guard<calling>())
+             nb::arg("stream").none(), nb::arg("parameters").none(), nb::arg("where").none(),
+             nb::arg("first"), nb::arg("may_make"), nb::call_guard<calling>())
         .def("share", &share, nb::call_guard<calling>())
         .def("connect", &connect, nb::call_guard<calling>())
         .def("check", &check_team, nb::call_guard<calling>())

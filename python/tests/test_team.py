@@ -142,11 +142,14 @@ class Several(unittest.TestCase):
 
     def reduce(self, parts, **arguments):
         """What all ranks get, on the host, once it is the same on all."""
-        first = numpy.cumsum([0] + [len(part) for part in parts])
+        first = numpy.cumsum([0] + [part.size for part in parts])
+        where = arguments.pop("where", [None] * len(parts))
         arrays = [sim_memory.asarray(part, device=rank) for rank, part in enumerate(parts)]
 
         def call(rank):
-            got = self.teams[rank].reduce(arrays[rank], first=int(first[rank]), **arguments)
+            got = self.teams[rank].reduce(
+                arrays[rank], first=int(first[rank]), where=where[rank], **arguments
+            )
             return tuple(part.numpy() for part in (got if isinstance(got, tuple) else (got,)))
 
         results = on_ranks(call)
@@ -171,6 +174,38 @@ class Several(unittest.TestCase):
         parts = [numpy.arange(12, dtype="i4").reshape(4, 3), numpy.ones((2, 3), "i4")]
         (sums,) = self.reduce(parts, axis=0)
         self.assertEqual(sums.tolist(), numpy.concatenate(parts).sum(0).tolist())
+
+    def test_masks_leave_out_elements_of_any_part(self):
+        """A mean divides by the elements that are there on all ranks, whoever has none."""
+        rng = numpy.random.default_rng(3)
+        whole = rng.integers(-50, 50, (300, 4)).astype("f4")
+        for gone in ([], [0], [0, 1]):
+            mask = rng.random(whole.shape) < 0.6
+            parts, masks = [whole[:120], whole[120:]], [mask[:120], mask[120:]]
+            for rank in gone:
+                masks[rank][:] = False
+            shown = [numpy.where(m, x, numpy.nan).astype("f4") for x, m in zip(parts, masks)]
+            for bits in (False, True):
+                given = [m if not bits else numpy.packbits(m, bitorder="little") for m in masks]
+                given = [sim_memory.asarray(m, device=rank) for rank, m in enumerate(given)]
+                where = [redtune.bits(m) for m in given] if bits else given
+                for op, axis in (("sum", None), ("mean", None), ("mean", 0), ("var", 0)):
+                    (got,) = self.reduce(shown, op=op, axis=axis, where=where)
+                    want = getattr(numpy, op)(whole, axis=axis, where=mask)
+                    numpy.testing.assert_allclose(got, want, 1e-4, 1e-4, err_msg=f"{op} {gone}")
+                (at,) = self.reduce(shown, op="argmax", where=where)
+                want = -1 if not mask.any() else numpy.where(mask, whole, -99).argmax()
+                self.assertEqual(at, want)
+
+    def test_lists_take_masks_of_each_array(self):
+        lists = [redtune.List([sim_memory.asarray(numpy.arange(3.0), device=r)]) for r in (0, 1)]
+        masks = [sim_memory.asarray(numpy.array([r, 1, 1], bool), device=r) for r in (0, 1)]
+        for got in on_ranks(
+            lambda r: self.teams[r].reduce(lists[r], op="mean", each=True, where=[masks[r]])
+        ):
+            self.assertEqual(got.numpy().tolist(), [6 / 5])
+        with self.assertRaisesRegex(TypeError, "where=True: all ranks give a mask"):
+            self.teams[0].reduce(sim_memory.asarray(numpy.ones(3)), where=True)
 
     def test_shares_in_fixed_order_have_the_bits_of_one_gpu(self):
         whole = numpy.random.default_rng(2).normal(size=3000).astype("f4")

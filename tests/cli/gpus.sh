@@ -29,6 +29,18 @@ parts_give_the_result_of_the_whole() {
     wants 12497500 numbers.raw --dtype i32
 }
 
+# Every 256th number is absent: those up to 4864, 48640 together.
+a_mask_is_shared_as_its_elements_are() {
+    { npy "'|b1'" "(5000,)"; integers 1 5000; } >mask.npy
+    wants 12448860 numbers.npy --where mask.npy
+    wants 1 numbers.npy --where mask.npy --op argmin
+    wants 4980 numbers.npy --where mask.npy --op nonzeros
+    run "$redtune" reduce numbers.npy --where-bits numbers.raw --device all
+    want_refused 2 "cannot use a mask of bits with --device all: name one GPU"
+    run "$redtune" reduce numbers.npy numbers.npy --op dot --where mask.npy --device all
+    want_refused 2 "cannot use a mask of pairs with --device all: name one GPU"
+}
+
 parts_of_a_fixed_order_have_its_bits() {
     local one
     run "$redtune" reduce numbers.raw --dtype f32 --op norm2 --order fixed
@@ -101,6 +113,6 @@ what_cannot_be_shared_is_refused() {
     want_refused 1 "it is no file whose parts may be read by themselves"
 }
 
-check_run parts_give_the_result_of_the_whole parts_of_a_fixed_order_have_its_bits \
+check_run parts_give_the_result_of_the_whole a_mask_is_shared_as_its_elements_are parts_of_a_fixed_order_have_its_bits \
     files_smaller_than_a_chunk_leave_gpus_idle pieces_are_counted_over_all \
     explain_says_how_a_team_sends explain_says_why_there_is_no_team what_cannot_be_shared_is_refused

@@ -56,7 +56,7 @@ static redtune_status draw_arrays(void) {
     uint64_t next = 0;
     for (int i = 0; i < ARRAYS; i++) {
         static const uint64_t usual[] = {0, 1, 7, 33, 64, 255, 1025, 3000};
-        length[i] = i == 77 ? now.longest : usual[draw(8)];
+        length[i] = i == 77 ? now.longest : i == 30 ? now.longest * 3 / 4 : usual[draw(8)];
         from[i] = next + draw(17);
         next = from[i] + length[i];
         mask_from[i] = draw(ROOM - LONG);
