@@ -151,3 +151,19 @@ redtune_status crew_read(crew *self, int i, void *to, CUdeviceptr from, size_t b
     rdt_context_leave(rank->context, entered);
     return status;
 }
+
+redtune_status crew_change_room(crew *self, uint64_t results, redtune_error *err) {
+    const redtune_team_options options = {.results = results};
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < self->size; i++) {
+        crew_rank *rank = &self->rank[i];
+        if (results) {
+            rank->usual = rank->team;
+            status = redtune_team_create(rank->rt, rank->comm, &options, &rank->team, err);
+        } else {
+            redtune_team_destroy(rank->team);
+            rank->team = rank->usual;
+        }
+    }
+    return status;
+}

@@ -17,7 +17,7 @@ typedef struct crew_rank {
     CUstream stream;
     redtune *rt;
     struct ncclComm *comm;
-    redtune_team *team;
+    redtune_team *team, *usual; /* usual: where another has its place (crew_change_room) */
     rdt_buffer input[2], output[2];
 } crew_rank;
 
@@ -48,6 +48,9 @@ redtune_status crew_write(crew *self, int i, CUdeviceptr to, const void *from, s
                           redtune_error *err);
 redtune_status crew_read(crew *self, int i, void *to, CUdeviceptr from, size_t bytes,
                          redtune_error *err);
+
+/* The ranks' teams with room for so many results, in place of those that they have; 0: back. */
+redtune_status crew_change_room(crew *self, uint64_t results, redtune_error *err);
 
 /* What main returns: opens a crew, runs the facts, and closes it. Facts skip where there is none.
  */

@@ -29,7 +29,7 @@ endforeach()
 set(quick_min accumulate accuracy_values floats kernels masks ops order order_segments short
     unpacking)
 set(quick_mid accuracy columns columns_api evaluator_segments judge keys keys_calls operands random_segments results rows
-    segments segments_api segments_calls skewed staged strides teams teams_axes thin)
+    segments segments_api segments_calls skewed staged strides teams teams_axes teams_strided thin)
 # Each of these makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them
 # together would drive each other out, and a second run would find none.
 set(many_kernels accuracy columns judge ops order rows short skewed staged teams thin)
@@ -66,7 +66,7 @@ endif()
 
 # Ranks on simulated GPUs, and what stands in for NCCL between them. Of four ranks in fixed order
 # two nodes are joined, of three the order is that of the ranks.
-foreach(module teams teams_axes teams_calls teams_join teams_masks teams_peers teams_segments)
+foreach(module teams teams_axes teams_calls teams_join teams_masks teams_peers teams_segments teams_strided)
     if(TARGET test_gpu_${module})
         add_dependencies(test_gpu_${module} test-nccl)
         foreach(name gpu.${module} optimised.${module})

@@ -219,7 +219,8 @@ typedef struct redtune_problem {
     /* 1 << redtune_array, or-ed: whose steps the axes give. An array without is packed in row-major
      * order: x, y and the mask over the kept axes and then the reduced ones, the results over the
      * kept ones. Results do not share memory. Any axes and steps are taken; where they are neither
-     * rows nor columns (docs/api.md) not with d_count nor by teams: REDTUNE_UNSUPPORTED. */
+     * rows nor columns (docs/api.md) not with d_count, nor by teams into results with steps:
+     * REDTUNE_UNSUPPORTED. */
     uint32_t steps;
     redtune_mask mask;
     redtune_dtype key_dtype; /* of the keys of a reduction by key (redtune/keys.h); 0: it has none,

@@ -114,7 +114,10 @@ REDTUNE_API redtune_status redtune_team_prepare(redtune_plan *plan, redtune_erro
  * all ranks then replay.
  *
  * Rows and columns have the same results on every rank, and each rank has a part of each one's
- * elements: first_index is where that part begins, and steps are those of this rank's memory.
+ * elements: first_index is where that part begins, and steps are those of this rank's memory. Of
+ * other axes a part has some of the indices of the outermost reduced one, in the plan of a problem
+ * of its own, whose results have no steps; first_index counts in row-major order of the reduced
+ * axes.
  *
  * The plan is of the team's redtune, its uses are 0, and operands->workspace is NULL; else
  * REDTUNE_INVALID or REDTUNE_UNSUPPORTED. REDTUNE_TEAM for what NCCL refuses. A rank whose call

@@ -140,9 +140,11 @@ class Several(unittest.TestCase):
     def tearDownClass(cls):
         on_ranks(lambda rank: cls.teams[rank].close())
 
-    def reduce(self, parts, **arguments):
-        """What all ranks get, on the host, once it is the same on all."""
-        first = numpy.cumsum([0] + [part.size for part in parts])
+    def reduce(self, parts, within=None, **arguments):
+        """What all ranks get, on the host, once it is the same on all; within: the elements of a
+        result that have one index of the outermost reduced axis, None: of a part's first axis."""
+        sizes = [part.size if within is None else within * len(part) for part in parts]
+        first = numpy.cumsum([0] + sizes)
         where = arguments.pop("where", [None] * len(parts))
         arrays = [sim_memory.asarray(part, device=rank) for rank, part in enumerate(parts)]
 
@@ -206,6 +208,17 @@ class Several(unittest.TestCase):
             self.assertEqual(got.numpy().tolist(), [6 / 5])
         with self.assertRaisesRegex(TypeError, "where=True: all ranks give a mask"):
             self.teams[0].reduce(sim_memory.asarray(numpy.ones(3)), where=True)
+
+    def test_any_axes_have_a_part_of_the_outermost_on_each_rank(self):
+        rng = numpy.random.default_rng(3)
+        parts = [rng.integers(-50, 50, (n, 4, 5)).astype("f4") for n in (3, 2)]
+        whole = numpy.concatenate(parts)
+        (sums,) = self.reduce(parts, axis=(0, 2))
+        self.assertEqual(sums.tolist(), whole.sum((0, 2)).tolist())
+        most, index = self.reduce(parts, within=5, op="max_at", axis=(0, 2))
+        rows = whole.transpose(1, 0, 2).reshape(4, -1)
+        self.assertEqual(most.tolist(), rows.max(1).tolist())
+        self.assertEqual(index.tolist(), rows.argmax(1).tolist())
 
     def test_shares_in_fixed_order_have_the_bits_of_one_gpu(self):
         whole = numpy.random.default_rng(2).normal(size=3000).astype("f4")

@@ -158,6 +158,10 @@ bool rdt_problem_strided_is_disjoint(const redtune_problem *problem);
  * and of problems by key. */
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                                                  redtune_error *err);
+/* REDTUNE_UNSUPPORTED for such a problem whose results are not packed, whose parts none can join,
+ * or one by key: cannot <verb> it. */
+redtune_status rdt_problem_strided_refuse_parts(const redtune_problem *problem, const char *verb,
+                                                redtune_error *err);
 /* REDTUNE_UNSUPPORTED for such a problem, or one by key: cannot <verb> it. */
 redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const char *verb,
                                           redtune_error *err);

@@ -164,6 +164,16 @@ static bool has_packed_results(const redtune_problem *problem) {
     return true;
 }
 
+redtune_status rdt_problem_strided_refuse_parts(const redtune_problem *problem, const char *verb,
+                                                redtune_error *err) {
+    if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, verb, err);
+    if (has_packed_results(problem)) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                    "cannot %s into results with gaps or in another order; give packed ones, in "
+                    "row-major order of the kept axes, and copy them",
+                    verb);
+}
+
 static const redtune_axis *find_axis(const redtune_problem *problem, uint32_t i) {
     const uint32_t kept = problem->kept_axes;
     return i < kept ? &problem->kept[i] : &problem->reduced[i - kept];

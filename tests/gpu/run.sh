@@ -21,7 +21,7 @@ ptx=$here/../records/sim/kernels-nvrtc13-sm_90.ptx
 # The tests of many kernels. What takes long in them is NVRTC, in one thread of a process, so as many
 # processes as there are parts share each of them.
 shared=(ops segments grouped columns rows order order_segments kernels random_segments accuracy skewed thin results floats
-    short staged teams teams_axes masks strides)
+    short staged teams teams_axes teams_strided masks strides)
 # These time something, or mind what else the GPU does: nothing runs beside them.
 alone=(evaluator evaluator_pairs evaluator_segments evaluator_shapes first_result host_cost judge large
     overlap runtime scratch shape_times start)

@@ -2,7 +2,7 @@
  * elements is poison, which would show in every result. */
 #pragma once
 
-#include "strided_trials.h"
+#include "strided_places.h"
 
 static int64_t draw_step(int64_t packed, bool may_stay) {
     static const int factors[] = {1, 1, 1, 2, 3, -1, -2, 0};
@@ -72,25 +72,8 @@ static void fill(const trial *at) {
     for (size_t k = 0; k < ROOM; k++) there[k] = (unsigned char)(draw(3) ? 1 + draw(255) : 0);
 }
 
-__attribute__((unused)) static void run(const trial *at) {
-    const redtune_operands operands = operands_of(at);
-    upload();
-    CHECK_OK(redtune_run(rt, &at->problem, &operands, gpu.stream, &err), err);
-    check_outputs(at);
-}
-
-__attribute__((unused)) static void run_plan(const trial *at) {
-    const redtune_operands operands = operands_of(at);
-    redtune_plan *plan = NULL;
-    upload();
-    CHECK_OK(redtune_plan_create(rt, &at->problem, &plan, &err), err);
-    CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
-    check_outputs(at);
-    redtune_plan_destroy(plan);
-}
-
 /* Whether no kernels of rows or columns serve it. */
 static bool is_strided(const trial *at) {
     redtune_problem resolved;
-    return !rdt_problem_resolve(&at->problem, &resolved, &err) && rdt_problem_is_strided(&resolved);
+    return !rdt_problem_resolve(&at->problem, &resolved, NULL) && rdt_problem_is_strided(&resolved);
 }

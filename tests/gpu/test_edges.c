@@ -2,6 +2,7 @@
  * a few elements behind, which nobody writes, and ends where the allocation ends: the simulated GPU
  * reports a read of either. Gaps have poison. */
 #include "strided_draws.h"
+#include "strided_trials.h"
 
 enum { LEADS = 5, ORDERS = 3 };
 

@@ -2,6 +2,7 @@
  * configs, where the deciding element is, captures, and what is refused. */
 #include "model/scalar.h"
 #include "strided_draws.h"
+#include "strided_trials.h"
 #include "subject.h"
 
 static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MAX_AT, REDTUNE_DOT};

@@ -264,21 +264,6 @@ static void rows_in_fixed_order_have_the_bits_of_one_gpu(void) {
 
 /* ---- more results than there is room for ----------------------------------------------------- */
 
-/* The ranks' teams with room for so many results, in place of those that they have; 0: back. */
-static void change_room(uint64_t results) {
-    static redtune_team *usual[CREW_MAX];
-    const redtune_team_options options = {.results = results};
-    for (int r = 0; r < all.size; r++) {
-        crew_rank *rank = &all.rank[r];
-        if (results) usual[r] = rank->team;
-        if (!results) redtune_team_destroy(rank->team);
-        if (!results)
-            rank->team = usual[r];
-        else
-            CHECK_OK(redtune_team_create(rank->rt, rank->comm, &options, &rank->team, &err), err);
-    }
-}
-
 static void results_beyond_the_room_are_reduced_by_nccl(void) {
     static const struct {
         redtune_op op;
@@ -296,7 +281,7 @@ static void results_beyond_the_room_are_reduced_by_nccl(void) {
     const size_t count = sizeof reduced / sizeof *reduced;
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const size_t step = is_simulated() ? 4 : 1;
-    change_room(7);
+    CHECK_OK(crew_change_room(&all, 7, &err), err);
     for (size_t i = 0; i < count && !check_state.failed; i += step) {
         if (!subject_is_of_part(i / step + 1)) continue;
         const redtune_problem problem = {.op = reduced[i].op, .dtype = reduced[i].dtype};
@@ -305,7 +290,7 @@ static void results_beyond_the_room_are_reduced_by_nccl(void) {
         else
             check_shape(&problem, 200, 7, 1, ANYHOW);
     }
-    change_room(0);
+    CHECK_OK(crew_change_room(&all, 0, &err), err);
 }
 
 /* Eight results of the first rank's, where there is room for seven. */
@@ -333,7 +318,7 @@ static void results_that_nccl_cannot_reduce_are_refused(void) {
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED},
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED}};
     if (!all.size) SKIP("there is no GPU, or no NCCL");
-    change_room(7);
+    CHECK_OK(crew_change_room(&all, 7, &err), err);
     for (size_t i = 0; i < sizeof refused / sizeof *refused && !check_state.failed; i++)
         refuse_rows(refused[i], REDTUNE_INVALID,
                     "cannot make 8 results by a team that has room for 7");
@@ -342,7 +327,7 @@ static void results_that_nccl_cannot_reduce_are_refused(void) {
         refuse_rows((redtune_problem){.dtype = REDTUNE_F32}, REDTUNE_TEAM,
                     "cannot reduce what the ranks have: NCCL reports");
     unsetenv("RDT_TEST_NCCL_FAILS");
-    change_room(0);
+    CHECK_OK(crew_change_room(&all, 0, &err), err);
 }
 
 int main(int argc, char **argv) {

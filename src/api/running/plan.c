@@ -194,7 +194,7 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
     redtune_problem resolved;
     redtune_status status = rdt_runtime_resolve(rt, problem, &resolved, err);
     const rdt_need need = {&resolved, yield, .scattered = false};
-    if (!status && yield) status = rdt_problem_strided_refuse(&resolved, "join parts along", err);
+    if (!status && yield) status = rdt_problem_strided_refuse_parts(&resolved, "join parts", err);
     if (status) return status;
     return rdt_runtime_name_order(rt, &resolved, make_plan(rt, &need, out, err), err);
 }
@@ -294,10 +294,12 @@ redtune_status rdt_plan_start(redtune_plan *plan, rdt_operands *operands,
     return status;
 }
 
-static redtune_status take_any_axes(const redtune_plan *plan, const redtune_problem *problem,
-                                    rdt_operands *operands, const redtune_operands *more,
-                                    rdt_strides *strides, rdt_traffic *traffic,
-                                    redtune_error *err) {
+redtune_status rdt_plan_take_operands(const redtune_plan *plan, const redtune_problem *problem,
+                                      const redtune_operands *more, rdt_operands *operands,
+                                      rdt_strides *strides, rdt_traffic *traffic,
+                                      redtune_error *err) {
+    if (__builtin_expect(plan->signature.layout != RDT_LAYOUT_STRIDED, 1))
+        return rdt_operands_take(&plan->signature, more, operands, traffic, err);
     return rdt_operands_take_strided(&plan->signature, problem ? problem : &plan->problem, more,
                                      operands, strides, traffic, err);
 }
@@ -309,9 +311,7 @@ redtune_status rdt_plan_run(redtune_plan *plan, const redtune_problem *problem,
     rdt_strides strides;
     if (!plan) return rdt_fail(err, REDTUNE_INVALID, 0, "cannot reduce: the plan is NULL");
     redtune_status status =
-        __builtin_expect(plan->signature.layout == RDT_LAYOUT_STRIDED, 0)
-            ? take_any_axes(plan, problem, operands, more, &strides, &traffic, err)
-            : rdt_operands_take(&plan->signature, more, operands, &traffic, err);
+        rdt_plan_take_operands(plan, problem, more, operands, &strides, &traffic, err);
     if (status) return status;
     const rdt_context *context = plan->rt->context;
     bool entered = false;

@@ -42,6 +42,13 @@ redtune_status rdt_plan_make(redtune *rt, const redtune_problem *problem, rdt_yi
 redtune_status rdt_plan_set_operands(const redtune *rt, const redtune_operands *given,
                                      rdt_operands *out, const redtune_operands **more,
                                      redtune_error *err);
+/* Checks and completes what rdt_plan_set_operands left, with the extents that the caller gave.
+ * problem, operands and more: as for rdt_plan_run. strides: of a plan of the layout "strided", as
+ * long as the operands. */
+redtune_status rdt_plan_take_operands(const redtune_plan *plan, const redtune_problem *problem,
+                                      const redtune_operands *more, rdt_operands *operands,
+                                      rdt_strides *strides, rdt_traffic *traffic,
+                                      redtune_error *err);
 /* Runs it. problem: of a plan of the layout "strided" the one that is run, resolved; NULL: the
  * plan's own. operands: as rdt_operands_set leaves them, with the caller's scratch, if any; they
  * are completed. more: as for rdt_operands_take. */

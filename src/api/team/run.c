@@ -28,6 +28,7 @@ typedef struct rank_call {
     uint64_t first, results;
     const redtune_segments *segments; /* NULL: there are none */
     rdt_segments_run run;             /* as one of the plan by itself */
+    rdt_strides strides;              /* of a plan of any axes */
     rdt_call call;
     rdt_turn turn;
     bool begun;   /* the turn is to be ended */
@@ -51,7 +52,7 @@ static redtune_status make_parts_plan(redtune_plan *plan, redtune_plan **out, re
 
 static redtune_status check_team_plan(const redtune_plan *plan, redtune_error *err) {
     if (!(plan->problem.uses & ~(uint64_t)REDTUNE_USE_BOOLS))
-        return rdt_problem_strided_refuse(&plan->problem, "reduce by a team along", err);
+        return rdt_problem_strided_refuse_parts(&plan->problem, "reduce by a team", err);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot run the plan by a team: its uses are not 0; create it for a problem "
                     "with uses of 0, and give counts from the host");
@@ -115,10 +116,12 @@ static redtune_status take_operands(rank_call *self, const redtune_operands *giv
     if (status) return status;
     operands->extents =
         (rdt_extents){given->count, given->outer, given->inner, given->outer_step, given->step};
-    status = rdt_operands_take(&self->plan->signature, more, operands, &self->run.traffic, err);
-    self->results = operands->extents.outer * operands->extents.inner;
+    status = rdt_plan_take_operands(self->plan, NULL, more, operands, &self->strides,
+                                    &self->run.traffic, err);
+    const rdt_extents *taken = &operands->extents;
+    self->results = taken->outer * taken->inner;
     if (status) return status;
-    return rdt_share_check(self->team, &self->plan->problem, self->first, given->count, err);
+    return rdt_share_check(self->team, &self->plan->problem, self->first, taken->count, err);
 }
 
 static redtune_status take_segments(rank_call *self, const redtune_segments *given,
