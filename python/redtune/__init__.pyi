@@ -299,7 +299,7 @@ def tune(
     progress: Optional[Callable[[str], Any]] = None, count: Any = None
 ) -> _tuning.Winners: ...
 def explain(
-    op: str = "sum", dtype: str = "f32", size: Any = None, shape: Any = None,
+    op: str = "sum", dtype: Any = "f32", size: Any = None, shape: Any = None,
     axis: Any = None, *, order: Order = None, accuracy: Accuracy = None, device: Any = None,
     gpu: Optional[str] = None, database: Any = None, ops: Any = None, count: Any = None
 ) -> _tuning.Explanation: ...

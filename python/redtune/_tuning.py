@@ -47,6 +47,11 @@ class Winners(Table):
     @property
     def caption(self):
         gpus = {row["gpu"] for row in self}
+        if not gpus:
+            return (
+                'no winners: redtune.tune("sum", "f32", size=4096) finds one, '
+                "redtune.show(shipped=True) has those that redtune comes with"
+            )
         return gpus.pop() if len(gpus) == 1 else ""
 
     def _cells(self):
@@ -131,10 +136,26 @@ def _options(**options):
     return words
 
 
-def _size(size, count):
+def _is_array(value):
+    return hasattr(value, "dtype") and hasattr(value, "shape")
+
+
+def _problem(op, dtype, size, count, shape, axis):
+    """The options of a problem; an array as dtype stands for its own, and for its size or shape."""
+    if _is_array(op):
+        raise TypeError(
+            'cannot take an array as op: name the op first, such as "sum", then give the array'
+        )
     if size is not None and count is not None:
         raise ValueError(f"cannot take size={size!r} and count={count!r}: both are the elements")
-    return count if size is None else size
+    size = count if size is None else size
+    if _is_array(dtype):
+        array, dtype = dtype, dtype.dtype
+        if size is None and shape is None:
+            from math import prod
+
+            size, shape = (prod(array.shape), None) if axis is None else (None, tuple(array.shape))
+    return {"op": op, "dtype": dtype, "size": size, "shape": _shape(shape), "axis": axis}
 
 
 def _shape(shape):
@@ -200,8 +221,10 @@ def tune(
 ):  # fmt: skip
     """Finds the fastest kernels on a GPU, and stores every measurement; later calls use them.
 
-    op, dtype: names, or lists of them. size: numbers of elements of whole arrays, such as
-    "1K..256M" or [4096, 65536]; count is the same. shape: a tuple, or a list of tuples, and axis the reduced axis.
+    op, dtype: names, or lists of them; an array as dtype stands for its dtype and its size, or with
+    axis its shape. size: numbers of elements of whole arrays, such as
+    "1K..256M" or [4096, 65536]; count is the same. shape: a tuple, or a list of tuples, and axis
+    the reduced axis.
     order, accuracy: as for the functions. device: "0", "0,1", "all" or "sim"; None: as
     redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
     also what is known already. database, ops: as for redtune.configure, whose settings hold for
@@ -216,9 +239,8 @@ def tune(
     'sum'
     """
     words = _options(
-        op=op, dtype=dtype, size=_size(size, count), shape=_shape(shape), axis=axis, order=order,
-        accuracy=accuracy, device=_settings.device if device is None else device, effort=effort,
-        machine=None,
+        **_problem(op, dtype, size, count, shape, axis), order=order, accuracy=accuracy,
+        device=_settings.device if device is None else device, effort=effort, machine=None,
         budget=None if budget is None else f"{budget}s", again=again, db=database, ops=ops,
         json=True,
     )  # fmt: skip
@@ -236,8 +258,8 @@ def explain(
 ):  # fmt: skip
     """Says which configuration a reduction would run, and where it was measured.
 
-    size, or count: the elements of a whole array; or shape and axis. order, accuracy: as for the
-    functions.
+    size, or count: the elements of a whole array; or shape and axis; or dtype: an array. order,
+    accuracy: as for the functions.
     device: a GPU here; gpu: a model by its name, such as "H200", which need not be here. database,
     ops: as for redtune.tune. Returns a dictionary that
     prints as redtune explain does.
@@ -250,8 +272,8 @@ def explain(
     if device is None and gpu is None:
         device = _settings.device
     words = _options(
-        op=op, dtype=dtype, size=_size(size, count), shape=_shape(shape), axis=axis, order=order,
-        accuracy=accuracy, device=device, gpu=gpu, db=database, ops=ops,
+        **_problem(op, dtype, size, count, shape, axis), order=order, accuracy=accuracy,
+        device=device, gpu=gpu, db=database, ops=ops,
     )  # fmt: skip
     found = Explanation(_read(_run("explain", *words, "--json")))
     found.text = _run("explain", *words).rstrip()

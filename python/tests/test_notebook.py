@@ -52,6 +52,21 @@ class Notebook(unittest.TestCase):
                 redtune.tune("sum", "f32", size=256, effort="quick", quiet=quiet)
             self.assertEqual("problem" in said.getvalue(), not quiet)
 
+    def test_an_array_stands_for_its_dtype_and_its_size_or_shape(self):
+        x = numpy.zeros((64, 32), "f2")
+        self.assertEqual(redtune.explain("sum", x), redtune.explain("sum", "f16", size=2048))
+        along = redtune.explain("max", x, axis=0)
+        self.assertEqual(along, redtune.explain("max", "f16", shape=(64, 32), axis=0))
+        self.assertEqual(redtune.explain("sum", x, size=7), redtune.explain("sum", "f16", size=7))
+        self.assertNotEqual(along, redtune.explain("max", x, axis=1))
+        for function in redtune.explain, redtune.tune:
+            with self.assertRaisesRegex(TypeError, "name the op first"):
+                function(x)
+
+    def test_no_winners_name_the_next_step(self):
+        self.assertIn("redtune.tune(", repr(redtune.show()))
+        self.assertIn("redtune.tune(", redtune.show()._repr_html_())
+
     def test_explain_speaks_as_the_command_does(self):
         why = redtune.explain("sum", "f32", size=4096)
         self.assertRegex(repr(why), "^sum of 4096 f32 on redtune simulated GPU\n  uses  ")
