@@ -1,6 +1,7 @@
 """Mean, standard deviation, least and greatest of each column of a table, with CuPy or NumPy.
 
-usage: column_statistics.py [--host]     --host: of NumPy's array, which goes to the GPU in pieces
+usage: column_statistics.py [--host | --sim]     --host: of NumPy's array, which goes to the GPU in pieces
+                                                 --sim: to the simulated GPU
 """
 
 import sys
@@ -23,11 +24,13 @@ def main(library):
 
 
 if __name__ == "__main__":
-    if "--host" in sys.argv:
+    if "--sim" in sys.argv:
+        redtune.configure(device="sim")
+    if {"--host", "--sim"} & set(sys.argv):
         import numpy as library
     else:
         try:
             import cupy as library
         except ImportError:
-            sys.exit("there is no CuPy: install it, or give --host for NumPy's arrays")
+            sys.exit("there is no CuPy: install it, or give --host for NumPy, --sim without a GPU")
     main(library)
