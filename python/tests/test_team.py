@@ -142,7 +142,7 @@ class Several(unittest.TestCase):
 
     def reduce(self, parts, within=None, **arguments):
         """What all ranks get, on the host, once it is the same on all; within: the elements of a
-        result that have one index of the outermost reduced axis, None: of a part's first axis."""
+        result that have one index of the outermost reduced axis, None: all of a part."""
         sizes = [part.size if within is None else within * len(part) for part in parts]
         first = numpy.cumsum([0] + sizes)
         where = arguments.pop("where", [None] * len(parts))
