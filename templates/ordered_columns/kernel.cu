@@ -4,8 +4,8 @@
 //@ local together, rows = unroll // vector, width < 32 and warps or depth
 //@ local bits, least = log2(256 // depth), log2(depth * together)
 //@ local shared, node_levels = finish ~= "single", 6
-//@ -- With 64 registers 1024 threads are resident. Compilers take 120 where that many do, of which
-//@ -- elements of 2 bytes need all.
+//@ -- With 64 registers 1024 threads are resident. Elements of 2 bytes need 120, as many loads of 4 do: bounds for 512
+//@ -- threads, without which NVRTC 13 may take 80 in code this short, and waits for some loads before it asks for others.
 //@ local few = dtype.bytes == 4 and acc.bytes == 4 and vec * unroll * given.inputs <= 32
 //@ include("lib/title.cu", { by = "ordered_columns", of = "columns", many = true, shares = shared and "strips of " .. width * vec .. " columns" })
 //
@@ -19,7 +19,6 @@ constexpr u32 TOGETHER = @{together};  // vectors of each column in flight per t
 constexpr u32 CHUNK_LEVELS = 8;  // 2^8 vectors are a chunk
 constexpr u32 CHUNK = VECTOR << CHUNK_LEVELS;  // elements
 //@ include("lib/constants.cu", { names = "BITS = " .. bits })
-constexpr u32 TURN_BITS = @{bits - log2(together)};  // which take 2^TURN_BITS turns at most
 //@ include("lib/constants.cu", { names = "LEVELS" })
 constexpr u32 OWN = @{depth > 1 and "1" or "VEC"};  // columns per thread of which it has the value
 
@@ -42,6 +41,7 @@ __device__ __forceinline__ accumulator map(value x@{given.inputs > 1 and ", " ..
 // Of the places along the axis those of a warp are far apart: what its lanes have is combined before what warps have.
 //@ include("lib/across.cu", { along_place = width < 32 and spread })
 //@ include "lib/load_columns.cu"
+//@ include "lib/load_columns_if.cu"
 // The elements of a column that are combined first.
 struct leaves {
     value x[VECTOR];
@@ -85,44 +85,11 @@ __device__ __forceinline__ void fold_columns(accumulator (&a)[VEC], const vector
 // A thread's share of the `left` rows from that of `chunk` on, at most a chunk: of the vectors from
 // number `first` on every apart-th, 2^bits in all. They are taken with the bits of their numbers
 // reversed, so that neighbours are those that halving combines. FULL: all of them are there.
-template <bool WHOLE, bool FULL>
-__device__ __forceinline__ void take_chunk(accumulator (&a)[VEC], const element *chunk, u32 left, u64 step,
-                                           u32 columns, u32 first, u32 apart, u32 bits@{given.parameter})
-{
-    accumulator level[TURN_BITS + 1][VEC];
-#pragma unroll
-    for (u32 k = 0; k <= TURN_BITS; k++)
-#pragma unroll
-        for (u32 j = 0; j < VEC; j++) level[k][j] = @{op.identity};
-#pragma unroll
-    for (u32 j = 0; j < VEC; j++) a[j] = @{op.identity};
-#pragma unroll 1
-    for (u32 turn = 0; turn * TOGETHER < 1u << bits; turn++) {
-        // All loads before the first use.
-        vector v[TOGETHER][VECTOR];
-        u32 there[TOGETHER];
-#pragma unroll
-        for (u32 i = 0; i < TOGETHER; i++) {
-            const u32 number = turn * TOGETHER + i, at = bits == 0 ? 0 : __brev(number) >> (32 - bits);
-            const u32 row = (first + at * apart) * VECTOR;
-            const element *from = chunk + row * step;
-            there[i] = number < 1u << bits && row < left ? left - row : 0;
-#pragma unroll
-            for (u32 k = 0; k < VECTOR; k++, from += step)
-                if (FULL || k < there[i]) v[i][k] = load_columns<WHOLE>(from, columns@{given.argument});
-        }
-        accumulator part[TOGETHER][VEC];
-#pragma unroll
-        for (u32 i = 0; i < TOGETHER; i++) fold_columns<FULL>(part[i], v[i], there[i]@{given.argument});
-#pragma unroll
-        for (u32 j = 0; j < VEC; j++) {
-//@ include("lib/fold_pairs.cu", { array = "part", many = together, each = "[j]" })
-            a[j] = part[0][j];
-//@ include("lib/wait_levels.cu", { turn = "turn", value = "a[j]", each = "[j]", top = bits - log2(together) })
-        }
-    }
-}
-
+//@ include("lib/order_take_chunk.cu", { whole = true })
+//@ if vec > 1 then
+// The same of columns that lie apart.
+//@     include("lib/order_take_chunk.cu", { together = 1 })
+//@ end
 //@ if depth > 1 then
 // The threads' values meet in shared memory: of each column ROWS, after those of a warp are combined.
 //@ include("lib/constants.cu", { names = "ROWS = " .. rows .. ", SHARED" })
@@ -143,10 +110,10 @@ __device__ __forceinline__ accumulator halve(const accumulator *from, u32 apart@
 // The first STRIP threads return the combination of all threads' values of a column. All threads of
 // the block call it, each time with the other half of the shared memory: who writes one again has
 // passed the barrier of the other, before which the one was read.
-template <bool WHOLE>
-__device__ __forceinline__ accumulator reduce_threads(accumulator *shared, accumulator (&a)[VEC]@{given.parameter})
+__device__ __forceinline__ accumulator reduce_threads(accumulator *shared, accumulator (&a)[VEC], bool whole@{given.parameter})
 {
-//@ include "lib/share_columns.cu"
+//@ local place = "(whole ? column_of<true>(j) : column_of<false>(j))"
+//@ include("lib/share_columns.cu", { place = place })
     __syncthreads();
     accumulator all = @{op.identity};
     if (threadIdx.x < STRIP) all = halve<ROWS>(shared + threadIdx.x, STRIP@{given.argument});
@@ -172,13 +139,12 @@ __device__ __forceinline__ u32 bits_of(const node &at, u32 rows)
 }
 
 // Makes the values of a node of a strip's columns: a thread's own ones, or that of column threadIdx.x.
-template <bool WHOLE>
 __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator *shared, u32 &turn,
                                             const element *from, const extents &e, u32 columns,
-                                            const node &at@{given.parameter})
+                                            bool whole, const node &at@{given.parameter})
 {
     const u32 first = at.part + (along() << at.parts), apart = DEPTH << at.parts;
-    const bool is_there = column_of<WHOLE>(0) < columns;
+    const bool is_there = (whole ? column_of<true>(0) : column_of<false>(0)) < columns;
     // What waits for its neighbour: after n chunks there is a value of 2^k for each bit k of n.
     accumulator level[LEVELS][OWN];
     for (u64 c = 0; c < at.chunks; c++) {
@@ -187,13 +153,18 @@ __device__ __forceinline__ void reduce_node(accumulator (&all)[OWN], accumulator
         const u32 bits = bits_of(at, left);
         accumulator a[VEC];
         const element *chunk = from + row * e.step;
-        // No copy of its own for complete chunks of what is loaded element by element.
-        if (WHOLE && left == CHUNK && is_there)
-            take_chunk<WHOLE, true>(a, chunk, left, e.step, columns, first, apart, bits@{given.argument});
+//@ if vec > 1 then
+        if (!whole)
+            take_chunk_apart(a, chunk, is_there ? left : 0, e.step, columns, first, apart, bits@{given.argument});
+        else if (left == CHUNK && is_there)
+//@ else
+        if (left == CHUNK && is_there)
+//@ end
+            take_chunk<true>(a, chunk, left, e.step, columns, first, apart, bits@{given.argument});
         else
-            take_chunk<WHOLE, false>(a, chunk, is_there ? left : 0, e.step, columns, first, apart, bits@{given.argument});
+            take_chunk<false>(a, chunk, is_there ? left : 0, e.step, columns, first, apart, bits@{given.argument});
 //@ if depth > 1 then
-        all[0] = reduce_threads<WHOLE>(shared + turn * SHARED, a@{given.argument});
+        all[0] = reduce_threads(shared + turn * SHARED, a, whole@{given.argument});
         turn ^= 1;
 //@ else
 #pragma unroll
@@ -294,7 +265,7 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
     if (column >= its.columns) return;
     const element *at = input + its.outer * e.outer_step + begin * e.step + its.first + column;
     const bool begins = STRIP * sizeof(element) >= 128 && column == 0;
-#pragma unroll
+#pragma unroll 1
     for (u32 i = 0; i < TOGETHER; i++) {
         const u32 number = bits == 0 ? 0 : __brev(i) >> (32 - bits);
         const u32 row = (first + number * (DEPTH << own.parts)) * VECTOR;
@@ -309,7 +280,7 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
 }
 
 //@ end
-//@ include("lib/entry.cu", { extents = "extents e", least = few and 1024 // block })
+//@ include("lib/entry.cu", { extents = "extents e", least = few and 1024 // block or acc.bytes <= 8 and math.max(1, 512 // block) })
 {
 //@ include "lib/begin_strips.cu"
 //@ if shared then
@@ -335,13 +306,10 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
         accumulator all[OWN];
 //@ if vec > 1 then
         const bool whole = aligned && columns % VEC == 0;
-        if (whole)
-            reduce_node<true>(all, shared, turn, from, e, columns, own@{given.argument});
-        else
-            reduce_node<false>(all, shared, turn, from, e, columns, own@{given.argument});
 //@ else
-        reduce_node<true>(all, shared, turn, from, e, columns, own@{given.argument});
+        constexpr bool whole = true;
 //@ end
+        reduce_node(all, shared, turn, from, e, columns, whole, own@{given.argument});
 //@ if shared then
         if (mine.splits > 1) {
             finish_nodes(all[0], shared + turn * SHARED, mine, scratch, to, e.count, columns@{given.argument});
