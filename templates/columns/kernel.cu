@@ -5,8 +5,12 @@
 //@ -- fewer than 1024 threads are resident: blocks that share columns would wait for others to end.
 //@ local in_flight = math.max(unroll > 16 and 4 or 1, vec * dtype.bytes) * unroll * given.inputs
 //@ local few = acc.bytes == 4 and vec <= 8 and in_flight <= 128 and (shared or in_flight > 64)
-//@ -- Of an index a guard for each load costs more than the copy.
-//@ local one_tail = vec > 1 and not indexed
+//@ -- What is of several words takes NVRTC long to combine: where a thread does that once, by loops.
+//@ local looped = acc.halves > 2
+//@ -- Without bounds NVRTC 13 has the loops' loads of an index wait for each other, to take fewer than 80 registers.
+//@ local resident = few and 1024 or indexed and vec <= 4 and in_flight >= 128 and 512
+//@ -- Of an index a guard for each load costs more than the copy, unless a loop takes the loads.
+//@ local one_tail = vec > 1 and (not indexed or unroll <= 8)
 //@ include("lib/title.cu", { by = "columns", of = "columns", many = true, shares = shared and "strips of " .. width * vec .. " columns" })
 
 //@ include "lib/head.cu"
@@ -77,11 +81,11 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride)
             v[i] = load_columns_if<WHOLE>(i * DEPTH < left, at, columns@{given.argument});
-//@     if indexed and vec > 1 and unroll <= 8 then
+//@     if looped and vec > 1 and unroll <= 8 then
         // Once for a thread: one copy of what takes a vector, which the others come to.
 #pragma unroll 1
         for (u32 i = 0; i * DEPTH < left; i++) {
-            take(part, v[0], load + i@{given.argument});
+            take(part, v[0]@{indexed and ", load + i" or ""}@{given.argument});
 #pragma unroll
             for (u32 k = 1; k < LOADS; k++) v[k - 1] = v[k];
         }
@@ -95,7 +99,7 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 //@ end
 //@ if one_tail then
         if (WHOLE) break;
-        at += skip;
+        at += skip;@{indexed and "\n        load += LOADS;" or ""}
 //@ end
     }
 //@ include("lib/end_share.cu", { many = "LOADS" })
@@ -117,10 +121,10 @@ __device__ __forceinline__ void store_columns(accumulator *shared, accumulator (
 //@         place = "first + j * apart"
     const u32 first = whole ? across() * VEC : across(), apart = whole ? 1 : WIDTH;
 //@     end
-//@ include("lib/share_columns.cu", { leaves = true, place = place })
+//@ include("lib/share_columns.cu", { leaves = true, place = place, looped = looped })
 }
 
-//@ include "lib/load_column.cu"
+//@ include("lib/load_column.cu", { looped = looped })
 //@ end
 // This thread's share of a strip of `columns` columns, from element 0 of the first on.
 template <bool WHOLE>
@@ -134,11 +138,11 @@ __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const elem
 //@ if depth == 1 then
 //@     include "lib/write_columns.cu"
 //@ else
-//@     include "lib/finish_strip.cu"
+//@     include("lib/finish_strip.cu", { looped = looped })
 //@ end
 //@ include("lib/strips.cu", { made = "STRIP" })
 //@ include("lib/prefetch_strip.cu", { made = "STRIP" })
-//@ include("lib/entry.cu", { extents = "extents e", least = few and 1024 // block })
+//@ include("lib/entry.cu", { extents = "extents e", least = resident and math.max(1, resident // block) })
 {
 //@ include "lib/begin_strips.cu"
 //@ include("lib/begin.cu", { prefetch = given.ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }, count = "e.count" })

@@ -2,7 +2,8 @@
 //@ -- and, where blocks share the strip, from what the others leave. load_column() of the family
 //@ -- combines a block's values of a column; `skew` is what it is given besides the column, and
 //@ -- `skew_type` its parameter. `place`: of the result of column c, where they are not neighbours.
-//@ takes op, acc, given, result, vec, block, shared, skew?, skew_type?, width, place?
+//@ -- `looped`: as in lib/load_column.cu.
+//@ takes op, acc, given, looped?, result, vec, block, shared, skew?, skew_type?, width, place?
 //@ if shared then
 //@     local unit = math.max(32, width * vec)
 constexpr u32 GROUPS = @{math.max(1, block // (width * vec))};  // of threads with a column each
@@ -17,8 +18,12 @@ __device__ __forceinline__ accumulator reduce_groups(accumulator *shared, accumu
     if (column < STRIP) shared[group * STRIP + column] = a;
     __syncthreads();
     if (threadIdx.x < STRIP) {
+//@     if looped then
+//@         include("lib/combine_shared.cu", { many = block // unit, first = "threadIdx.x", looped = true })
+//@     else
 #pragma unroll
         for (u32 i = 1; i < @{block // unit}; i++) a = combine(a, shared[i * STRIP + threadIdx.x]@{given.argument});
+//@     end
     }
 //@     end
     return a;

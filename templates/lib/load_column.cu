@@ -1,11 +1,11 @@
 //@ -- A column's value of a block, from those that its rows of threads have in shared memory.
-//@ takes acc, given
+//@ -- `looped`: a row at a time, which is less code of what is long to combine.
+//@ takes acc, given, looped?
 // The combination of all rows' values of that column, in the order of the rows.
 __device__ __forceinline__ accumulator load_column(const accumulator *shared, u32 column@{given.parameter})
 {
     accumulator a = @{acc.copy("shared[column]")};
-#pragma unroll
-    for (u32 row = 1; row < ROWS; row++) a = combine(a, shared[row * STRIP + column]@{given.argument});
+//@ include("lib/combine_shared.cu", { many = "ROWS", first = "column", looped = looped })
     return a;
 }
 
