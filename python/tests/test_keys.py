@@ -5,34 +5,12 @@ import tempfile
 import unittest
 
 import numpy
+import random_keys
 import sim_memory
 
 import redtune
 
-CALLS = 60
-KEYS = ("i4", "i8", "u1", "i2", "u4", "u8", "i1", "u2")
-VALUES = ("f4", "f8", "i4", "f2", "u1", "?")
-AT = {
-    "sum": (numpy.add, 0),
-    "prod": (numpy.multiply, 1),
-    "max": (numpy.maximum, -numpy.inf),
-    "min": (numpy.minimum, numpy.inf),
-}
-
-
-def expected(op, x, keys, K):
-    """The results of op in f64, or in the integers that hold them."""
-    wide = x.astype("f8")
-    here = (keys.astype("i8") >= 0) & (keys.astype("u8") < K)
-    at = keys[here].astype("i8")
-    if op == "mean":
-        with numpy.errstate(invalid="ignore"):
-            return expected("sum", x, keys, K) / numpy.bincount(at, minlength=K)
-    function, identity = AT[op]
-    results = numpy.full(K, identity, "f8")
-    function.at(results, at, wide[here])
-    return results
-
+CALLS, CLASSES = 200, 10
 
 # An element counts by more than 1.
 BILLIONS = """
@@ -52,30 +30,8 @@ return {
 
 
 class Keys(unittest.TestCase):
-    def check(self, op, x, keys, K):
-        gpu = sim_memory.asarray(x), sim_memory.asarray(keys)
-        skipped = sim_memory.asarray(numpy.zeros(1, "i8"))
-        got = redtune.by_key(*gpu, K, op, skipped=skipped).numpy()
-        want = expected(op, x, keys, K)
-        what = f"{op} of {x.dtype} by {keys.dtype}, {len(x)} into {K}"
-        self.assertEqual(got.shape, (K,), what)
-        some = numpy.isin(numpy.arange(K), keys) | (op == "sum")  # others have no infinities
-        tolerance = 2e-3 if x.dtype == "f2" else 2e-6
-        numpy.testing.assert_allclose(got[some], want[some], tolerance, tolerance, err_msg=what)
-        outside = numpy.count_nonzero((keys.astype("i8") < 0) | (keys.astype("u8") >= K))
-        self.assertEqual(skipped.numpy()[0], outside, what)
-
-    def test_random_calls(self):
-        random = numpy.random.default_rng(5)
-        for i in range(CALLS):
-            K = int(random.choice((1, 2, 7, 60, 100, 3000)))
-            n = int(random.choice((0, 1, 33, 1000, 5000)))
-            kind = numpy.dtype(KEYS[i % len(KEYS)])
-            most = min(K + 2, numpy.iinfo(kind).max)
-            keys = random.integers(-2 if kind.kind == "i" else 0, most, n).astype(kind)
-            op = ("sum", "sum", "max", "mean", "min")[i % 5]
-            dtype = VALUES[i % len(VALUES)] if op == "sum" else "f4"
-            self.check(op, random.integers(0, 9, n).astype(dtype), keys, K)
+    def test_random_calls_of_random_classes(self):
+        self.assertEqual(random_keys.run("sim", CALLS, CLASSES, 20261128), (CALLS, CLASSES, []))
 
     def test_the_number_of_keys_follows_from_the_greatest(self):
         x, keys = numpy.arange(6, dtype="f4"), numpy.array([3, 0, 3, 1, 0, 3], "i4")
@@ -227,10 +183,18 @@ class Keys(unittest.TestCase):
             (lambda: redtune.by_key(x, keys, 2, "dot"), TypeError, "two inputs; give y"),
             (lambda: redtune.by_key(x, keys, 2, "sum", y=x), TypeError, "leave y out"),
             (lambda: redtune.by_key(x, keys, 2, "dot", y=few), TypeError, "f32 and i32"),
-            (lambda: redtune.by_key(host, host.astype("i4"), 2, "dot", y=host[:3]), ValueError, "(4,) and (3,)"),
+            (
+                lambda: redtune.by_key(host, host.astype("i4"), 2, "dot", y=host[:3]),
+                ValueError,
+                "(4,) and (3,)",
+            ),
             (lambda: redtune.by_key(x, keys, 2, "dot", y=host), ValueError, "different devices"),
             (lambda: redtune.by_key(x, keys, 2, "dot", y=x, where=host > 0), ValueError, "different devices"),
-            (lambda: redtune.by_key(host, host.astype("i4"), 2, "dot", y=host, where=host > 0), TypeError, "key -1"),
+            (
+                lambda: redtune.by_key(host, host.astype("i4"), 2, "dot", y=host, where=host > 0),
+                TypeError,
+                "key -1",
+            ),
             (lambda: redtune.by_key(x, keys, 2, where=host), TypeError, "f32; give bools"),
             (lambda: redtune.by_key(x, keys, -1), ValueError, "K=-1"),
             (lambda: redtune.by_key(x, keys, 2**60), ValueError, "1152921504606846976 keys"),

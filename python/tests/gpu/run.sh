@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What an installed redtune is tested with where PyTorch, CuPy, JAX and a GPU are: their tests,
 # random calls against NumPy (agree.py; ../random_views.py, 2,000 of CuPy's views and as many of
-# PyTorch's), the host's time of a call (calls.py, launch.c), and a race with torch (race.py).
+# PyTorch's; ../random_keys.py, 20,000 by key of each), the host's time of a call (calls.py, launch.c), and a race with torch (race.py).
 #
 # Usage: run.sh [FOLDER]     figures go to FOLDER/python.*, and what matters of them to the output
 set -u
@@ -21,6 +21,9 @@ for library in cupy torch; do
     seq 4 | timeout 200 xargs -P 4 -I{} python3 "$here/../random_views.py" --library $library \
         --calls 500 --seed {} --seconds 120 >"$out/python.views.$library" 2>&1 || agreed=1
     cat "$out/python.views.$library"
+    python3 "$here/../random_keys.py" --library $library --calls 20000 --jobs 8 --seconds 120 \
+        >"$out/python.keys.$library" 2>&1 || agreed=1
+    cat "$out/python.keys.$library"
 done
 timeout 120 python3 "$here/race.py" 30 >"$out/python.race" 2>&1
 # All lines are in the file: here those of some sizes, and where torch is faster.
