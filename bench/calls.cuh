@@ -43,10 +43,11 @@ struct call_times {
     double gpu_us, host_us;
 };
 
-// The median of 5 rounds of 48 calls one after the other, after 3. With fewer calls the time
-// until the first one is on the GPU would count. A call is given its number in the round.
-template <class Call> call_times time_calls(Call call) {
-    constexpr int ROUNDS = 5, CALLS = 48;
+// The median of 5 rounds of so many calls one after the other, after 3. With fewer short calls than
+// 48 the time until the first one is on the GPU would count. A call is given its number in the
+// round.
+template <int CALLS = 48, class Call> call_times time_calls(Call call) {
+    constexpr int ROUNDS = 5;
     cudaEvent_t begin, end;
     std::vector<double> gpu(ROUNDS), host(ROUNDS);
     try_cuda(cudaEventCreate(&begin));
