@@ -104,17 +104,21 @@ static void print_step(const climbing *now, const redtune_step *step) {
 }
 
 static void print_notes(bool counted) {
-    if (counted)
-        puts(
-            "\nInstr.: instructions of warps; lanes: of 32, active on average. Divergent: branches "
-            "that\nlanes of one warp took differently. Loads: requests of warps to global memory; "
-            "transact.:\nthe sectors of 32 bytes that these and the stores moved. Conflicts: extra "
-            "passes over the\nbanks of shared memory; a full warp's words of 8 bytes take two "
-            "passes at "
-            "best. Barriers,\nshuffles: of warps.");
-    else
-        puts("\nMedians of 31 timed intervals, per sum in a replayed graph. Peak: of the memory "
-             "bus. Gain:\nover the step before; a variant (3b, 4b) is no step before.");
+    putchar('\n');
+    rdt_screen_print_prose(counted
+                               ? "Instr.: instructions of warps; lanes: of 32, active on average. "
+                                 "Divergent: branches that\n"
+                                 "lanes of one warp took differently. Loads: requests of warps to "
+                                 "global memory; transact.:\n"
+                                 "the sectors of 32 bytes that these and the stores moved. "
+                                 "Conflicts: extra passes over the\n"
+                                 "banks of shared memory; a full warp's words of 8 bytes take two "
+                                 "passes at best. Barriers,\n"
+                                 "shuffles: of warps.\n"
+                               : "Medians of 31 timed intervals, per sum in a replayed graph. "
+                                 "Peak: of the memory bus. Gain:\n"
+                                 "over the step before; a variant (3b, 4b) is no step before.\n",
+                           stdout);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */

@@ -55,7 +55,8 @@ on_terminal_of() {
     return $status
 }
 
-# want_progress COLUMNS: stderr is one line that was rewritten and erased, then the summary.
+# want_progress COLUMNS: stderr is one line that was rewritten and erased, then the summary,
+# broken between words.
 want_progress() {
     python3 - "$1" 2>why <<'PY' || fail "$(tail -n 1 why)"
 import re, sys
@@ -63,7 +64,9 @@ columns, problems = int(sys.argv[1]), 3
 seen = open("stderr", newline="").read()
 line, erased, after = seen.rpartition("\r\033[K")
 assert erased, "the line is not erased"
-assert re.fullmatch(r"redtune: 3 problems, [^\033\r\n]*\r\n", after), "after the line: %r" % after
+summary = after.removesuffix("\r\n").split("\r\n")
+assert re.fullmatch(r"redtune: 3 problems, [^\033\r\n]*", " ".join(summary)), "after the line: %r" % after
+assert all(len(each) <= columns or " " not in each for each in summary), "a wide summary: %r" % after
 assert "\n" not in line, "the line moves on: %r" % line
 drawn = re.findall(r"\r([^\r\033]*)\033\[K", line)
 assert "".join("\r%s\033[K" % each for each in drawn) == line, "more than redrawn lines: %r" % line
