@@ -230,7 +230,8 @@ static void tell_first_failure(const redtune *rt, const outcome *done) {
     failure first = {.since = done->began};
     redtune_error ignored;
     if (!redtune_rows_each(&query, note_failure, &first, &ignored) && first.date)
-        rdt_message_print("the first that failed: %s; redtune show --all lists them", first.text);
+        rdt_message_print_prose("the first that failed: %s; redtune show --all lists them",
+                                first.text);
 }
 
 /* The lines below the table: how much was measured, what failed, where it is kept. */
@@ -244,24 +245,26 @@ static void summarise(const redtune *rt, const outcome *done) {
         points += done->results[i].points;
         untried += done->results[i].untried;
     }
-    rdt_message_print("%zu problem%s, %zu of them measured before; %" PRIu64
-                      " candidate%s measured, "
-                      "%" PRIu64 " failed; kept in %s",
-                      done->result_count, done->result_count == 1 ? "" : "s", known, measured,
-                      measured == 1 ? "" : "s", failed, redtune_database_path(rt));
+    rdt_message_print_prose("%zu problem%s, %zu of them measured before; %" PRIu64
+                            " candidate%s measured, "
+                            "%" PRIu64 " failed; kept in %s",
+                            done->result_count, done->result_count == 1 ? "" : "s", known, measured,
+                            measured == 1 ? "" : "s", failed, redtune_database_path(rt));
     if (failed) tell_first_failure(rt, done);
     if (untried)
-        rdt_message_print("the budget was enough for %" PRIu64 " of %" PRIu64
-                          " candidates, the likely ones first; the same command goes on from there",
-                          points - untried, points);
+        rdt_message_print_prose(
+            "the budget was enough for %" PRIu64 " of %" PRIu64
+            " candidates, the likely ones first; the same command goes on from there",
+            points - untried, points);
 }
 
 static void tell_budget(const rdt_options *options, const outcome *done) {
     const double over_s = rdt_meter_elapsed_s(&done->meter) - options->budget_s;
     if (options->budget_s > 0 && over_s > options->budget_s / 20)
-        rdt_message_print("the budget of %.4g s was exceeded by %.3g s: each search looks at a few "
-                          "candidates in any case",
-                          options->budget_s, over_s);
+        rdt_message_print_prose(
+            "the budget of %.4g s was exceeded by %.3g s: each search looks at a few "
+            "candidates in any case",
+            options->budget_s, over_s);
 }
 
 /* The lines for what programs ran: what they gain by this tune. */
@@ -269,14 +272,14 @@ static void summarise_recorded(const outcome *done) {
     const rdt_wanted_gain gain =
         rdt_wanted_compare(done->wanted, done->results, done->result_count);
     if (gain.known)
-        rdt_message_print(
+        rdt_message_print_prose(
             "recorded: %zu problem%s, %" PRIu64 " call%s: %.3f ms before, %.3f ms now, "
             "%.2fx as fast",
             gain.known, gain.known == 1 ? "" : "s", gain.calls, gain.calls == 1 ? "" : "s",
             gain.before_ns / 1e6, gain.now_ns / 1e6, gain.before_ns / gain.now_ns);
     if (gain.unknown)
-        rdt_message_print("recorded: %zu problem%s whose time before is not known", gain.unknown,
-                          gain.unknown == 1 ? "" : "s");
+        rdt_message_print_prose("recorded: %zu problem%s whose time before is not known",
+                                gain.unknown, gain.unknown == 1 ? "" : "s");
 }
 
 static int report_outcome(const redtune *rt, const rdt_options *options, const outcome *done,
@@ -287,15 +290,17 @@ static int report_outcome(const redtune *rt, const rdt_options *options, const o
         print_tables(rt, done, options->verbose);
     fflush(stdout); /* before the messages, should both go to one place */
     if (done->out_of_memory) {
-        rdt_message_print("cannot hold the results: out of host memory; what was measured is kept "
-                          "in %s",
-                          redtune_database_path(rt));
+        rdt_message_print_prose(
+            "cannot hold the results: out of host memory; what was measured is kept "
+            "in %s",
+            redtune_database_path(rt));
         return RDT_EXIT_FAILED;
     }
     if (status == REDTUNE_INTERRUPTED) {
-        rdt_message_print("interrupted; what was measured is kept in %s, and the same command goes "
-                          "on from there",
-                          redtune_database_path(rt));
+        rdt_message_print_prose(
+            "interrupted; what was measured is kept in %s, and the same command goes "
+            "on from there",
+            redtune_database_path(rt));
         return RDT_EXIT_INTERRUPTED;
     }
     if (status) return rdt_message_fail(err);

@@ -28,16 +28,26 @@ void rdt_message_make_plain(char *text) {
     }
 }
 
+void rdt_message_print(const char *format, ...) {
+    char line[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    rdt_message_make_plain(line);
+    fprintf(stderr, "redtune: %s\n", line);
+}
+
 /* Broken between words where the terminal is narrower. */
 static void print_prose(const char *kind, const char *text) {
-    char line[2048 + sizeof "redtune: warning: "];
+    char line[2048];
     snprintf(line, sizeof line, "redtune: %s%s", kind, text);
     rdt_message_make_plain(line);
     rdt_screen_print_line(line, stderr);
 }
 
-void rdt_message_print(const char *format, ...) {
-    char line[2048];
+void rdt_message_print_prose(const char *format, ...) {
+    char line[2000];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);

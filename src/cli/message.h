@@ -13,10 +13,10 @@ enum {
 /* Puts '?' for what would control a terminal: a file's name or a database's text must not. */
 void rdt_message_make_plain(char *text);
 
-/* Prints "redtune: " and one line, broken between words where the terminal is narrower; control
- * characters in it become
- * '?'. */
+/* Prints "redtune: " and one line; control characters in it become '?'. */
 void rdt_message_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, broken between words where the terminal is narrower. */
+void rdt_message_print_prose(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the error and returns the exit code that its status stands for. */
 int rdt_message_fail(const redtune_error *err);
