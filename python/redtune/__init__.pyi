@@ -284,7 +284,7 @@ def by_key(
     x: Array, keys: Any, K: Optional[int] = None, op: str = "sum", *, y: Optional[Array] = None,
     out: Any = None, dtype: Any = None, order: Order = None, accuracy: Accuracy = None,
     skipped: Any = None, spread: Optional[str] = None, stream: Any = None, where: Any = None,
-    **parameters: float
+    initial: Any = None, **parameters: float
 ) -> Any: ...
 def configure(
     *, device: Union[int, str] = "0", database: Any = None, machine: Optional[str] = None,

@@ -481,7 +481,7 @@ def spread_number(name):
 
 def by_key(
     x, keys, K=None, op="sum", *, y=None, out=None, dtype=None, order=None, accuracy=None,
-    skipped=None, spread=None, stream=None, where=None, **parameters,
+    skipped=None, spread=None, stream=None, where=None, initial=None, **parameters,
 ):  # fmt: skip
     """Reduces the elements of each key: result k is of all x[i] with keys[i] == k, in any order.
 
@@ -493,7 +493,8 @@ def by_key(
     number of keys that were skipped is added, unless K is 0 (on a GPU only). spread: "uniform",
     "skewed" or "one", what is known of how often keys are equal. y: the second input of an op of
     two, such as "dot", of x's shape and dtype. where: a mask of x's shape, bools or redtune.bits;
-    elements where it is false are absent, and their keys not counted as skipped.
+    elements where it is false are absent, and their keys not counted as skipped. initial: one more
+    element of each result.
 
     Returns an array of K results, or of K rows of them; a key without elements has the result of
     no elements, such as 0 for a sum. docs/keys.md says which ops take how many keys. The other
@@ -509,7 +510,7 @@ def by_key(
     count = key_count(keys) if K is None else _checks.whole(K, "K")
     found = _core.by_key(
         number, x, y, keys, count, out, _number(dtype), _order(order), _accuracy(accuracy), skipped,
-        spread, stream, values, where,
+        spread, stream, values, where, initial,
     )  # fmt: skip
     return kind(*found) if kind else found
 

@@ -150,10 +150,13 @@ void run_keyed_on_host(const reduction &what, const array &x, const array &keys,
     inputs[1].second = third ? &inputs[2] : nullptr;
     inputs[2].user = &third_of;
     input.parameters = parameters.is_none() ? nullptr : what.parameters;
+    input.initial = what.has_initial ? &what.initial : nullptr;
+    redtune_problem problem = what.problem;
+    problem.uses = 0;
     redtune *rt = runtime_get(HOST_DEVICE);
     call_without_gil([&](redtune_error *err) {
         redtune_reading reading;
-        return redtune_reduce_array(rt, &what.problem, &input, results.bytes.data(),
+        return redtune_reduce_array(rt, &problem, &input, results.bytes.data(),
                                     results.bytes.size(), &reading, err);
     });
     write_results(what, out, results);

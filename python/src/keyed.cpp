@@ -89,7 +89,8 @@ void *counter_of(const array &x, const array &counter) {
 
 nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle keys, uint64_t count,
                   nb::handle out, int dtype, int order, int accuracy, nb::handle skipped,
-                  int spread, nb::handle stream, nb::handle parameters, nb::handle where) {
+                  int spread, nb::handle stream, nb::handle parameters, nb::handle where,
+                  nb::handle initial) {
     array in, second, by, counter;
     others beside;
     mask_view mask;
@@ -105,6 +106,7 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle keys, uint64_t 
     by.read(keys, "take keys");
     keyed_choose(op, in, by, count, static_cast<redtune_dtype>(dtype), parameters, &what, beside.y);
     if (take_mask(in, where, &what, &mask)) beside.mask = &mask.view;
+    if (!initial.is_none()) what.take_initial(initial);
     what.problem.spread = static_cast<redtune_spread>(spread);
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
@@ -157,6 +159,7 @@ void keyed_run(const reduction &what, const array &x, const array &keys, const o
     if (beside.y) keyed.d_second = beside.y->data;
     if (beside.mask) keyed.d_mask = beside.mask->data;
     keyed.mask_first = what.mask_first;
+    if (what.has_initial) keyed.initial = &what.initial;
     for (int i = 0; i < what.op->outputs; i++) keyed.d_out[i] = out.view[i].data;
     if (!parameters.is_none()) keyed.parameters = what.parameters;
     redtune *rt = runtime_get(x.device);
@@ -170,5 +173,5 @@ void keyed_add(nb::module_ &module) {
                nb::arg("count"), nb::arg("out").none(), nb::arg("dtype"), nb::arg("order"),
                nb::arg("accuracy"), nb::arg("skipped").none(), nb::arg("spread"),
                nb::arg("stream").none(), nb::arg("parameters").none(), nb::arg("where").none(),
-               nb::call_guard<calling>());
+               nb::arg("initial").none(), nb::call_guard<calling>());
 }

@@ -8,6 +8,11 @@ UNITS = {"float16": 2**-11, "float32": 2**-24, "float64": 2**-53, "bfloat16": 2*
 EXACT = ("sum", "sumsq", "dot", "cityblock")  # of whole elements, but for rounding the result
 # Of other elements these have a bound that is relative to the sum of sizes.
 BOUNDED = (*EXACT, "mean", "norm2", "mse")
+# What an initial value does to a result.
+RESUMED = {
+    **dict.fromkeys(EXACT, numpy.add), "prod": numpy.multiply, "max": numpy.maximum,
+    "min": numpy.minimum, "any": numpy.logical_or, "chebyshev": numpy.maximum,
+}  # fmt: skip
 
 
 def sums(cells, values, many):
@@ -20,10 +25,16 @@ def extreme(at, cells, values, many, none):
     return found
 
 
-def answer(kind, cells, rows, x, y, many, limits):
-    """The results in f64, and the sizes that errors are relative to; 0: there are no errors.
+def answer(kind, *elements):
+    """The results in f64, and the sizes that errors are relative to; 0: there are no errors."""
+    found = plain_answer(kind, *elements)
+    if kind.initial is None:
+        return found
+    return [(RESUMED[kind.op](found[0][0], kind.initial), found[0][1])]
 
-    limits: the least and the greatest value, which max and min of nothing are."""
+
+def plain_answer(kind, cells, rows, x, y, many, limits):
+    """The same without an initial value. limits: what max and min of nothing are."""
     op = kind.op
     with numpy.errstate(all="ignore"):
         if op in ("sum", "sumsq", "norm2", "dot", "cityblock"):
@@ -76,5 +87,5 @@ def wrong_place(kind, got, want, size, n):
             if kind.dtype != "f8" and not (kind.whole or kind.order):
                 element = max(element, 2**-18)  # by words of a fixed point
             unit = UNITS["bfloat16" if is_bf16 else str(got.dtype)]
-            same |= abs(got.astype("f8") - want) <= 2 * unit * abs(want) + element * size
+            same |= abs(got.astype("f8") - want) <= 2 * unit * abs(want) + element * (size + (kind.initial or 0))
     return None if same.all() else int(numpy.argmin(same.reshape(-1)))

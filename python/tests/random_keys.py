@@ -21,7 +21,7 @@ import time
 from typing import NamedTuple
 
 import numpy
-from keyed_answers import BOUNDED, answer, wrong_place
+from keyed_answers import BOUNDED, RESUMED, answer, wrong_place
 
 import redtune
 
@@ -95,6 +95,7 @@ class Kind(NamedTuple):
     order: object
     whole: bool  # elements are small integers, whose sums are exact
     spread: object
+    initial: object
 
 
 def draw_kind(random, library):
@@ -118,7 +119,8 @@ def draw_kind(random, library):
     whole = dtype not in ("f4", "f8") or op not in BOUNDED or bool(random.integers(2))
     spread = (None, None, "uniform", "skewed")[random.integers(4)]
     key = str(random.choice(library.keys))
-    return Kind(op, dtype, key, tuple(sorted(counts)), width, mask, order, whole, spread)
+    initial = 3 if op in RESUMED and not random.integers(4) else None
+    return Kind(op, dtype, key, tuple(sorted(counts)), width, mask, order, whole, spread, initial)
 
 
 def draw_keys(random, dtype, K, n, pattern):
@@ -216,7 +218,7 @@ def make_call(call, kind, pools, library, name):
     shape = (call.n, kind.width) if kind.width > 1 else (call.n,)
     x = library.cut(pools.gpu_x, call.x_at, shape)
     keys = library.cut(pools.gpu_keys[call.K], call.key_at, (call.n,))
-    more = {"order": kind.order, "spread": kind.spread}
+    more = {"order": kind.order, "spread": kind.spread, "initial": kind.initial}
     if kind.op in PAIRS:
         more["y"] = library.cut(pools.gpu_y, call.y_at, shape)
     if kind.mask == "bools":

@@ -195,6 +195,7 @@ class Keys(unittest.TestCase):
                 TypeError,
                 "key -1",
             ),
+            (lambda: redtune.by_key(x, keys, 2, "mean", initial=1), TypeError, "with initial"),
             (lambda: redtune.by_key(x, keys, 2, where=host), TypeError, "f32; give bools"),
             (lambda: redtune.by_key(x, keys, -1), ValueError, "K=-1"),
             (lambda: redtune.by_key(x, keys, 2**60), ValueError, "1152921504606846976 keys"),
