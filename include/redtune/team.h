@@ -104,14 +104,14 @@ REDTUNE_API redtune_status redtune_team_prepare(redtune_plan *plan, redtune_erro
 /* Reduces the parts of all ranks to one result, which each rank gets, with the same bits: launches
  * this rank's part, an all-gather of 32 or 64 bytes for a result by NCCL, and what combines the
  * parts in rank order, asynchronously, on a stream of the team's GPU. All ranks call it, for plans
- * of the same op, dtypes and order, in the same sequence as everything else on the communicator;
- * their counts, alignments and configurations may differ. first_index is where this rank's part
- * begins in the whole array: an op that gives an index counts from there. Parts may begin anywhere
- * and have no elements, except in fixed order, where part r begins at r times a power of two of
- * chunks of 4 KiB and has at most as many elements: then the bits are those of one GPU. A result
- * over a count, such as a mean, is over that of all parts. A run may be captured once
- * redtune_team_prepare has made its kernel (else REDTUNE_UNPREPARED, and the capture goes on), and
- * all ranks then replay.
+ * of the same op, dtypes and order, all with a mask or none, in the same sequence as everything
+ * else on the communicator; their counts, alignments and configurations may differ. first_index is
+ * where this rank's part begins in the whole array: an op that gives an index counts from there.
+ * Parts may begin anywhere and have no elements, except in fixed order, where part r begins at r
+ * times a power of two of chunks of 4 KiB and has at most as many elements: then the bits are those
+ * of one GPU. A result over a count, such as a mean, is over that of all parts. A run may be
+ * captured once redtune_team_prepare has made its kernel (else REDTUNE_UNPREPARED, and the capture
+ * goes on), and all ranks then replay.
  *
  * Rows and columns have the same results on every rank, and each rank has a part of each one's
  * elements: first_index is where that part begins, and steps are those of this rank's memory. Of

@@ -103,7 +103,8 @@ class Array:
         extents = (ctypes.c_int64 * (2 * n or 1))(*self.shape, *(self.strides or ()))
         begin = ctypes.addressof(extents)
         steps = begin + 8 * n if self.strides else None
-        code, bits = _CODES[self.dtype.kind], 8 * self.dtype.itemsize
+        code = 4 if self.dtype.name == "bfloat16" else _CODES[self.dtype.kind]
+        bits = 8 * self.dtype.itemsize
         tensor = _Tensor(
             self.memory.address.value + self.offset, CUDA, self.device, n, code, bits, 1, begin,
             steps, 0,

@@ -1,7 +1,12 @@
-"""Bounds: var, std, cosine and normp of random elements, also at the ends of the range, are
-as near to results in long double as docs/ops.md says, by its formulas and each kernel's own
-configuration."""
+"""Bounds: results of random elements, also at the ends of the range, are as near to results in
+long double as docs/ops.md says, by its formulas: of whole arrays with each kernel's own
+configuration, of rows, columns, lists and in fixed order as if one thread took all elements.
 
+REDTUNE_TEST_CALLS says how many calls, and REDTUNE_TEST_KINDS of how many kinds: op, dtype, layout
+and order. Each kind compiles a kernel.
+"""
+
+import itertools
 import math
 import os
 import unittest
@@ -11,23 +16,35 @@ import sim_memory
 
 import redtune
 
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
 CALLS = int(os.environ.get("REDTUNE_TEST_CALLS", 120))
 SEED = int(os.environ.get("REDTUNE_TEST_SEED", 20261128))
+KINDS = int(os.environ.get("REDTUNE_TEST_KINDS", 24))
 OPS = ("var", "std", "cosine", "normp")
+MORE_OPS = ("sum", "mean", "norm2", "logsumexp", "max", "dot", "euclidean", "mse")
+PAIRS = ("cosine", "dot", "euclidean", "mse")
+LAYOUTS = ("whole", "rows", "columns", "list")
+DTYPES = [numpy.dtype(name) for name in ("f4", "f2", "f8")]
+if ml_dtypes:
+    DTYPES.append(numpy.dtype(ml_dtypes.bfloat16))
 POWERS = (0, 1, 2, 3, 0.5, -1, 7.5, -2, 40, math.inf, -math.inf)
 G = numpy.longdouble
 
 
 def elements(random, dtype, n):
     """Of one magnitude, near a large mean, or of all magnitudes; with zeros, infinities and NaN."""
-    info = numpy.finfo(dtype)
-    low, high = (int(numpy.log2(v.astype("g"))) for v in (info.smallest_subnormal, info.max))
+    info = ml_dtypes.finfo(dtype) if ml_dtypes else numpy.finfo(dtype)
+    low, high = (int(numpy.log2(float(v))) for v in (info.smallest_subnormal, info.max))
     x = random.uniform(-1, 1, n).astype("g")
     way = random.integers(6)
     if way < 3:
         x = numpy.ldexp(x, (low + 3, high, int(random.integers(low, high + 1)))[way])
     elif way == 3:
-        x = numpy.ldexp(1 + x * info.eps * 64, int(random.integers(low, high)))
+        x = numpy.ldexp(1 + x * float(info.eps) * 64, int(random.integers(low, high)))
     elif way == 4:
         x = numpy.ldexp(x, random.integers(low, high + 1, n))
     if not random.integers(3):
@@ -41,12 +58,17 @@ def elements(random, dtype, n):
 class Unit:
     """What the bounds are made of: those of the accumulator, and of the configuration that ran."""
 
-    def __init__(self, x, config):
-        pairs = (each.split("=") for each in config.split(":")[1].split(","))
-        of = {key: int(value) for key, value in pairs if value.isdigit()}
+    def __init__(self, x, config=None):
         info = numpy.finfo("f4" if x.dtype.itemsize <= 4 else "f8")
         self.u, self.most = G(info.eps) / 2, G(info.max)
         self.least = info.smallest_subnormal.astype("g")
+        self.thread, self.d, self.joins = x.size, x.size + 2, x.size
+        if config:
+            self.take(x, config)
+
+    def take(self, x, config):
+        pairs = (each.split("=") for each in config.split(":")[1].split(","))
+        of = {key: int(value) for key, value in pairs if value.isdigit()}
         tile = of["block"] * of["vec"]
         blocks = max(1, math.ceil(x.size / (tile * of["unroll"])))
         logs = math.log2(of["unroll"]) + math.log2(of["vec"]) + 2 * math.log2(of["block"])
@@ -126,6 +148,60 @@ def bounds_of_normp(x, unit, p):
     return exact - error - unit.least, exact + error + unit.least
 
 
+def bounds_of_terms(op, x, y, unit):
+    """Of ops whose bound is relative to a sum of magnitudes."""
+    x = x.astype("g")
+    y = None if y is None else y.astype("g")
+    n, root = x.size, op in ("norm2", "euclidean")
+    terms = {
+        "sum": lambda: x, "mean": lambda: x, "norm2": lambda: x * x, "dot": lambda: x * y,
+        "euclidean": lambda: (x - y) ** 2, "mse": lambda: (x - y) ** 2,
+    }[op]()  # fmt: skip
+    exact, size = terms.sum(), abs(terms).sum()
+    if op in ("mean", "mse"):
+        exact, size = exact / n, size / n
+    if root:
+        exact = size = numpy.sqrt(exact)
+    finite = abs(terms[numpy.isfinite(terms)]).sum()
+    if op in ("sum", "dot") and finite > unit.most / 2:
+        return None  # a partial sum may overflow, also beside an infinity
+    if not numpy.isfinite(exact):
+        return exact, exact
+    error = unit.e(unit.d + 5) * size + (unit.least * n if op == "dot" else unit.least)
+    return exact - error, exact + error
+
+
+def bounds_of_logsumexp(x, unit):
+    x = x.astype("g")
+    top = x.max()
+    if not numpy.isfinite(top):
+        return top, top
+    exact = top + numpy.log(numpy.exp(x - top).sum())
+    error = unit.e(4 * unit.d + 4) * max(1, abs(exact))
+    return exact - error, exact + error
+
+
+def bounds_of(op, x, y, unit, more):
+    with numpy.errstate(all="ignore"):
+        if op == "cosine":
+            return bounds_of_cosine(x, y, unit)
+        if op == "normp":
+            return bounds_of_normp(x, unit, more["p"])
+        if op in ("var", "std"):
+            return bounds_of_var(x, unit, more["ddof"], op == "std")
+        if op == "logsumexp":
+            return bounds_of_logsumexp(x, unit)
+        if op == "max":
+            return (x.astype("g").max(),) * 2
+        return bounds_of_terms(op, x, y, unit)
+
+
+def parameters(random, op, n):
+    if op in ("var", "std"):
+        return {"ddof": float(random.choice([0, 1, 0.5, n, n + 1]))}
+    return {"p": float(random.choice(POWERS))} if op == "normp" else {}
+
+
 class Bounds(unittest.TestCase):
     def check(self, got, between, unit, what):
         if between is None:
@@ -134,7 +210,7 @@ class Bounds(unittest.TestCase):
         if numpy.isnan(low):
             return self.assertTrue(numpy.isnan(got), f"{what}: {got} and not NaN")
         over = unit.most * (1 + unit.u)  # what rounds to infinity
-        good = low <= G(got) <= high or (numpy.isinf(got) and high >= over and got > 0)
+        good = low <= G(got) <= high or (numpy.isinf(got) and (high if got > 0 else -low) >= over)
         self.assertTrue(good, f"{what}: {got!r} is not from {low} to {high}")
 
     def test_random_calls(self):
@@ -148,9 +224,7 @@ class Bounds(unittest.TestCase):
             y = elements(random, dtype, n) if op == "cosine" else None
             if op == "cosine" and not random.integers(3):
                 y = x * random.choice([-1, 1]).astype(dtype)
-            ddof = float(random.choice([0, 1, 0.5, n, n + 1]))
-            p = float(random.choice(POWERS))
-            more = {"ddof": ddof} if op in ("var", "std") else {"p": p} if op == "normp" else {}
+            more = parameters(random, op, n)
             given = [None if each is None else sim_memory.asarray(each) for each in (x, y)]
             there = None
             if dtype == "f4" and op != "cosine" and not random.integers(3):
@@ -160,16 +234,54 @@ class Bounds(unittest.TestCase):
             got = plan.run().numpy()[()]
             unit = Unit(x, plan.config)
             x = x if there is None else x[there]
-            with numpy.errstate(all="ignore"):
-                if op == "cosine":
-                    between = bounds_of_cosine(x, y, unit)
-                elif op == "normp":
-                    between = bounds_of_normp(x, unit, p)
-                else:
-                    between = bounds_of_var(x, unit, ddof, op == "std")
+            between = bounds_of(op, x, y, unit, more)
             open_ones += between is None
             self.check(got, between, unit, f"call {turn}: {x.size} of {n} {dtype}, {op}, {more}")
         self.assertLess(open_ones, CALLS // 3)  # whose results docs/ops.md leaves open
+
+    def results(self, op, layout, order, xs, ys, more):
+        """Of pairs of one length, which a list's arrays need not have."""
+        how = dict(more, op=op, order=order)
+        if layout == "list":
+            made = redtune.List([sim_memory.asarray(x) for x in xs])
+            return made.reduce(each=True, **how).numpy()
+        axis = {"whole": None, "rows": 1, "columns": 0}[layout]
+        stack = numpy.stack if layout == "rows" else lambda each: numpy.stack(each, 1)
+        arrays = xs[0] if layout == "whole" else stack(xs)
+        given = [sim_memory.asarray(arrays)]
+        if op in PAIRS:
+            given.append(sim_memory.asarray(ys[0] if layout == "whole" else stack(ys)))
+        return numpy.atleast_1d(redtune.reduce(*given, axis=axis, **how).numpy())
+
+    def test_random_layouts(self):
+        """Every op and dtype over whole arrays, rows, columns and lists, in free and fixed order."""
+        redtune.configure(device="sim")
+        random = numpy.random.default_rng(SEED)
+        kinds = [
+            (op, dtype, layout, order)
+            for op, dtype, layout, order in itertools.product(
+                OPS + MORE_OPS, DTYPES, LAYOUTS, ("free", "fixed")
+            )
+            if not (layout == "list" and op in PAIRS)
+            and not (op == "max" and dtype.name == "bfloat16")  # a result that sim_memory has not
+        ]
+        random.shuffle(kinds)
+        kinds, open_ones, made = kinds[:KINDS], 0, 0
+        for turn in range(CALLS):
+            op, dtype, layout, order = kinds[turn % len(kinds)]
+            dtype = numpy.dtype(dtype)
+            n, many = int(random.integers(1, 200)), 1 if layout == "whole" else 5
+            sizes = [n if layout != "list" else int(random.integers(1, 300)) for _ in range(many)]
+            xs, ys = [[elements(random, dtype, size) for size in sizes] for _ in range(2)]
+            more = parameters(random, op, n)
+            got = self.results(op, layout, order, xs, ys, more)
+            for i, (x, y) in enumerate(zip(xs, ys)):
+                unit = Unit(x)
+                between = bounds_of(op, x, y, unit, more)
+                open_ones, made = open_ones + (between is None), made + 1
+                what = f"call {turn}, {i}: {x.size} {dtype} of {layout}, {order}, {op}, {more}"
+                self.check(got[i], between, unit, what)
+        self.assertLess(open_ones, made // 3)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ They are on the host, and go to the simulated GPU in pieces; on a GPU where ther
 
 import doctest
 import os
+import random
 import threading
 import unittest
 
@@ -27,6 +28,18 @@ class Torch(unittest.TestCase):
         numbers = torch.Generator().manual_seed(seed)
         x = torch.randn(*shape, generator=numbers, dtype=torch.float64)
         return x.to(DEVICE).requires_grad_(keywords.pop("requires_grad", False))
+
+    def test_pytorchs_own_samples_have_its_results(self):
+        """A few of those that torch_samples.py counts; none but matrix norms of singular values is
+        refused."""
+        try:
+            import torch_samples
+        except ImportError as error:  # expecttest
+            self.skipTest(str(error))
+        every = list(torch_samples.samples())
+        random.Random(11).shuffle(every)
+        _, reasons = torch_samples.run(every[: int(os.environ.get("REDTUNE_TEST_OPINFO", 60))])
+        self.assertFalse([why for why in reasons if "it takes singular values" not in why[1]])
 
     def test_results_are_torchs_on_the_same_device(self):
         for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32):

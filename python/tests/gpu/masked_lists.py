@@ -1,0 +1,93 @@
+"""Masked lists: results of each array of a list with a mask for each, held against torch's, and their
+time over that of reading the elements and the masks. Needs torch and a GPU.
+
+usage: masked_lists.py [ARRAYS ELEMENTS]...     several lists; one array of each is 16 times as long
+       masked_lists.py --dry                    the same comparison on the simulated GPU
+"""
+
+import os
+import statistics
+import sys
+
+import numpy
+
+import redtune
+
+OPS, CALLS, ROUNDS = ("sum", "mean", "max", "argmax", "var"), 4, 15
+SHAPES = [(4096, 4096), (1000, 50000), (100, 1000000), (20000, 40)]
+
+
+def check(op, order, got, xs, masks):
+    """The results are NumPy's in f64; all elements are whole numbers below 16."""
+    for i, (x, there) in enumerate(zip(xs, masks)):
+        x = x[there].astype("f8")
+        if op == "argmax":
+            want = numpy.flatnonzero(there)[x.argmax()] if x.size else -1
+        elif not x.size:
+            continue
+        else:
+            want = getattr(x, op)()
+        what = f"{op}, {order}, array {i} of {there.size}: {got[i]} and not {want}"
+        assert abs(got[i] - want) <= 2e-5 * abs(want) + 1e-6, what
+
+
+def timed(arrays, elements):
+    import torch
+
+    random = numpy.random.default_rng(1)
+    sizes = [elements] * (arrays - 1) + [16 * elements]
+    xs = [torch.randint(0, 16, (n,), device="cuda").float() for n in sizes]
+    masks = [torch.rand(n, device="cuda") < 0.5 for n in sizes]
+    made, chosen = redtune.List(xs), random.choice(arrays, min(arrays, 200), replace=False)
+    chosen = [*map(int, chosen), arrays - 1]
+    its = [[each[i].cpu().numpy() for i in chosen] for each in (xs, masks)]
+    whole = torch.empty(sum(sizes) * 5 // 4, device="cuda")
+    calls = {"reading": lambda: redtune.sum(whole), "no mask": lambda: made.reduce(each=True)}
+    for order in ("free", "fixed"):
+        for op in OPS:
+            call = lambda op=op, order=order: made.reduce(op, each=True, where=masks, order=order)
+            check(op, order, call().cpu().numpy()[chosen], *its)
+            calls[f"{op}, {order}"] = call
+    print(f"{arrays} arrays of {elements} f32: right; us, and over reading both:")
+    graphs, times = {}, {name: [] for name in calls}
+    for name, call in calls.items():
+        graphs[name] = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graphs[name]):
+            for _ in range(CALLS):
+                call()
+    for _ in range(ROUNDS):
+        for name, graph in graphs.items():
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            times[name].append(begin.elapsed_time(end) * 1e3 / CALLS)
+    us = {name: statistics.median(every) for name, every in times.items()}
+    for name, each in us.items():
+        print(f"{each:10.2f} {each / us['reading']:7.3f} {name}")
+
+
+def dry():
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    import sim_memory
+
+    redtune.configure(device="sim")
+    random = numpy.random.default_rng(1)
+    xs = [random.integers(0, 16, n).astype("f4") for n in (0, 5, 40, 1024, 9000)]
+    masks = [random.random(x.size) < 0.5 for x in xs]
+    made, given = redtune.List(map(sim_memory.asarray, xs)), [*map(sim_memory.asarray, masks)]
+    for order in ("free", "fixed"):
+        for op in OPS:
+            got = made.reduce(op, each=True, where=given, order=order).numpy()
+            check(op, order, got, xs, masks)
+    print("all right")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--dry"]:
+        dry()
+    else:
+        numbers = [*map(int, sys.argv[1:])]
+        for shape in zip(numbers[::2], numbers[1::2]) if numbers else SHAPES:
+            timed(*shape)
