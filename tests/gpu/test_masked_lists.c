@@ -275,6 +275,9 @@ static void masks_that_make_no_sense_are_refused(void) {
     REFUSES((run.list = NULL, run.count = 3, run.d_arrays = input(), run.d_end = input(),
              run.d_mask = (char *)input() + 4),
             "must be aligned to 8 bytes");
+    REFUSES((run.list = NULL, run.count = 3, run.d_arrays = input(), run.d_end = input(),
+             run.d_mask = (char *)input() + 4096, run.d_out[0] = (char *)input() + 4104),
+            "24 bytes from");
     problem.segmented = REDTUNE_SEGMENTED_NOT;
     CHECK_FAILS(redtune_prepare(rt, &problem, 1, &err), REDTUNE_INVALID, err,
                 "set problem.mask to REDTUNE_MASK_BYTES or _BITS");

@@ -152,7 +152,7 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
         .parameters = given->parameters,
         .d_parameters = given->d_parameters,
         .accumulate = given->accumulate,
-        .d_mask = given->list ? rdt_list_masks(given->list) : given->d_mask,
+        .d_mask = given->list ? rdt_list_masks(given->list) : given->d_mask, /* or their table */
         .mask_first = given->mask_first,
     };
     rdt_operands_set(&self->operands, given->d_in, given->d_out[0], 0);
@@ -167,8 +167,9 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
     if (!status) status = check_input(signature, self->operands.input, err);
     if (!status) status = take_first_output(self, signature, err);
     if (!status)
-        status = rdt_operands_take_more(signature, &more, 0, results_of(self, signature),
-                                        &self->operands, &self->traffic, err);
+        status = rdt_operands_take_more(
+            signature, &more, signature->listed ? self->operands.segments.count : 0,
+            results_of(self, signature), &self->operands, &self->traffic, err);
     return status ? status : check_apart(self, given->list, err);
 }
 
