@@ -219,8 +219,7 @@ typedef struct redtune_problem {
     /* 1 << redtune_array, or-ed: whose steps the axes give. An array without is packed in row-major
      * order: x, y and the mask over the kept axes and then the reduced ones, the results over the
      * kept ones. Results do not share memory. Any axes and steps are taken; where they are neither
-     * rows nor columns (docs/api.md) not with d_count, nor by teams into results with steps:
-     * REDTUNE_UNSUPPORTED. */
+     * rows nor columns (docs/api.md) not by teams into results with steps: REDTUNE_UNSUPPORTED. */
     uint32_t steps;
     redtune_mask mask;
     redtune_dtype key_dtype; /* of the keys of a reduction by key (redtune/keys.h); 0: it has none,
@@ -317,8 +316,8 @@ REDTUNE_API redtune_problem redtune_problem_segments(redtune_op op, redtune_dtyp
  * steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes to reduce, in
  * any order, negative ones from the end, none: all. Without entries they may be NULL. d_in of a run
  * is the address of the element whose indices are 0. The results are packed in row-major order of
- * the kept axes; argmin, argmax and an order that the problem says is fixed count in row-major
- * order of the reduced ones, others in the order of memory. A reduced axis of
+ * the kept axes; argmin, argmax, d_count and an order that the problem says is fixed count in
+ * row-major order of the reduced ones, others in the order of memory. A reduced axis of
  * size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for a kept axis of size
  * 0, and for more axes than a problem has. REDTUNE_INVALID for impossible arguments. */
 REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const int64_t *shape,

@@ -190,7 +190,8 @@ typedef struct redtune_operands {
      * parameters. */
     const double *d_parameters;
     /* How many elements a result has, on the GPU, likewise: the smaller of it and count is used,
-     * and steps of 0 are computed from count. NULL: count. For plans with REDTUNE_USE_DEVICE_COUNT.
+     * of the first ones in row-major order of the reduced axes; steps of 0 are computed from count.
+     * NULL: count. For plans with REDTUNE_USE_DEVICE_COUNT.
      */
     const uint64_t *d_count;
     /* Nonzero: results are combined with what d_out holds, as if that came before the elements. For

@@ -168,8 +168,6 @@ redtune_status rdt_problem_resolve_stored(const redtune_problem *problem, redtun
                         input->name, most);
     status = rdt_problem_check_extents(&resolved, err);
     if (!status) status = check_uses(&resolved, op, err);
-    if (!status && resolved.uses & REDTUNE_USE_DEVICE_COUNT)
-        status = rdt_problem_strided_refuse(&resolved, "take d_count with", err);
     if (!status) status = rdt_problem_segments_check(&resolved, err);
     if (!status) status = rdt_problem_ordering_resolve(&resolved, err);
     if (!status) status = rdt_problem_mask_check(&resolved, err);

@@ -95,7 +95,7 @@ __device__ __forceinline__ accumulator take_edge(u64 at, u64 end, const strides 
 
 //@ include("lib/order_share.cu", { row = row })
 //@ include("lib/order_run.cu", { row = row })
-//@ include("lib/entry.cu", { extents = "const __grid_constant__ strides s" })
+//@ include("lib/entry.cu", { extents = given.counts and "strides s" or "const __grid_constant__ strides s" })
 {
 //@ if shares > 1 then
     __shared__ alignas(16) accumulator shared[GROUPS];

@@ -58,8 +58,8 @@ end
 -- Ops that take the elements of a load one by one, of an array that has them near each other.
 local function has_spans(c, p)
     if c.lanes ~= "spans" then return true end
-    if p.op.indexed or p.mask or p.accuracy == "exact" then
-        return false, "lanes=spans serves values, without masks: add lanes=reduced"
+    if p.op.indexed or p.mask or p.accuracy == "exact" or p.counts then
+        return false, "lanes=spans serves values, without masks and counts on the GPU: add lanes=reduced"
     end
     if c.vec > 1 then return true end
     return false, "lanes=spans is of wide loads: add vec=2"

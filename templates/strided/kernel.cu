@@ -234,7 +234,7 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
 //@     include "lib/load_column.cu"
 //@     include("lib/finish_strip.cu", { vec = own, skew_type = ", const strides &s, u64 set", place = "output[place_of_result(s, set + c).result]" })
 //@ end
-//@ include("lib/entry.cu", { extents = "const __grid_constant__ strides s" })
+//@ include("lib/entry.cu", { extents = given.counts and "strides s" or "const __grid_constant__ strides s" })
 {
     // What the arguments alone say is made before the kernel waits for the one before it.
     share mine = share_of((s.results + STRIP - 1) / STRIP);
@@ -246,7 +246,7 @@ __device__ __forceinline__ void store_values(accumulator *shared, accumulator (&
 //@ if by_spans then
     const bool wide = has_spans(s);
 //@ elseif vec > 1 then
-    const bool wide = s.@{lanes}_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""}@{given.pairs and " && inputs.mask % VEC == 0" or ""};
+    const bool wide = s.@{lanes}_vec >= VEC && (u64)inputs.x % LOAD_BYTES == 0@{two and " && (u64)inputs.y % " .. vec * given.other.bytes .. " == 0" or ""}@{given.pairs and " && inputs.mask % VEC == 0" or ""}@{given.counts and not kept and " && s.count % VEC == 0" or ""};
 //@ end
     for (; mine.set < mine.sets; mine.set += gridDim.x) {
         const u64 set = mine.set * STRIP, first = set + across() * OWN;

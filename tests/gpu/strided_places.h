@@ -20,6 +20,7 @@ static unsigned char there[ROOM];
 typedef struct trial {
     redtune_problem problem;
     size_t first[INPUTS], out_first;
+    uint64_t least; /* with a count on the GPU: that */
 } trial;
 
 /* ---- problems -------------------------------------------------------------------------------- */
@@ -70,7 +71,9 @@ static void reference(const trial *at, uint64_t r, float *value, int64_t *index)
     const bool sums = at->problem.op == REDTUNE_SUM || at->problem.op == REDTUNE_DOT;
     *value = sums ? 0 : -INFINITY;
     *index = -1;
-    for (uint64_t e = 0; e < count_of(at); e++) {
+    uint64_t count = count_of(at);
+    if (at->problem.uses & REDTUNE_USE_DEVICE_COUNT && at->least < count) count = at->least;
+    for (uint64_t e = 0; e < count; e++) {
         const float x = numbers[0][element_of(at, X, r, e)];
         if (at->problem.mask && !there[element_of(at, MASK, r, e)]) continue;
         if (at->problem.op == REDTUNE_DOT)

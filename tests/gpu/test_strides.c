@@ -64,6 +64,44 @@ static trial planes(redtune_op op) {
     return at;
 }
 
+/* The first ones in row-major order of the reduced axes, whatever their steps; behind the mask
+ * there is room for the count. */
+static void counts_on_the_gpu_are_of_the_first_elements(void) {
+    NEED_GPU();
+    begin();
+    for (int i = 0; i < 28 && !check_state.failed; i++) {
+        trial at;
+        if (!subject_is_of_part((size_t)i)) continue;
+        draw_from((unsigned)i);
+        const char *const pinned[] = {NULL, configs[0], configs[4]};
+        do {
+            draw_trial(ops[i % OPS], i % 2 ? 40 : 2000, &at);
+            at.problem.config = pinned[i / OPS % 3];
+            if (at.problem.config) at.problem.mask = REDTUNE_MASK_NONE;
+            if (i < OPS) at = planes(ops[i]); /* by wide loads, of which the last is not whole */
+        } while (!is_strided(&at));
+        if (i < OPS) at.problem.config = configs[0];
+        at.problem.uses = REDTUNE_USE_DEVICE_COUNT;
+        if (i >= 24) at.problem.order = REDTUNE_ORDER_FIXED;
+        fill(&at);
+        const uint64_t all = count_of(&at),
+                       counts[] = {0, draw(all), draw(all), draw(all), all + 1};
+        at.least = i < OPS ? all - 3 : counts[draw(5)];
+        redtune_operands operands = operands_of(&at);
+        const CUdeviceptr place = memory[MASK].address + ROOM * 2;
+        redtune_plan *plan = NULL;
+        operands.d_count = (const uint64_t *)(uintptr_t)place;
+        upload();
+        CHECK_OK(rdt_buffer_write(gpu.driver, place, &at.least, sizeof at.least, gpu.stream, &err),
+                 err);
+        CHECK_OK(redtune_plan_create(rt, &at.problem, &plan, &err), err);
+        CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
+        check_outputs(&at);
+        redtune_plan_destroy(plan);
+    }
+    end();
+}
+
 static void kernels_are_right_whatever_the_problem(void) {
     NEED_GPU();
     begin();
@@ -395,9 +433,6 @@ static void what_there_are_no_kernels_of_is_refused(void) {
     redtune_problem p = at.problem;
 #define REFUSED(status, part)                                                                      \
     CHECK_FAILS(redtune_run(rt, &p, &operands, gpu.stream, &err), status, err, part)
-    p.uses = REDTUNE_USE_DEVICE_COUNT;
-    REFUSED(REDTUNE_UNSUPPORTED, "d_count");
-    p = at.problem;
     p.steps |= 1u << OUT; /* all 0 */
     REFUSED(REDTUNE_INVALID, "has step 0 for the results");
     p = at.problem;
@@ -421,6 +456,7 @@ int main(int argc, char **argv) {
         FACT(spans_of_two_inputs_are_taken_from_any_place_on),
         FACT(the_deciding_element_is_found_at_each_place),
         FACT(results_go_on),
+        FACT(counts_on_the_gpu_are_of_the_first_elements),
         FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy),
         FACT(exact_sums_of_columns_are_found_again),
         FACT(what_is_captured_runs_again),
