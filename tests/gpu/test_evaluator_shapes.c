@@ -1,5 +1,6 @@
 /* Facts about how the evaluator verifies rows and columns: right kernels are good at every shape,
  * and each planted fault is found. */
+#include "redtune/keys.h"
 #include "shapes.h"
 #include "tuner/measure/verify_shapes.h"
 
@@ -346,6 +347,27 @@ static void gathered_elements_are_counted(void) {
     inner_close(&self);
 }
 
+/* Where one key is that of nearly all elements, these are copied for the judge. */
+static void gathered_elements_of_a_key_are_counted(void) {
+    NEED_GPU();
+    enum { MANY = 600000, FEW = 8 };
+    inner_bench self = {.bench = {.source = NULL}};
+    const rdt_maker maker = {shop.codegen, make, &self.bench};
+    redtune_problem problem =
+        redtune_problem_by_key(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I64, FEW, MANY);
+    problem.spread = REDTUNE_SPREAD_ONE;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    const rdt_domain domain = rdt_problem_domain(&problem, 1);
+    const uint64_t least = rdt_test_buffers_bytes(&gpu.context->facts, &problem);
+    CHECK_OK(rdt_test_buffers_open(gpu.context, &domain, least, &maker, &self.buffers, &err), err);
+    CHECK_OK(rdt_answers_need(&self.answers, self.buffers, &problem, &err), err);
+    CHECK_OK(rdt_answers_gather(&self.answers, RDT_LOOK_VERIFIED, 0, &err), err);
+    const uint64_t bytes = self.answers.gathered.elements[0].bytes;
+    CHECK(bytes >= UINT64_C(9) * MANY / 10 * sizeof(float));
+    CHECK(rdt_gathered_bytes(&problem) >= bytes);
+    inner_close(&self);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(right_kernels_of_rows_are_good),
@@ -362,6 +384,7 @@ int main(int argc, char **argv) {
         FACT(elements_that_are_planted_go_when_a_run_fails),
         FACT(answers_stay_while_others_are_asked_for),
         FACT(gathered_elements_are_counted),
+        FACT(gathered_elements_of_a_key_are_counted),
     };
     return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
 }

@@ -10,15 +10,22 @@ uint64_t rdt_gathered_lead(const redtune_problem *problem, redtune_array array) 
     return -(uint64_t)rdt_strides_reach(problem, array).first;
 }
 
+/* At most: by key the results that are looked at may have all elements. */
+static uint64_t elements_most(const redtune_problem *problem) {
+    const uint64_t least = RDT_GATHERED_RESULTS_LEAST * (rdt_problem_count(problem) + 1);
+    if (rdt_problem_is_keyed(problem)) return rdt_problem_elements(problem) + 1;
+    return least > RDT_GATHERED_MAX ? least : RDT_GATHERED_MAX;
+}
+
 /* The judge's nodes are of 64 elements and more, each in a slot of at most twice its bytes. */
 uint64_t rdt_gathered_bytes(const redtune_problem *problem) {
     enum { FAN = 64, SLOT_BYTES_MIN = 16 };
-    uint64_t elements = RDT_GATHERED_RESULTS_LEAST * (rdt_problem_count(problem) + 1);
-    if (!rdt_problem_is_strided(problem)) return 0;
-    if (elements < RDT_GATHERED_MAX) elements = RDT_GATHERED_MAX;
+    if (!rdt_problem_is_strided(problem) && !rdt_problem_is_keyed(problem)) return 0;
+    const uint64_t elements = elements_most(problem);
     const uint64_t slot = SLOT_BYTES_MIN + 2 * (uint64_t)rdt_problem_accumulator_bytes(problem);
     const uint64_t nodes = problem->order == REDTUNE_ORDER_FIXED ? 0 : elements / FAN * 2 * slot;
-    return elements * rdt_problem_input_bytes(problem) + nodes;
+    const uint64_t inputs = (uint64_t)rdt_op_find(problem->op)->inputs;
+    return elements * inputs * redtune_dtype_bytes(problem->dtype) + nodes;
 }
 
 static void copy_elements(const rdt_pool *pool, const rdt_sample *sample, uint64_t first, int input,

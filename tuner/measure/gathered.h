@@ -19,7 +19,7 @@ typedef struct rdt_gathered {
     uint64_t *begin, *row;
 } rdt_gathered;
 
-/* Bytes of the GPU that those along any axes take at most; by key they are not counted. */
+/* Bytes of the GPU that they take at most. */
 uint64_t rdt_gathered_bytes(const redtune_problem *problem);
 /* Elements from the lowest one of an input to the one with indices 0. */
 uint64_t rdt_gathered_lead(const redtune_problem *problem, redtune_array array);
