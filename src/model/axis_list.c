@@ -56,6 +56,14 @@ bool rdt_axis_list_fit(rdt_axis_lists *lists, const redtune_problem *problem, rd
     return true;
 }
 
+bool rdt_axis_list_shares_sectors(const redtune_problem *problem, const rdt_extents *rows) {
+    enum { SECTOR_BYTES = 32 };
+    const rdt_extents its = rdt_launch_complete(*rows);
+    return problem->order == REDTUNE_ORDER_FREE && its.inner == 1 && its.outer > 1 &&
+           its.count > 1 && its.outer_step < its.step &&
+           its.outer_step * redtune_dtype_bytes(problem->dtype) < SECTOR_BYTES;
+}
+
 redtune_status rdt_axis_list_refuse_empty(const char *cannot, size_t number, redtune_error *err) {
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "%s: kept axis %zu has size 0, so there are no results; leave out the "

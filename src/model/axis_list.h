@@ -36,5 +36,9 @@ bool rdt_axis_list_add(rdt_axis_lists *lists, bool reduced, uint64_t size, int64
 /* The extents that the axes come to, with zeros for the usual ones, under the problem's op and
  * order; the lists are used up. false: they are not of that form. */
 bool rdt_axis_list_fit(rdt_axis_lists *lists, const redtune_problem *problem, rdt_extents *out);
+/* Whether neighbouring results of rows share sectors, in which their own elements do not follow
+ * each other, as those of every second column: kernels of any axes read each sector once, where
+ * results may be combined in any order. */
+bool rdt_axis_list_shares_sectors(const redtune_problem *problem, const rdt_extents *rows);
 /* REDTUNE_UNSUPPORTED for an empty axis that is kept. `cannot` is how the message begins. */
 redtune_status rdt_axis_list_refuse_empty(const char *cannot, size_t number, redtune_error *err);

@@ -232,7 +232,9 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
         const rdt_extents its = rdt_problem_extents(problem);
         if (its.outer * its.inner == extents.outer) extents = its;
     }
-    if (given && !empty && !problem->segmented && !fit_extents(problem, &extents))
+    if (given && !empty && !problem->segmented &&
+        (!fit_extents(problem, &extents) ||
+         (is_given(problem, RESULTS) && rdt_axis_list_shares_sectors(problem, &extents))))
         return set_strided(problem, err);
     rdt_problem_axes_set(problem, extents);
     return REDTUNE_OK;

@@ -118,7 +118,9 @@ static redtune_status fold_axes(const array *array, const redtune_problem *probl
     for (size_t i = 0; i < array->dimensions; i++)
         if (!array->shape[i]) return fold_empty(array, out, err);
     redtune_status status = list_axes(array, problem->dtype, &lists, fits, err);
-    if (!status && *fits) *fits = rdt_axis_list_fit(&lists, problem, out);
+    if (!status && *fits)
+        *fits =
+            rdt_axis_list_fit(&lists, problem, out) && !rdt_axis_list_shares_sectors(problem, out);
     return status;
 }
 

@@ -112,6 +112,14 @@ static bool are_disjoint(elements *elements) {
     return true;
 }
 
+/* Rows of which neighbours share sectors, and elements of one do not follow each other in these:
+ * they go as any axes. */
+static bool are_interleaved(const redtune_problem *rows) {
+    const rdt_extents its = rdt_problem_extents(rows);
+    return its.inner == 1 && its.outer > 1 && its.count > 1 && its.outer_step < its.step &&
+           its.outer_step * sizeof(float) < 32;
+}
+
 /* Whether any problem of rows or columns does. Two elements of a result give its step and two
  * results the outer one; neither may be 0, which means another. */
 static bool can_be_said(const elements *elements) {
@@ -125,7 +133,8 @@ static bool can_be_said(const elements *elements) {
             RESHAPE(&problem, outer_step, (uint64_t)offset[inner * elements->count]);
         if (rdt_problem_extents(&problem).step && rdt_problem_extents(&problem).step < INT32_MAX &&
             rdt_problem_extents(&problem).outer_step &&
-            rdt_problem_extents(&problem).outer_step < INT32_MAX && reads(&problem, elements))
+            rdt_problem_extents(&problem).outer_step < INT32_MAX && !are_interleaved(&problem) &&
+            reads(&problem, elements))
             return true;
     }
     return false;
@@ -241,6 +250,7 @@ static void check_array(const array *array, tally *tally) {
     }
     CHECK(all.results > 0);
     CHECK(reads(&problem, &all));
+    CHECK(!are_interleaved(&problem));
     CHECK(rdt_problem_extents(&problem).step &&
           (rdt_problem_extents(&problem).outer_step || !rdt_problem_extents(&problem).count));
     CHECK_INT(problem.op, array->op);
