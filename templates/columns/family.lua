@@ -156,8 +156,21 @@ local function with_mask(p, d)
     return sets(c, p) <= d.sm_count // 2 and c or nil
 end
 
+-- Rows of planes that are a part of wider ones, such as crops, as they won on an H200: threads for all columns of a
+-- plane, and all loads of f32 in flight.
+local function cropped(p, d)
+    if not may_begin_anywhere(p) or p.mask or p.op.indexed or p.op.inputs == 2 or p.accuracy == "exact" then return nil end
+    if p.inner < 32 or p.inner > 128 or p.count < 16 or p.outer < 8 * d.sm_count then return nil end
+    local width = p.inner <= 64 and 64 or 128
+    local wide = p.dtype.bytes == 4
+    local c = { block = wide and 2 * width or width, width = width, vec = 1, unroll = wide and 32 or 16,
+                load = "no_allocate", finish = "single", per_sm = 1 }
+    shape.fit_unroll(c, p, 1)
+    return c
+end
+
 function family.default(p, d)
-    local known = alone(p, d) or with_mask(p, d)
+    local known = alone(p, d) or with_mask(p, d) or cropped(p, d)
     if known and family.allowed(known, p, d) then return known end
     local bytes = p.dtype.bytes
     local c = {

@@ -115,8 +115,24 @@ local function may_begin_anywhere(c, p)
     return p.kept.axes > 1 and c.vec * p.dtype.bytes < 16
 end
 
+-- Along the kept axis, by loads of less than 16 bytes, as it won on an H200: sixteen in flight. A thread has a short
+-- result alone; blocks of many threads have long ones, where too many sets wait for each other and too few fill the
+-- multiprocessors.
+local function widen_narrow_kept(c, p, d)
+    c.unroll = 16
+    if p.count <= 128 and p.outer >= 1024 * d.sm_count then
+        c.block, c.width = 128, 128
+    elseif p.count >= 4096 and p.outer >= 16 * d.sm_count and p.outer < 128 * d.sm_count then
+        c.block, c.width = 512, 16
+    else
+        return false
+    end
+    return true
+end
+
 -- Along the kept axis: loads side by side of 256 bytes, and no thread without an element.
-local function widen_kept(c, p)
+local function widen_kept(c, p, d)
+    if c.vec * p.dtype.bytes < 16 and widen_narrow_kept(c, p, d) then return end
     while c.width < 32 and results(c) * p.dtype.bytes < 256 and results(c) < p.kept.run do c.width = 2 * c.width end
     while c.block // c.width >= 2 * p.count and results(c) < p.outer do c.width = 2 * c.width end
 end
@@ -133,18 +149,47 @@ local function widen_rows(c, p, d, loads)
         c.width, c.unroll = c.block // depth, wide and 2 or 4
         return true
     end
-    if not wide then return false end
+    local several = p.outer >= 64 * d.sm_count
+    if not wide then
+        c.width = several and 16 or 1
+        return several
+    end
     c.unroll = 2
     while c.width < 8 and p.outer // (2 * c.width) >= 8 * d.sm_count do c.width = 2 * c.width end
+    if c.width == 8 and several then c.width = 16 end
     return true
 end
 
+-- Batches of planes, as they won on an H200: of long planes 16 loads of 16 bytes in flight, and few results in sets
+-- that blocks share; of planes by loads of 8 bytes two results of a block.
+local function widen_planes(c, p, d)
+    local bytes = c.vec * p.dtype.bytes
+    if p.reduced.axes ~= 2 or limits.accumulator_bytes(p, d) > 8 then return false end
+    if bytes == 16 and p.reduced.run * p.dtype.bytes >= 12 * 1024 and p.outer < 4 * d.sm_count then
+        c.block, c.width, c.unroll = 128, 4, 16
+        while c.width < 16 and p.outer // c.width > d.sm_count // 2 do c.width = 2 * c.width end
+        return true
+    elseif bytes == 8 and p.outer >= 3 * d.sm_count and p.count >= 2048 * c.vec then
+        c.block, c.width, c.unroll = 512, 2, 4
+        return true
+    end
+    return false
+end
+
 -- Along the reduced axis: of short results a block makes several, each by fewer threads of several loads. Where there
--- are many results, smaller blocks leave less of the last tile empty.
+-- are many results, smaller blocks leave less of the last tile empty. All results of one row (step 0) find it in L1.
 local function widen_reduced(c, p, d)
-    local loads = (p.count + c.vec - 1) // c.vec
+    if not is_paired(p) and widen_planes(c, p, d) then return end
     local many = p.outer >= 3 * d.sm_count
     if many then c.block = 128 end
+    if not is_paired(p) and many and p.reduced.axes == 1 and c.vec * p.dtype.bytes == 16 then
+        if p.kept.step == 0 then
+            c.block, c.width, c.unroll, c.load = 256, 8, 16, "plain"
+        elseif p.dtype.bytes == 2 and p.count <= 2048 then
+            c.vec, c.unroll = 4, 16
+        end
+    end
+    local loads = (p.count + c.vec - 1) // c.vec
     if is_paired(p) and many and p.reduced.axes == 1 and widen_rows(c, p, d, loads) then return end
     if is_paired(p) and loads >= 32 * c.block then c.unroll = 2 end
     while c.block // c.width * c.unroll >= 2 * loads and c.block // c.width > 4 and c.width < p.outer do
@@ -157,9 +202,10 @@ local function widen_spans(c, p, d)
     if is_paired(p) then
         c.unroll = 1
     elseif p.outer >= 12 * d.sm_count then
-        c.width, c.unroll = 4, 4
+        c.block, c.width, c.unroll = 512, 8, 4
     else
         c.block = 512
+        if p.outer >= 3 * d.sm_count // 2 then c.width, c.unroll = 2, p.dtype.bytes >= 4 and 16 or 8 end
     end
 end
 
@@ -172,7 +218,8 @@ function family.default(p, d)
     local spans = { lanes = "spans", vec = span_vec(p) }
     if c.lanes == "reduced" and has_spans(spans, p) then c.lanes, c.vec = "spans", spans.vec end
     if c.lanes == "kept" and (p.accuracy == "exact" or may_begin_anywhere(c, p)) then c.vec = 1 end
-    if c.vec * p.dtype.bytes < 8 then c.load = "plain" end
+    if c.vec * p.dtype.bytes < 8 and c.lanes ~= "kept" then c.load = "plain" end
+    if p.reduced.step == 0 and not is_paired(p) then c.unroll, c.load = 16, "plain" end
     local widen = { kept = widen_kept, reduced = widen_reduced, spans = widen_spans }
     widen[c.lanes](c, p, d)
     if is_paired(p) then
