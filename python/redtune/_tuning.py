@@ -137,7 +137,8 @@ def _options(**options):
 
 
 def _is_array(value):
-    return hasattr(value, "dtype") and hasattr(value, "shape")
+    """Not a class such as numpy.float32, whose attributes describe those of its scalars."""
+    return hasattr(value, "dtype") and isinstance(getattr(value, "shape", None), tuple)
 
 
 def _problem(op, dtype, size, count, shape, axis):

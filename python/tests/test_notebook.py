@@ -59,6 +59,8 @@ class Notebook(unittest.TestCase):
         self.assertEqual(along, redtune.explain("max", "f16", shape=(64, 32), axis=0))
         self.assertEqual(redtune.explain("sum", x, size=7), redtune.explain("sum", "f16", size=7))
         self.assertNotEqual(along, redtune.explain("max", x, axis=1))
+        named = redtune.explain("max", numpy.float16, shape=(64, 32), axis=0)
+        self.assertEqual(along, named)
         for function in redtune.explain, redtune.tune:
             with self.assertRaisesRegex(TypeError, "name the op first"):
                 function(x)
