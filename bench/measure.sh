@@ -51,7 +51,7 @@ make_folder() {
         "$nvcc" "$folder"/objects/*.o "$release/libredtune.a" \
             "$(cc -print-file-name=liblua5.4.a)" "$(cc -print-file-name=libsqlite3.a)" -ldl -lm -lpthread \
             -o "$folder/against_cub-$version"
-        wait
+        wait $!
     done
     rm -r "$folder/objects"
     cp "$release"/{redtune,libredtune.so.0,libredtune-sim.so,shipped.db} \
@@ -96,7 +96,7 @@ export XDG_CACHE_HOME=/tmp/redtune-measured PYTHONPATH=$build/python
 # CUB of each version, the newest first.
 whole() {
     local program version status=0
-    for program in $(ls -r "$build"/against_cub-*); do
+    for program in $(ls "$build"/against_cub-* | sort -rV); do
         version=${program##*-}
         within 150 "$program" --op sum --dtype f32,f64,f16,i32 --bytes 4K..4G --apart --stream \
             --samples 15 --format csv ${WHOLE_OPTIONS:-} >"$logs/whole-$version.csv" || status=1
@@ -108,7 +108,7 @@ step whole whole
 # What is compiled, by torch.compile above all, is compiled by 16 processes before anything is timed.
 race() {
     local dtype=$1 parts=$(($(nproc) < 16 ? $(nproc) : 16)) part library peers=()
-    for library in $(ls -r "$build"/peers-*.so | head -n 1); do peers+=(--cub "$library"); done
+    for library in $(ls "$build"/peers-*.so | sort -rV | head -n 1); do peers+=(--cub "$library"); done
     local race=(python3 "$bench/against_axis.py" --library "$build/libredtune.so.0" "${peers[@]}"
         --compile --dtype "$dtype" ${AXIS_OPTIONS:-})
     for ((part = 0; part < parts; part++)); do

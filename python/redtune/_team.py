@@ -156,8 +156,8 @@ class Team:
         """Reduces the parts of all ranks to one result, which each rank gets, with the same bits.
 
         x, and y for ops of two inputs: this rank's part, on its GPU; parts may have any length
-        along the reduced axes, also none. first: where the part begins in the whole, in elements:
-        needed for argmin and the like, which count from there, and in fixed order, where parts are
+        along the reduced axes, also none. first: where the part begins in the whole, in elements
+        of a result, row-major along the reduced axes: needed for argmin and the like, which count from there, and in fixed order, where parts are
         those of share. where: a mask of this rank's part; all ranks give one, or none does. x may
         be a redtune.List, such as of this rank's part of all gradients; with each all ranks list as
         many arrays, and there is a result for each place. The other arguments, and what is raised,

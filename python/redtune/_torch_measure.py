@@ -42,11 +42,13 @@ def _call(name, kind, device):
     length, dim = count // results, int(layout == ROWS)
     shape = (results, length) if layout == ROWS else (length, results)
     if layout == STRIDED and name in _OF_ONE_AXIS:
-        x, dim = torch.ones(results, 2 * length, dtype=dtype, device=device)[:, ::2], 1
+        side = max(2, round(results ** (1 / 3)))
+        x = torch.ones(side, side + 1, length, side + 2, dtype=dtype, device=device)
+        x, dim = x[:, 1:, :, 1:-1], 2
     elif layout == STRIDED:
         plane = 1 << length.bit_length() // 2
-        x = torch.ones(length // plane or 1, results, plane, dtype=dtype, device=device)
-        dim = (0, 2)
+        x = torch.ones(length // plane or 1, results, plane + 2, dtype=dtype, device=device)
+        x, dim = x[..., 1:-1], (0, 2)
     else:
         x = torch.ones(count if layout == WHOLE else shape, dtype=dtype, device=device)
     if name == "norm":

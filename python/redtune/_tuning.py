@@ -49,7 +49,7 @@ class Winners(Table):
         gpus = {row["gpu"] for row in self}
         if not gpus:
             return (
-                'no winners: redtune.tune("sum", "f32", size=4096) finds one, '
+                "no winners: redtune.tune(op, dtype, size=elements) finds one, "
                 "redtune.show(shipped=True) has those that redtune comes with"
             )
         return gpus.pop() if len(gpus) == 1 else ""

@@ -385,12 +385,13 @@ static mask_places read_masks(const list &self, nb::handle where) {
 }
 
 // The tables of the last ones are kept.
-void list_run::take_masks(nb::handle object, bool each, nb::handle where) {
+void list_run::take_masks(nb::handle object, bool each, nb::handle where, bool of_team) {
     list &self = *nb::cast<list *>(object);
     if (where.is_none() || self.first.on_host) return;
     check_masks(self, where);
-    const mask_places masks = read_masks(self, where);
-    if (!masks.kind) return;
+    mask_places masks = read_masks(self, where);
+    if (!masks.kind && !(of_team && each)) return;
+    if (!masks.kind) masks.kind = REDTUNE_MASK_BYTES;
     if (!each)
         fail(PyExc_ValueError,
              "cannot reduce the list of a GPU to one result with where: only results of each array "
@@ -404,6 +405,7 @@ void list_run::take_masks(nb::handle object, bool each, nb::handle where) {
                                               bits ? masks.first.data() : nullptr, &made, err);
         });
         self.masked.reset(made, [](redtune_list *its) {
+            const without_gil released; // it may wait for kernels, and these for another thread's
             if (!ending_is_inherited()) redtune_list_destroy(its);
         });
         self.masks = masks;
@@ -424,7 +426,7 @@ static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out
         run_on_host(its, arrays, each, parameters, where);
         return its.results.get(its.what, *its.first, out);
     }
-    its.take_masks(self, each, where);
+    its.take_masks(self, each, where, false);
     if (each)
         say_lengths(its.what.problem, arrays.elements, static_cast<uint64_t>(arrays.count),
                     arrays.longest);

@@ -19,7 +19,8 @@ struct list_run {
     void take(nb::handle list, int op, bool each, nb::handle out, int dtype, int order,
               int accuracy, nb::handle parameters);
     // A mask for each array of a GPU, or None.
-    void take_masks(nb::handle list, bool each, nb::handle where);
+    // of_team: other ranks may give masks where this one has none.
+    void take_masks(nb::handle list, bool each, nb::handle where, bool of_team);
 };
 
 // Destroys the C lists of all that are left, which cannot be reduced any more.

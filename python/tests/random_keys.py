@@ -305,7 +305,8 @@ def run(name, calls, classes, seed, seconds=float("inf"), part=(0, 1), only=(Non
 def run_jobs(given):
     """The same by as many processes; what they print of faults is passed on."""
     more = [f"--{name}={getattr(given, name)}" for name in ("library", "calls", "classes", "seed", "seconds")]
-    more += [f"--device={given.device}"] if given.device else []
+    optional = {"device": given.device, "class": given.class_, "call": given.call}
+    more += [f"--{name}={value}" for name, value in optional.items() if value is not None]
     jobs = [
         subprocess.Popen(
             [sys.executable, __file__, *more, f"--part={i}/{given.jobs}"], stdout=subprocess.PIPE, text=True
@@ -313,12 +314,12 @@ def run_jobs(given):
         for i in range(given.jobs)
     ]
     totals, failed = [0] * 4, 0
-    for job in jobs:
-        lines = job.communicate()[0].splitlines()
-        failed |= job.returncode not in (0, 1, SKIPPED)
-        if job.returncode == SKIPPED:
-            return None
-        for line in lines:
+    said = [job.communicate()[0] for job in jobs]
+    if any(job.returncode == SKIPPED for job in jobs):
+        return None
+    for job, text in zip(jobs, said):
+        failed |= job.returncode not in (0, 1)
+        for line in text.splitlines():
             if line.startswith("part: "):
                 totals = [a + int(b) for a, b in zip(totals, line.split()[1:])]
             else:

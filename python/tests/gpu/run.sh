@@ -21,7 +21,7 @@ for library in cupy torch; do
     seq 4 | timeout 200 xargs -P 4 -I{} python3 "$here/../random_views.py" --library $library \
         --calls 500 --seed {} --seconds 120 >"$out/python.views.$library" 2>&1 || agreed=1
     cat "$out/python.views.$library"
-    python3 "$here/../random_keys.py" --library $library --calls 20000 --jobs 8 --seconds 120 \
+    timeout 200 python3 "$here/../random_keys.py" --library $library --calls 20000 --jobs 8 --seconds 120 \
         >"$out/python.keys.$library" 2>&1 || agreed=1
     cat "$out/python.keys.$library"
 done
