@@ -2,7 +2,7 @@
 //@ -- have the same are combined. Other threads return at once where the function `leaves`.
 //@ -- `place`: of column j, where it is not the usual one. `looped`: as in lib/fold_lanes.cu.
 //@ takes acc, given, leaves?, looped?, place?, width
-//@ include("lib/fold_lanes.cu", { looped = looped and width < 32, lanes = 32, least = width, value = "a[j]", over = "u32 j = 0; j < VEC; j++" })
+//@ include("lib/fold_lanes.cu", { lanes = 32, least = width, looped = looped and width < 32, value = "a[j]", over = "u32 j = 0; j < VEC; j++" })
 //@ if width >= 32 then
     const u32 row = along();
 //@ elseif leaves then
