@@ -5,12 +5,11 @@
 //@ -- fewer than 1024 threads are resident: blocks that share columns would wait for others to end.
 //@ local in_flight = math.max(unroll > 16 and 4 or 1, vec * dtype.bytes) * unroll * given.inputs
 //@ local few = acc.bytes == 4 and vec <= 8 and in_flight <= 128 and (shared or in_flight > 64)
-//@ -- What is of several words takes NVRTC long to combine: where a thread does that once, by loops.
-//@ local looped = acc.halves > 2
-//@ -- Without bounds NVRTC 13 has the loops' loads of an index wait for each other, to take fewer than 80 registers.
-//@ local resident = few and 1024 or indexed and vec <= 4 and in_flight >= 128 and 512
-//@ -- Of an index a guard for each load costs more than the copy, unless a loop takes the loads.
-//@ local one_tail = vec > 1 and (not indexed or unroll <= 8)
+//@ -- Variances and the like take NVRTC long to combine: where a thread does that once, by loops. Small blocks, which
+//@ -- small inputs have, take 1.05 times as long by these, and an index up to 1.13 times in any block.
+//@ local looped = op.lanes and acc.halves > 2 and not indexed and block >= 256
+//@ -- Of an index a guard for each load costs more than the copy.
+//@ local one_tail = vec > 1 and not indexed
 //@ include("lib/title.cu", { by = "columns", of = "columns", many = true, shares = shared and "strips of " .. width * vec .. " columns" })
 
 //@ include "lib/head.cu"
@@ -81,7 +80,7 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 #pragma unroll
         for (u32 i = 0; i < LOADS; i++, at += stride)
             v[i] = load_columns_if<WHOLE>(i * DEPTH < left, at, columns@{given.argument});
-//@     if looped and vec > 1 and unroll <= 8 then
+//@     if (looped or indexed) and vec > 1 and unroll <= 8 then
         // Once for a thread: one copy of what takes a vector, which the others come to.
 #pragma unroll 1
         for (u32 i = 0; i * DEPTH < left; i++) {
@@ -99,7 +98,7 @@ __device__ __forceinline__ void reduce_share(accumulator (&a)[VEC], const elemen
 //@ end
 //@ if one_tail then
         if (WHOLE) break;
-        at += skip;@{indexed and "\n        load += LOADS;" or ""}
+        at += skip;
 //@ end
     }
 //@ include("lib/end_share.cu", { many = "LOADS" })
@@ -142,7 +141,7 @@ __device__ __forceinline__ void reduce_columns(accumulator (&a)[VEC], const elem
 //@ end
 //@ include("lib/strips.cu", { made = "STRIP" })
 //@ include("lib/prefetch_strip.cu", { made = "STRIP" })
-//@ include("lib/entry.cu", { extents = "extents e", least = resident and math.max(1, resident // block) })
+//@ include("lib/entry.cu", { extents = "extents e", least = few and 1024 // block })
 {
 //@ include "lib/begin_strips.cu"
 //@ include("lib/begin.cu", { prefetch = given.ahead and { "e.count * e.inner * e.outer", "\n        prefetch_strip(input, e" }, count = "e.count" })
