@@ -171,9 +171,9 @@ typedef enum redtune_array {
 } redtune_array;
 enum { REDTUNE_ARRAYS = 4, REDTUNE_AXES_MAX = 8 };
 
-/* Which elements count: the others are absent (docs/masks.md). A run gives operands.d_mask. Of
- * two inputs a pair is absent. This version has kernels for arrays, and for segments; elements that
- * are not on the GPU have masks of bytes. */
+/* Which elements count: the others are absent (docs/masks.md). A run gives d_mask of its operands,
+ * segments or keys. Of two inputs a pair is absent. Elements that are not on the GPU have masks of
+ * bytes. */
 typedef enum redtune_mask {
     REDTUNE_MASK_NONE = 0, /* all */
     REDTUNE_MASK_BYTES,    /* those whose byte is not 0 */
@@ -316,7 +316,8 @@ REDTUNE_API redtune_problem redtune_problem_segments(redtune_op op, redtune_dtyp
  * steps in elements (NumPy's are in bytes), NULL: packed, row-major; axes the axes to reduce, in
  * any order, negative ones from the end, none: all. Without entries they may be NULL. d_in of a run
  * is the address of the element whose indices are 0. The results are packed in row-major order of
- * the kept axes; argmin, argmax, d_count and an order that the problem says is fixed count in
+ * the kept axes; argmin, argmax, d_count and fixed order, which problem.uses and problem.order say
+ * before the call, count in
  * row-major order of the reduced ones, others in the order of memory. A reduced axis of
  * size 0 gives count 0. REDTUNE_UNSUPPORTED, with the axes and the remedy, for a kept axis of size
  * 0, and for more axes than a problem has. REDTUNE_INVALID for impossible arguments. */

@@ -66,6 +66,10 @@ static uint64_t key_of(const rdt_codegen *codegen, rdt_case at, const rdt_point 
                           (int)at.problem->order,
                           (int)at.problem->accuracy,
                           (int)at.problem->uses,
+                          (int)at.problem->mask,
+                          (int)at.problem->key_dtype,
+                          rdt_problem_is_keyed(at.problem) &&
+                              rdt_problem_keyed_width(at.problem) > 1,
                           at.facts->major,
                           at.facts->minor};
     rdt_hash hash = rdt_hash_begin();

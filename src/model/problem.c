@@ -54,10 +54,11 @@ int rdt_problem_find_spread(const char *name) { return index_of(spread_names, na
 static const uint64_t results_max = UINT64_C(1) << 58;
 
 bool rdt_problem_span(const rdt_extents *extents, uint64_t most, uint64_t *elements) {
-    enum { SHORT_BITS = 28 }; /* no product of two leaves 64 bits, or is above results_max */
+    /* No product of two leaves 64 bits or exceeds results_max, and no span half of it. */
+    enum { SHORT_BITS = 28 };
     const uint64_t count = extents->count, outer = extents->outer, inner = extents->inner;
     uint64_t along, across, all, results, packed;
-    if (most >= results_max &&
+    if (most >= results_max / 2 &&
         !((count | outer | inner | extents->step | extents->outer_step) >> SHORT_BITS)) {
         all = (count - 1) * extents->step + (outer - 1) * extents->outer_step + inner;
         *elements = count ? all : 0;

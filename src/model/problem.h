@@ -226,8 +226,8 @@ static inline bool rdt_problem_axis_is_plain(const redtune_axis *axis) {
     return axis->size && step > 0 && axis->step[REDTUNE_ARRAY_Y] == step &&
            axis->step[REDTUNE_ARRAY_MASK] == step;
 }
-/* Whether the problem, as a caller wrote it, has axes of that form already, steps given or not: the
- * latter of one with steps. Inline: every call of redtune_reduce asks. */
+/* Whether the problem, as a caller wrote it, has axes of that form already. Inline: every call of
+ * redtune_reduce asks. axes_are_plain: of one with steps. */
 bool rdt_problem_axes_are_plain(const redtune_problem *problem);
 static inline bool rdt_problem_is_settled(const redtune_problem *problem) {
     const redtune_axis *kept = problem->kept;

@@ -135,9 +135,8 @@ redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const 
     if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, verb, err);
     if (rdt_problem_mask_pairs(problem))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot compute the %s with a mask in parts, or with a count on the GPU: "
-                        "it has two inputs; use redtune_run without d_count, or "
-                        "redtune_reduce_array",
+                        "cannot compute the %s with a mask in parts: it has two inputs; use "
+                        "redtune_run or redtune_reduce_array",
                         rdt_op_find(problem->op)->name);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot %s axes that are neither rows nor columns of memory; copy the array to "
@@ -166,7 +165,9 @@ static bool has_packed_results(const redtune_problem *problem) {
 
 redtune_status rdt_problem_strided_refuse_parts(const redtune_problem *problem, const char *verb,
                                                 redtune_error *err) {
-    if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, verb, err);
+    if (rdt_problem_is_keyed(problem))
+        return rdt_problem_keyed_refuse(problem, "reduce by a team along", err);
+    if (!rdt_problem_is_strided(problem)) return REDTUNE_OK;
     if (has_packed_results(problem)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot %s into results with gaps or in another order; give packed ones, in "

@@ -42,11 +42,11 @@ redtune_status rdt_readers_open(const redtune_problem *problem, const redtune_in
                         "cannot compute the %s with a mask: input->second is NULL; give the "
                         "reader of the mask",
                         op->name);
-    if (rdt_problem_mask_bits(problem->mask))
+    if (problem->mask && problem->mask != REDTUNE_MASK_BYTES)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot compute the %s of an input with a mask of bits: read bytes, and "
+                        "cannot compute the %s of an input with a mask of %s: read bytes, and "
                         "set problem.mask to REDTUNE_MASK_BYTES",
-                        op->name);
+                        op->name, rdt_problem_mask_bits(problem->mask) ? "bits" : "each array");
     if ((!problem->mask || pairs) && !second != (op->inputs < 2))
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s: input->second is %s",
                         op->name,

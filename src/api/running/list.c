@@ -125,7 +125,7 @@ static uint64_t add_masks(redtune_list *list, const masks *from, const uint64_t 
 
 static redtune_status make(redtune_list *list, const arrays *from, const masks *beside,
                            redtune_error *err) {
-    const size_t spans = 2 * from->count + 1;
+    const size_t spans = (beside ? 2 : 1) * from->count + 1;
     uint64_t *tables = calloc(1, table_bytes(list)), ones_bytes = 0;
     bool entered = false;
     if (!tables) return rdt_fail_memory(err, table_bytes(list));
@@ -239,7 +239,7 @@ redtune_status rdt_list_check_apart(const redtune_list *list, const rdt_traffic 
     static const char *const of_masks[] = {"a mask of the list", NULL};
     redtune_status status =
         rdt_operands_check_apart(traffic, scratch, list->arrays, list->count, places, err);
-    if (status) return status;
+    if (status || !list->mask) return status;
     return rdt_operands_check_apart(traffic, scratch, list->arrays + list->count, list->count,
                                     of_masks, err);
 }
