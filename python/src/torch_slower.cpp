@@ -26,22 +26,22 @@ bool torch_is_strided(const redtune_problem &problem) {
     return problem.steps >> REDTUNE_ARRAY_RESULTS & 1;
 }
 
-// Whether no elements lie side by side, as in x[:, ::2], or some stand for several, as in x.expand().
-static bool has_gaps_or_repeats(const redtune_problem &problem) {
+// Whether no elements lie side by side, as in x[:, ::2] of halves, or one stands for all.
+static bool has_slow_gaps(const redtune_problem &problem) {
     if (!(problem.steps >> REDTUNE_ARRAY_X & 1)) return false;
-    bool are_beside = false, are_repeated = false;
+    bool are_repeated = false;
     for (const redtune_axis *axes : {problem.kept, problem.reduced})
         for (int i = 0; i < REDTUNE_AXES_MAX; i++) {
             if (axes[i].size < 2) continue;
-            are_beside |= axes[i].step[REDTUNE_ARRAY_X] == 1;
+            if (axes[i].step[REDTUNE_ARRAY_X] == 1) return false;
             are_repeated |= axes[i].step[REDTUNE_ARRAY_X] == 0;
         }
-    return !are_beside || are_repeated;
+    return are_repeated || redtune_dtype_bytes(problem.dtype) < 4;
 }
 
 bool torch_is_slower(const redtune_torch_call &call, const redtune_problem &problem) {
     if (torch_kinds_are_quiet()) return false;
-    if (has_gaps_or_repeats(problem)) return true;
+    if (has_slow_gaps(problem)) return true;
     if (torch_is_strided(problem)) return false;
     const redtune_operands of = redtune_problem_operands(&problem);
     const bool is_sum = call.op == REDTUNE_TORCH_SUM || call.op == REDTUNE_TORCH_MEAN;

@@ -162,7 +162,7 @@ local function choose_cells(c, p, d)
         c.cells = "split"
         if p.of_rows then choose_columns(c, p, d) end
     end
-    add_copies(most // 2 - 1024)
+    if p.of_rows then add_copies(most // 2 - 1024) end
 end
 
 -- Whether sorting the keys takes less time than an atomic in L2 for each element.
@@ -213,7 +213,9 @@ function family.default(p, d)
         end
     end
     if c.tables == "global" then return with_per_sm(c, p, d) end
-    c.block = 2 * table_bytes(c, p, d) <= most and c.columns == 0 and 512 or 1024
+    -- Hot keys wait least where one block of a multiprocessor has one copy of narrow cells.
+    local halves = 2 * table_bytes(c, p, d) <= most and c.columns == 0 and (c.cells == "wide" or p.of_rows)
+    c.block = halves and 512 or 1024
     -- Where registers suffice.
     local fits = c.vec > 1 and c.cells ~= "split" and p.dtype.bytes >= 4 and p.key.bytes <= 4
     if fits and not p.of_rows then c.ahead = "yes" end
