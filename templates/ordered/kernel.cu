@@ -202,14 +202,23 @@ __device__ __forceinline__ void prefetch_node(const rows &all, const plan &p@{gi
 //@ end
 //@ include("lib/entry.cu", { extents = extents, least = math.max(1, math.min(16, resident // block)) })
 {
+//@ local begin = { prefetch = given.ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(all, p" }, count = count }
+//@ -- With a count on the GPU the nodes are those of as many elements as it says.
+//@ local reads_first = given.counts
+//@ if reads_first then
+//@     include("lib/begin.cu", begin)
+//@ else
     // What the arguments alone say is made before the kernel waits for the one before it.
+//@ end
     const rows all = @{by_rows and "rows{input, e.count, e.outer, e.outer_step}" or "rows{input, count, 1, 0}"};
     const plan p = plan_of(all);
 //@ if lanes == 32 then
     run own = {};
     if (has_node(p)) own = run_of(all, first_row(p), first_node(p), p.span);
 //@ end
-//@ include("lib/begin.cu", { prefetch = given.ahead and { by_rows and "e.count * e.outer" or "count", "\n        prefetch_node(all, p" }, count = count })
+//@ if not reads_first then
+//@     include("lib/begin.cu", begin)
+//@ end
     u32 turn = 0;
     const bool aligned = ((u64)input | (all.number > 1 ? all.pitch : 0) * sizeof(element)) % LOAD_BYTES == 0;
 //@ for _, constant in ipairs(apart and { "true", "false" } or { "aligned" }) do

@@ -283,12 +283,20 @@ __device__ __forceinline__ void prefetch_node(const element *input, const extent
 //@ include("lib/entry.cu", { extents = "extents e", least = few and 1024 // block or acc.bytes <= 8 and math.max(1, 512 // block) })
 {
 //@ include "lib/begin_strips.cu"
+//@ local begin = { prefetch = given.ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e, mine, at, own" }, count = "e.count" }
+//@ -- With a count on the GPU the nodes are those of as many rows as it says.
+//@ local reads_first = given.counts
+//@ if reads_first then
+//@     include("lib/begin.cu", begin)
+//@ end
 //@ if shared then
     const node own = node_of(mine, e.count);
 //@ else
     const node own = {0, (e.count + CHUNK - 1) / CHUNK, 0, 0};
 //@ end
-//@ include("lib/begin.cu", { prefetch = given.ahead and { "e.count * e.inner * e.outer", "\n        prefetch_node(input, e, mine, at, own" }, count = "e.count" })
+//@ if not reads_first then
+//@     include("lib/begin.cu", begin)
+//@ end
 //@ if vec > 1 then
 //@ include "lib/aligned.cu"
 //@ end

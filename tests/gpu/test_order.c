@@ -231,24 +231,34 @@ static void reference(const subject *self, const rdt_extents *e, uint64_t offset
     rdt_order_reference_reduce(&self->problem, line[0], line[1], e->count, wanted);
 }
 
-/* All results of complete extents, from that element of the pool on. */
-static void check_shape(subject *self, rdt_extents e, uint64_t offset) {
+/* All results of complete extents, from that element of the pool on, where the GPU is told that
+ * many elements of a result, if its problem has a count on the GPU. Behind these no memory is the
+ * kernel's. */
+static void check_first(subject *self, rdt_extents e, uint64_t told, uint64_t offset) {
     const size_t bytes = self->element_bytes;
-    rdt_buffer input[2] = {{0}, {0}};
+    rdt_buffer input[2] = {{0}, {0}}, count = {0};
     unsigned char raw[2][RESULTS_MAX * sizeof(redtune_value)];
     const rdt_op_traits *op = rdt_op_find(self->problem.op);
     const redtune_dtype dtype[2] = {self->problem.result, rdt_problem_second(&self->problem)};
-    const uint64_t reach =
-        (e.outer - 1) * e.outer_step + (e.count - 1) * e.step + (e.inner - 1) + 1;
+    rdt_extents least = e;
+    if (told < e.count) least.count = told;
+    const uint64_t rows = least.count ? least.count - 1 : 0;
+    const uint64_t reach = (e.outer - 1) * e.outer_step + rows * e.step + (e.inner - 1) + 1;
     CHECK(e.outer * e.inner <= RESULTS_MAX && reach <= COUNT_MAX);
     for (int k = 0; k < op->inputs; k++) CHECK_OK(put(self, k, offset, reach, &input[k]), err);
+    if (self->problem.uses & REDTUNE_USE_DEVICE_COUNT) {
+        CHECK_OK(rdt_buffer_create(gpu.driver, sizeof told, &count, &err), err);
+        CHECK_OK(rdt_buffer_write(gpu.driver, count.address, &told, sizeof told, gpu.stream, &err),
+                 err);
+    }
     const rdt_operands operands = {
         .input = input[0].address + offset * bytes,
         .extents = e,
         .output = subject_output(self, 0),
         .scratch = self->scratch.address,
         .given = {.input = op->inputs > 1 ? input[1].address + offset * bytes : 0,
-                  .output = subject_output(self, 1)},
+                  .output = subject_output(self, 1),
+                  .count = count.address},
     };
     CHECK_OK(subject_poison(self, &err), err);
     CHECK_OK(rdt_kernel_start(self->kernel, &self->launch, &operands, gpu.stream, &err), err);
@@ -260,10 +270,15 @@ static void check_shape(subject *self, rdt_extents e, uint64_t offset) {
         for (int k = 0; k < 2 && dtype[k]; k++)
             memcpy(&got[k], raw[k] + r * redtune_dtype_bytes(dtype[k]),
                    redtune_dtype_bytes(dtype[k]));
-        reference(self, &e, offset, r, wanted);
-        check_results(self, got, wanted, e.count, offset + r);
+        reference(self, &least, offset, r, wanted);
+        check_results(self, got, wanted, least.count, offset + r);
     }
     for (int k = 0; k < 2; k++) rdt_buffer_destroy(&input[k]);
+    rdt_buffer_destroy(&count);
+}
+
+static void check_shape(subject *self, rdt_extents e, uint64_t offset) {
+    check_first(self, e, e.count, offset);
 }
 
 /* The same of two rows, or columns, of n elements each, as many as the threads' loads bring. */
@@ -365,12 +380,53 @@ static void columns_have_the_bits_of_the_order(void) {
     check_layout(1000, 1, 64, check_column_kernel, 3);
 }
 
+/* ---- counts on the GPU ----------------------------------------------------------------------- */
+
+/* Results of a part of the elements that the launch is for, of all, and where the GPU says more. */
+static void check_told_kernel(subject *self, rdt_random *random) {
+    const uint64_t vector = 16 / self->element_bytes, chunk = 256 * vector;
+    const rdt_extents shape = rdt_launch_complete(rdt_problem_extents(&self->problem));
+    const uint64_t counts[] = {shape.inner > 1 ? chunk / 2 + 3 : 3 * vector + 1, 9 * chunk + 5};
+    const rdt_launch whole = self->launch;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const uint64_t n = counts[i];
+        const uint64_t told[] = {0, 1, 3 * vector + 1, n / 3, n - 1, n, n + 1, UINT64_MAX};
+        for (size_t k = 0; k < sizeof told / sizeof *told; k++) {
+            const uint64_t inner = shape.inner > 1 ? 1 + rdt_random_next(random) % 20 : 1,
+                           outer = shape.outer > 1 ? 1 + rdt_random_next(random) % 5 : 1;
+            if (shape.outer > 1 || shape.inner > 1) draw_grid(self, &whole, k % 3 == 2, random);
+            check_first(self, (rdt_extents){n, outer, inner, n * inner, inner}, told[k],
+                        rdt_random_next(random) % OFFSET_MAX * (k % 2));
+        }
+    }
+    self->launch = whole;
+}
+
+static void counts_on_the_gpu_are_of_the_first_elements(void) {
+    const shaped shapes[] = {{.count = 1 << 20},
+                             {.count = 9000, .outer = 64},
+                             {.count = 50, .outer = 64},
+                             {.count = 1000, .inner = 64}};
+    rdt_random random = {5};
+    drawn = 0;
+    if (!gpu.context) SKIP("there is no GPU");
+    CHECK_OK(workshop_open(&gpu, &shop, &err), err);
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (size_t i = 0; i < PROBLEMS && !check_state.failed; i += 5) {
+            redtune_problem problem = problems[i];
+            shape_problem(&problem, &shapes[k]);
+            problem.order = REDTUNE_ORDER_FIXED;
+            problem.uses = REDTUNE_USE_DEVICE_COUNT;
+            check_problem(problem, check_told_kernel, device_is_simulated(&gpu) ? 1 : 8, &random);
+        }
+    workshop_close(&shop);
+}
+
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
-        FACT(kernels_have_the_bits_of_the_order),
-        FACT(rows_have_the_bits_of_the_order),
-        FACT(short_rows_have_the_bits_of_the_order),
-        FACT(columns_have_the_bits_of_the_order),
+        FACT(kernels_have_the_bits_of_the_order),          FACT(rows_have_the_bits_of_the_order),
+        FACT(short_rows_have_the_bits_of_the_order),       FACT(columns_have_the_bits_of_the_order),
+        FACT(counts_on_the_gpu_are_of_the_first_elements),
     };
     return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
 }
