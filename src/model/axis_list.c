@@ -38,7 +38,7 @@ static void join_axes(rdt_axis_list *list) {
 
 bool rdt_axis_list_fit(rdt_axis_lists *lists, const redtune_problem *problem, rdt_extents *out) {
     rdt_axis_list *kept = &lists->kept, *reduced = &lists->reduced;
-    if (!rdt_problem_has_places(problem)) sort_axes(reduced);
+    if (!rdt_problem_ordering_has_places(problem)) sort_axes(reduced);
     join_axes(reduced);
     join_axes(kept);
     const size_t inner = kept->count && kept->axis[kept->count - 1].step == 1;

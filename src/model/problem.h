@@ -93,7 +93,7 @@ redtune_dtype rdt_problem_accumulator(const redtune_problem *problem);
 bool rdt_problem_shows_order(const redtune_problem *problem);
 /* Whether the elements of a result have places that count, row-major along the reduced axes as they
  * are given: those of an index, of a fixed order, and of a count on the GPU. */
-bool rdt_problem_has_places(const redtune_problem *problem);
+bool rdt_problem_ordering_has_places(const redtune_problem *problem);
 /* Makes order and accuracy the usual ones where they do not show, as the order of an exact sum;
  * else REDTUNE_UNSUPPORTED for an accuracy that there are no kernels of. */
 redtune_status rdt_problem_ordering_resolve(redtune_problem *problem, redtune_error *err);

@@ -88,7 +88,7 @@ static redtune_status check_accuracy(const redtune_problem *problem, redtune_err
     return REDTUNE_OK;
 }
 
-bool rdt_problem_has_places(const redtune_problem *problem) {
+bool rdt_problem_ordering_has_places(const redtune_problem *problem) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     return (op && op->indexed) || problem->order != REDTUNE_ORDER_FREE ||
            problem->uses & REDTUNE_USE_DEVICE_COUNT;

@@ -143,7 +143,7 @@ void rdt_strides_set(rdt_strides *out, const redtune_problem *problem) {
     flip_forwards(&kept, origin);
     sort_by_steps(&kept);
     join_in_place(&kept);
-    if (!rdt_problem_has_places(problem)) {
+    if (!rdt_problem_ordering_has_places(problem)) {
         flip_forwards(&reduced, origin);
         sort_by_steps(&reduced);
     }

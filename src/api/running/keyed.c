@@ -90,8 +90,8 @@ static redtune_status check_tables_apart(const keyed_run *self, const redtune_pl
 }
 
 /* By the names that redtune_keyed has. */
-static redtune_status check_second(const rdt_signature *signature, const redtune_keyed *given,
-                                   redtune_error *err) {
+static redtune_status check_second_by_key(const rdt_signature *signature,
+                                          const redtune_keyed *given, redtune_error *err) {
     const bool two = signature->op->inputs > 1;
     const char *wrong = two && given->count && !given->d_second
                             ? "d_second is NULL, and it has two inputs; give the second"
@@ -125,7 +125,7 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint
     redtune_status status = rdt_plan_take_workspace(plan->rt, given->workspace, operands, err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_keyed", err);
     if (!status) status = check_keyed_sizes(plan, &operands->keyed, err);
-    if (!status) status = check_second(&plan->signature, given, err);
+    if (!status) status = check_second_by_key(&plan->signature, given, err);
     if (!status) status = take_keyed_arrays(self, plan, given, err);
     if (!status)
         status = rdt_operands_take_more(&plan->signature, &more, operands->keyed.count * width,

@@ -58,7 +58,7 @@ static redtune_status add_array(const arrays *from, size_t i, rdt_span *spans, u
 }
 
 /* Addresses, offsets and, where there are some, masks. */
-static size_t table_bytes(const redtune_list *list) {
+static size_t list_table_bytes(const redtune_list *list) {
     return ((list->mask ? 3 : 2) * list->count + 1) * sizeof(uint64_t);
 }
 
@@ -81,7 +81,7 @@ static redtune_status make_ones(redtune_list *list, uint64_t bytes, CUstream str
 static redtune_status upload(redtune_list *list, uint64_t *tables, uint64_t ones_bytes,
                              redtune_error *err) {
     const rdt_driver *driver = list->rt->context->driver;
-    const size_t bytes = table_bytes(list);
+    const size_t bytes = list_table_bytes(list);
     const uint64_t bits = rdt_problem_mask_bits(list->mask) ? 8 : 1;
     uint64_t *masks = tables + 2 * list->count + 1;
     CUstream stream = NULL;
@@ -123,12 +123,12 @@ static uint64_t add_masks(redtune_list *list, const masks *from, const uint64_t 
     return bits ? (longest + 7) / 8 : longest;
 }
 
-static redtune_status make(redtune_list *list, const arrays *from, const masks *beside,
-                           redtune_error *err) {
+static redtune_status make_list(redtune_list *list, const arrays *from, const masks *beside,
+                                redtune_error *err) {
     const size_t spans = (beside ? 2 : 1) * from->count + 1;
-    uint64_t *tables = calloc(1, table_bytes(list)), ones_bytes = 0;
+    uint64_t *tables = calloc(1, list_table_bytes(list)), ones_bytes = 0;
     bool entered = false;
-    if (!tables) return rdt_fail_memory(err, table_bytes(list));
+    if (!tables) return rdt_fail_memory(err, list_table_bytes(list));
     list->arrays = calloc(spans, sizeof *list->arrays);
     redtune_status status =
         list->arrays ? REDTUNE_OK : rdt_fail_memory(err, spans * sizeof *list->arrays);
@@ -174,7 +174,7 @@ redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype, const void 
     redtune_list *list = calloc(1, sizeof *list);
     if (!list) return rdt_fail_memory(err, sizeof *list);
     *list = (redtune_list){.rt = rt, .dtype = dtype, .count = count};
-    redtune_status status = make(list, &(arrays){dtype, d_arrays, counts, count}, NULL, err);
+    redtune_status status = make_list(list, &(arrays){dtype, d_arrays, counts, count}, NULL, err);
     if (status)
         free_list(list);
     else
@@ -209,8 +209,8 @@ redtune_status redtune_list_create_masked(const redtune_list *of, const void *co
             places[i] = (const void *)(uintptr_t)of->arrays[i].begin;
             counts[i] = (of->arrays[i].end - of->arrays[i].begin) / bytes;
         }
-        status = make(list, &(arrays){of->dtype, places, counts, count},
-                      &(masks){d_masks, first_bits}, err);
+        status = make_list(list, &(arrays){of->dtype, places, counts, count},
+                           &(masks){d_masks, first_bits}, err);
     }
     free(places);
     free(counts);
