@@ -145,8 +145,8 @@ local function choose_columns(c, p, d)
     c.columns = 0
 end
 
--- Narrow cells where there is no room for 16 copies of wide ones: atomics of 64 bits wait longer for each other. Split
--- ones where there is no room for these.
+-- Narrow cells where there is no room for 16 copies of wide ones, or these have several parts: atomics of 64 bits wait
+-- longer for each other. Split ones where there is no room for these.
 local function choose_cells(c, p, d)
     local cell, most = keyed.cell_of(p, d), block_bytes_max(d)
     local function add_copies(bytes)
@@ -155,7 +155,8 @@ local function choose_cells(c, p, d)
     if p.of_rows then choose_columns(c, p, d) end
     add_copies(64 * 1024)
     local narrow = keyed.narrow(p, cell)
-    if c.copies >= 16 or not narrow then return end
+    local several = not p.of_rows and cell.parts and #cell.parts > 1
+    if c.copies >= 16 and not several or not narrow then return end
     c.cells, c.copies = "narrow", 1
     if p.of_rows then choose_columns(c, p, d) end
     if table_bytes(c, p, d) > most and keyed.narrow(p, cell, true) then
