@@ -49,7 +49,7 @@ redtune_status crew_write(crew *self, int i, CUdeviceptr to, const void *from, s
 redtune_status crew_read(crew *self, int i, void *to, CUdeviceptr from, size_t bytes,
                          redtune_error *err);
 
-/* The ranks' teams with room for so many results, in place of those that they have; 0: back. */
+/* Gives each rank a team with room for that many results; 0: the team that it had before. */
 redtune_status crew_change_room(crew *self, uint64_t results, redtune_error *err);
 
 /* What main returns: opens a crew, runs the facts, and closes it. Facts skip where there is none.

@@ -5,7 +5,7 @@ Elements come with the cell of the result that each goes to, absent ones and tho
 import numpy
 
 UNITS = {"float16": 2**-11, "float32": 2**-24, "float64": 2**-53, "bfloat16": 2**-8}
-EXACT = ("sum", "sumsq", "dot", "cityblock")  # of whole elements, but for rounding the result
+EXACT = ("sum", "sumsq", "dot", "cityblock")  # of whole numbers; only the result is rounded
 # Of other elements these have a bound that is relative to the sum of sizes.
 BOUNDED = (*EXACT, "mean", "norm2", "mse")
 # What an initial value does to a result.

@@ -131,7 +131,7 @@ def run(chosen, show=0):
 
 def main():
     parser = argparse.ArgumentParser(description=inspect.cleandoc(__doc__.split("\n")[0]))
-    parser.add_argument("--samples", type=int, help="so many of them, at random")
+    parser.add_argument("--samples", type=int, help="how many, drawn at random; all without it")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--names", default=",".join(NAMES))
     parser.add_argument("--show", type=int, default=3, help="examples of each reason")

@@ -1,8 +1,8 @@
 /* Template race: what another folder of templates takes beside redtune's own, in one process on GPU
  * 0: the first call of a plan with an empty kernel cache, which is NVRTC's time for the most part,
- * and the kernel's time, in turns, by the same config. Prints a line for each problem, and whether
- * the results have the same bits. A round makes both plans anew, in one order and then in the
- * other: where code lies makes one or the other faster.
+ * and the kernel's time by the same config, the two folders alternating. Prints a line for each
+ * problem, and whether the results have the same bits. A round makes both plans anew, in one order
+ * and then in the other: where code lies makes one or the other faster.
  *
  * Wants a cache folder of its own (XDG_CACHE_HOME) and CUDA_CACHE_DISABLE=1, without which NVRTC
  * knows sources that were compiled before.

@@ -6,7 +6,6 @@ usage: masked_lists.py [ARRAYS ELEMENTS]...     several lists; one array of each
 """
 
 import os
-import statistics
 import sys
 
 import numpy
@@ -33,6 +32,7 @@ def check(op, order, got, xs, masks):
 
 def timed(arrays, elements):
     import torch
+    from graph_times import median_us
 
     random = numpy.random.default_rng(1)
     sizes = [elements] * (arrays - 1) + [16 * elements]
@@ -49,22 +49,14 @@ def timed(arrays, elements):
             check(op, order, call().cpu().numpy()[chosen], *its)
             calls[f"{op}, {order}"] = call
     print(f"{arrays} arrays of {elements} f32: right; us, and over reading both:")
-    graphs, times = {}, {name: [] for name in calls}
+    graphs = {}
     for name, call in calls.items():
         call()  # a first call does not run within a capture
         graphs[name] = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graphs[name]):
             for _ in range(CALLS):
                 call()
-    for _ in range(ROUNDS):
-        for name, graph in graphs.items():
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            graph.replay()
-            end.record()
-            end.synchronize()
-            times[name].append(begin.elapsed_time(end) * 1e3 / CALLS)
-    us = {name: statistics.median(every) for name, every in times.items()}
+    us = median_us(graphs, CALLS, ROUNDS)
     for name, each in us.items():
         print(f"{each:10.2f} {each / us['reading']:7.3f} {name}")
 

@@ -5,7 +5,6 @@ usage: masked_rows.py [ROWS COLUMNS [OP]]     65536 256 mean
        masked_rows.py --dry                   makes the plans on the simulated GPU, and compares
 """
 
-import statistics
 import sys
 
 import numpy
@@ -39,6 +38,7 @@ def plans(x, mask, op):
 
 def timed(rows, columns, op):
     import torch
+    from graph_times import median_us
 
     # Inputs that L2 does not hold from one call to the next.
     copies = max(2, 2**28 // (rows * columns * 5) + 1)
@@ -61,16 +61,7 @@ def timed(rows, columns, op):
     graphs = {"reading": graph_of(lambda i: whole(reads[i], out=total))}
     for name, plan in plans(xs[0], masks[0], op):
         graphs[name] = graph_of(lambda i, plan=plan: plan(xs[i], out=out, where=masks[i]))
-    times = {name: [] for name in graphs}
-    for _ in range(ROUNDS):
-        for name, graph in graphs.items():
-            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            begin.record()
-            graph.replay()
-            end.record()
-            end.synchronize()
-            times[name].append(begin.elapsed_time(end) * 1e3 / CALLS)
-    us = {name: statistics.median(every) for name, every in times.items()}
+    us = median_us(graphs, CALLS, ROUNDS)
     print(f"{op} of {rows} x {columns} f32 with a mask; reading both takes {us['reading']:.2f} us")
     for name in sorted(us, key=us.get):
         print(f"{us[name]:8.2f} us {us[name] / us['reading']:6.3f} {name}")
