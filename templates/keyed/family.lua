@@ -60,7 +60,7 @@ local function table_bytes(c, p, d)
     local cell, bytes = keyed.cell_of(p, d)
     local narrow = c.cells ~= "wide" and keyed.narrow(p, cell, c.cells == "split")
     if narrow then
-        return cells(p, c) * 4 * c.copies * narrow.words + 4 * narrow.backs
+        return cells(p, c) * 4 * c.copies * narrow.words + 4 * (narrow.spare + narrow.backs)
     end
     if c.tables == "private" then return c.block * cells(p, c) * bytes end
     if c.tables == "warps" then return c.block // 32 * cells(p, c) * bytes end
@@ -145,18 +145,17 @@ local function choose_columns(c, p, d)
     c.columns = 0
 end
 
--- Narrow cells where there is no room for 16 copies of wide ones, or these have several parts: atomics of 64 bits wait
--- longer for each other. Split ones where there is no room for these.
+-- Narrow cells where sums have them: atomics of 64 bits wait longer for each other. Of rows only where there is no room
+-- for 16 copies of wide ones. Split ones where there is no room for these.
 local function choose_cells(c, p, d)
     local cell, most = keyed.cell_of(p, d), block_bytes_max(d)
     local function add_copies(bytes)
         while c.copies < 32 and 2 * table_bytes(c, p, d) <= bytes do c.copies = 2 * c.copies end
     end
-    if p.of_rows then choose_columns(c, p, d) end
-    add_copies(64 * 1024)
     local narrow = keyed.narrow(p, cell)
-    local several = not p.of_rows and cell.parts and #cell.parts > 1
-    if c.copies >= 16 and not several or not narrow then return end
+    if p.of_rows then choose_columns(c, p, d) end
+    if p.of_rows or not narrow then add_copies(64 * 1024) end
+    if c.copies >= 16 or not narrow then return end
     c.cells, c.copies = "narrow", 1
     if p.of_rows then choose_columns(c, p, d) end
     if table_bytes(c, p, d) > most and keyed.narrow(p, cell, true) then

@@ -120,8 +120,26 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
         add_in_turn(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), there@{given.masked and " && y[j]" or ""}@{given.argument});
 //@ else
     if (!there) return;
+//@     if narrow then
+    constexpr u32 AT_ONCE = N < 4 ? N : 4;  // for which registers suffice
+#pragma unroll
+    for (u32 first = 0; first < N; first += AT_ONCE) {
+        accumulator a[AT_ONCE];
+        u32 of[AT_ONCE];
+        bool left[AT_ONCE];
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) {
+            const u32 j = first + i;
+            a[i] = of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument});
+            of[i] = key[j];
+            left[i] = @{given.masked and "y[j] && " or ""}is_left(to, key[j], a[i], 1@{given.argument});
+        }
+        add_to_keys(to, of, a, left@{given.argument});
+    }
+//@     else
 #pragma unroll
     for (u32 j = 0; j < N; j++) @{given.masked and "if (y[j]) " or ""}add(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), 1@{given.argument});
+//@     end
 //@ end
 }
 
@@ -245,7 +263,7 @@ __device__ __forceinline__ void count_skipped(const elements &s, u64 skipped)
 __device__ __forceinline__ void find_scales(target &to, const element *input, u64 count@{given.parameter})
 {
     const u64 at = count / BLOCK * threadIdx.x;
-    u32 *const greatest = to.front + @{narrow.words} * COPIES * to.keys;
+    u32 *const greatest = to.front + @{narrow.words} * COPIES * to.keys + @{narrow.spare};
     if (at < count) {
         @{single.word.c} word[1];
         @{loads.statement(single, "plain", "word", "input + at")}
@@ -322,10 +340,12 @@ redtune_preset_keys(elements s, void *scratch)
 //@     elseif narrow then
     to.back = table;
     to.front = (u32 *)memory;
-//@         local words = narrow.words .. " * COPIES * to.keys"
-//@         local float_words = narrow.backs .. " * COPIES * to.keys"
-    for (u32 i = threadIdx.x; i < @{words} + @{narrow.backs}; i += BLOCK)
-        to.front[i] = @{split and "i < " .. float_words .. " ? 0x80000000u : 0" or "0"};
+//@         local words, floats = narrow.words .. " * COPIES * to.keys", {}
+//@         for _, part in ipairs(narrow.parts) do
+//@             if part.kind == "float" then floats[#floats + 1] = ("i - %d * COPIES * to.keys < COPIES * to.keys"):format(part.word) end
+//@         end
+    for (u32 i = threadIdx.x; i < @{words} + @{narrow.spare + narrow.backs}; i += BLOCK)
+        to.front[i] = @{#floats > 0 and table.concat(floats, " || ") .. " ? MIDDLE : 0" or "0"};
 //@     else
     for (u32 i = threadIdx.x; i < COPIES * to.keys; i += BLOCK) cells[i] = @{op.identity};
     to.cells = cells;

@@ -116,7 +116,7 @@ end
 
 -- The cells of a block in shared memory by atomics of 32 bits, or nil: their parts, { path, kind, word, back } each,
 -- of which word is the first of its words of a cell, and back its number among those of floats; and how many of both
--- there are:
+-- there are, and how many spare words stand behind all cells:
 --   float   an f64 of elements that an f32 holds, in a fixed point of two words; split: of one, carries going on
 --   count   a u64 of at most 1 of an element, as redtune's own ops have: a block has fewer than 2^32
 --   halves  another 64-bit integer: its two words
@@ -124,7 +124,7 @@ end
 function keyed.narrow(p, cell, split)
     if not cell.parts then return nil end
     local counts = p.dtype.kind == "float" and p.op.number
-    local narrow = { parts = {}, words = 0, backs = 0, power = split and 24 or 28 }
+    local narrow = { parts = {}, words = 0, backs = 0, spare = 0, power = split and 24 or 28 }
     for i, part in ipairs(cell.parts) do
         local kind = part[2] == "double" and "float" or counts and "count" or "halves"
         if part[2] ~= "double" and part[2] ~= "u64" then return nil end
@@ -136,6 +136,7 @@ function keyed.narrow(p, cell, split)
         narrow.words = narrow.words + ((kind == "count" or split) and 1 or 2)
         narrow.backs = narrow.backs + (kind == "float" and 1 or 0)
     end
+    narrow.spare = narrow.backs > 0 and 32 or 0
     return narrow
 end
 

@@ -41,7 +41,7 @@ static redtune_status start(redtune_plan *plan) {
                                  .count = count,
                                  .d_out = {(void *)(uintptr_t)out.address}};
     const redtune_problem whole = redtune_problem_whole(
-        REDTUNE_SUM, REDTUNE_F32, (1 + width * redtune_dtype_bytes(dtype) / 4) * count);
+        REDTUNE_SUM, REDTUNE_F32, count + count * width * redtune_dtype_bytes(dtype) / 4);
     if (plan) return redtune_plan_run_keyed(plan, &keyed, gpu.stream, &err);
     return redtune_reduce(rt, &whole, keyed.d_in, keyed.d_out[0], gpu.stream, &err);
 }

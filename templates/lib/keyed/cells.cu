@@ -98,6 +98,11 @@ __device__ __forceinline__ u64 column_of_cell(const target &to, u32 cell)
 }
 
 //@ end
+//@ -- The cell of a key in the table of all, where a block has narrow ones.
+//@ local function back_of(key)
+//@     if columns == 0 then return ("to.back[%s]"):format(key) end
+//@     return ("to.back[%s / COLUMNS * to.width + column_of_cell(to, %s)]"):format(key, key)
+//@ end
 // Brings a, of so many elements, into the cell of a key that there is.
 __device__ __forceinline__ void add_to_key(const target &to, @{number} key, const accumulator &a,
                                            u32 elements@{given.parameter})
@@ -108,11 +113,10 @@ __device__ __forceinline__ void add_to_key(const target &to, @{number} key, cons
 //@ elseif narrow then
     u32 *cell = to.front + key * COPIES + copy_of();
     const u32 APART = COPIES * to.keys;
-//@     local back = columns > 0 and "to.back[key / COLUMNS * to.width + column_of_cell(to, key)]" or "to.back[key]"
 //@     for _, part in ipairs(narrow.parts) do
 //@         local at = ("cell + %d * APART"):format(part.word)
 //@         if part.kind == "float" then
-    add_float(@{at}, APART, (double *)&@{back}@{part.path}, a@{part.path}, to.scale@{part.back}, elements);
+    add_float(@{at}, APART, (double *)&@{back_of("key")}@{part.path}, a@{part.path}, to.scale@{part.back}, elements);
 //@         elseif part.kind == "count" then
     atomicAdd(@{at}, (u32)a@{part.path});
 //@         else
@@ -152,6 +156,58 @@ __device__ __forceinline__ bool is_left(target &to, @{number} key, const accumul
     return true;
 }
 
+//@ if narrow then
+// Brings those elements of a load that are left into the cells of their keys. A step is taken for all of them before
+// the next one, and without branches, so that their atomics do not wait for each other: those without a cell add 0 to
+// a word that no key has.
+template <u32 N>
+__device__ __forceinline__ void add_to_keys(const target &to, const u32 (&key)[N], const accumulator (&a)[N],
+                                            const bool (&left)[N]@{given.parameter})
+{
+    const u32 APART = COPIES * to.keys;
+//@     for _, part in ipairs(narrow.parts) do
+//@         local cell = ("to.front + %d * APART + key[j] * COPIES + copy_of()"):format(part.word)
+//@         if part.kind == "float" then
+    {
+        u32 *cell[N];
+        int units[N];
+        i64 sum[N];
+        bool fits[N], none_rests = true;
+#pragma unroll
+        for (u32 j = 0; j < N; j++) {
+            const float x = (float)a[j]@{part.path} * to.scale@{part.back};
+            fits[j] = left[j] && fabsf(x) >= 0x1p17f && fabsf(x) <= 0x1p30f;
+            none_rests = none_rests && (fits[j] || !left[j]);
+            cell[j] = fits[j] ? @{cell} : to.front + @{narrow.words} * APART + threadIdx.x % SPARE;
+            units[j] = fits[j] ? __float2int_rn(x) : 0;
+        }
+#pragma unroll
+        for (u32 j = 0; j < N; j++) sum[j] = (i64)atomicAdd(cell[j], (u32)units[j]) + units[j];
+#pragma unroll
+        for (u32 j = 0; j < N; j++) {
+            const int carry = (int)(sum[j] >> 32);
+//@             if split then
+            if (carry != 0) atomicAdd((double *)&@{back_of("key[j]")}@{part.path}, (double)carry * 0x1p32 * unit_of(to.scale@{part.back}));
+//@             else
+            if (carry != 0) atomicAdd(cell[j] + APART, (u32)carry);
+//@             end
+        }
+        if (!none_rests) {
+#pragma unroll
+            for (u32 j = 0; j < N; j++)
+                if (left[j] && !fits[j] && a[j]@{part.path} != 0)
+                    atomicAdd((double *)&@{back_of("key[j]")}@{part.path}, (double)a[j]@{part.path});
+        }
+    }
+//@         else
+#pragma unroll
+    for (u32 j = 0; j < N; j++)
+        if (left[j]) @{part.kind == "count" and ("atomicAdd(%s, (u32)a[j]%s)"):format(cell, part.path) or ("add_halves(%s, APART, (u64)a[j]%s)"):format(cell, part.path)};
+//@         end
+//@     end
+}
+
+//@ end
 __device__ __forceinline__ void add(target &to, @{number} key, const accumulator &a, u32 elements@{given.parameter})
 {
     if (is_left(to, key, a, elements@{given.argument})) add_to_key(to, key, a, elements@{given.argument});

@@ -45,9 +45,9 @@ __device__ __forceinline__ void add_tables(accumulator *table, const target &to@
 //@             if part.kind == "float" then
         for (u32 i = 0; i < COPIES; i++)
 //@                 if split then
-            a@{part.path} += (double)(int)(@{at} - 0x80000000u) / (double)to.scale@{part.back};
+            a@{part.path} += (double)(int)(@{at} - MIDDLE) * unit_of(to.scale@{part.back});
 //@                 else
-            a@{part.path} += (double)(i64)((u64)@{high} << 32 | @{at}) / (double)to.scale@{part.back};
+            a@{part.path} += (double)(i64)(((u64)@{high} << 32 | @{at}) - MIDDLE) * unit_of(to.scale@{part.back});
 //@                 end
 //@             elseif part.kind == "count" then
         for (u32 i = 0; i < COPIES; i++) a@{part.path} += @{at};
