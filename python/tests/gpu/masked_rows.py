@@ -59,7 +59,8 @@ def timed(rows, columns, op):
         return graph
 
     graphs = {"reading": graph_of(lambda i: whole(reads[i], out=total))}
-    for name, plan in plans(xs[0], masks[0], op):
+    made = dict(plans(xs[0], masks[0], op))  # a graph needs its plan as long as it runs
+    for name, plan in made.items():
         graphs[name] = graph_of(lambda i, plan=plan: plan(xs[i], out=out, where=masks[i]))
     us = median_us(graphs, CALLS, ROUNDS)
     print(f"{op} of {rows} x {columns} f32 with a mask; reading both takes {us['reading']:.2f} us")
