@@ -123,9 +123,10 @@ static void all_layouts_are_whole_arrays_and_then_planes_of_three_dtypes(void) {
     rdt_problems whole = {0};
     CHECK_OK(list(&asked, 0, 0, &whole), err);
     check_order(&whole);
-    CHECK_INT(rdt_problem_list_classes(&whole), 7 + 3 + 3 + 2 + 2);
+    CHECK_INT(rdt_problem_list_classes(&whole), 7 + 3 + 3 + 2 + 1 + 2);
     CHECK_INT(count_of(&whole, REDTUNE_F32, RDT_LAYOUT_STRIDED), 4);
     CHECK_INT(count_of(&whole, REDTUNE_BF16, RDT_LAYOUT_STRIDED), 4);
+    CHECK_INT(count_of(&whole, REDTUNE_F32, RDT_LAYOUT_RAGGED), 3);
     CHECK_INT(count_of(&whole, REDTUNE_F32, RDT_LAYOUT_KEYED), 8);
     for (size_t i = 0; i < 7 * 21; i++)
         CHECK(rdt_problem_layout(&whole.problem[i]) == RDT_LAYOUT_WHOLE);

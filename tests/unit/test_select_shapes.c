@@ -145,6 +145,26 @@ static void a_row_says_nothing_of_shapes_sixteen_times_away(void) {
 }
 
 /* 1001 f32 are aligned to 4 bytes, 1002 to 8, 1004 and 1024 to 16. */
+static redtune_problem segments_of(uint64_t segments, uint64_t length, uint64_t median,
+                                   uint64_t greatest) {
+    redtune_problem problem = redtune_problem_segments(REDTUNE_SUM, REDTUNE_F32, segments, length);
+    problem.median = median;
+    problem.greatest = greatest;
+    rdt_problem_resolve(&problem, &problem, &err);
+    return problem;
+}
+
+/* What was measured of equal segments serves those that are nearly so, not ones whose lengths are
+ * said to differ widely. */
+static void segments_of_other_lengths_take_their_default(void) {
+    CHECK(begin_rows());
+    add_row(segments_of(1 << 16, 1000, 0, 0));
+    CHECK_INT(choose(segments_of(1 << 16, 1000, 0, 0)), 0);
+    CHECK_INT(choose(segments_of(1 << 16, 900, 900, 1100)), 0);
+    CHECK_INT(choose(segments_of(1 << 16, 1000, 10, 1 << 22)), -1);
+    CHECK_INT(choose(segments_of(1 << 10, 4, 0, 0)), -1);
+}
+
 static void rows_of_the_same_alignment_go_before_nearer_ones(void) {
     CHECK(begin_rows());
     add_row(rows_of(64, 1024));
@@ -430,6 +450,7 @@ int main(int argc, char **argv) {
         FACT(the_very_shape_goes_before_any_other),
         FACT(else_the_nearest_in_rows_and_elements),
         FACT(a_row_says_nothing_of_shapes_sixteen_times_away),
+        FACT(segments_of_other_lengths_take_their_default),
         FACT(rows_of_the_same_alignment_go_before_nearer_ones),
         FACT(the_very_pitch_goes_before_another_of_its_alignment),
         FACT(alignment_is_what_divides_all_steps),

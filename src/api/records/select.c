@@ -260,7 +260,7 @@ static bool is_as_good_by_default(const rdt_choice *choice) {
 /* Whether the chosen row is of a plane of this GPU model, and of other extents. */
 static bool is_beside(rdt_case at, const nearness *nearest, const rdt_choice *best) {
     return best->row && best->match != REDTUNE_MATCH_EXACT && nearest->origin <= ALIKE &&
-           rdt_problem_layout(at.problem) != RDT_LAYOUT_WHOLE && !at.problem->segmented &&
+           rdt_problem_layout(at.problem) != RDT_LAYOUT_WHOLE &&
            rdt_problem_compare_extents(nearest->measured, at.problem) != 0;
 }
 

@@ -177,6 +177,20 @@ static redtune_status add_keyed(draft *self, redtune_error *err) {
     return status;
 }
 
+/* Segments of few, some and many elements, of lengths that are not known beforehand. */
+static redtune_status add_segments(draft *self, redtune_error *err) {
+    static const uint64_t lengths[] = {64, 1000, 4096}, elements = 64 << 20;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < COUNT_OF(lengths); i++) {
+        redtune_problem problem =
+            redtune_problem_segments(REDTUNE_SUM, REDTUNE_F32, elements / lengths[i], lengths[i]);
+        problem.order = self->wanted->order;
+        problem.accuracy = self->wanted->accuracy;
+        status = add(self, &problem, err);
+    }
+    return status;
+}
+
 static redtune_status add_all(draft *self, redtune_error *err) {
     const redtune_tuning *wanted = self->wanted;
     const unsigned layouts =
@@ -191,6 +205,7 @@ static redtune_status add_all(draft *self, redtune_error *err) {
         status = add_layout(self, RDT_LAYOUT_COLUMNS, err);
     const bool everything = layouts & REDTUNE_LAYOUT_ROWS && layouts & REDTUNE_LAYOUT_COLUMNS &&
                             !wanted->op_count && !wanted->dtype_count && !self->simulated;
+    if (!status && everything) status = add_segments(self, err);
     if (!status && everything) status = add_planes(self, err);
     /* In fixed order and with other accuracies they are reordered, which is not tuned. */
     const bool plain =
