@@ -5,6 +5,8 @@
 //@ local sliced, shared = private or warps, tables == "shared"
 //@ local split = cells == "split"
 //@ local sorted = tables == "sorted"
+//@ -- What is of several words takes NVRTC long to combine: one copy goes through elements and loads.
+//@ local looped = sliced and acc.bytes > 8 and not (cell.parts or indexed)
 //@ local narrow = cells ~= "wide" and keyed.narrow(_ENV, cell, split)
 //@ local hots = hot
 //@ -- What lies beside an element: that of a second input, or of the mask.
@@ -101,6 +103,7 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
         if (first != to.run) begin_run(to, first@{given.argument});
         to.run_elements += N * __popc(__ballot_sync(0xffffffff, there));
     }
+//@     if not looped then
     if (@{warps and "all" or "all || (there && same)"}) {
         accumulator a = @{op.identity};
         if (there) {
@@ -113,8 +116,46 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
             add(to, key[0], a, N@{given.argument});
         return;
     }
+//@     end
 //@ end
-//@ if warps then
+//@ if looped then
+    value x_now[N];
+//@     if beside then
+    @{given.other_value} y_now[N];
+//@     end
+    @{number} key_now[N];
+#pragma unroll
+    for (u32 k = 0; k < N; k++) {
+        x_now[k] = x[k];
+//@     if beside then
+        y_now[k] = y[k];
+//@     end
+        key_now[k] = key[k];
+    }
+#pragma unroll 1
+    for (u32 j = 0; j < N; j++) {
+        const accumulator a = of_element(x_now[0]@{and_y("y_now[0]")}, index@{at}@{given.argument});
+//@     if agrees and warps then
+        if (all) {
+            if (there) to.run_sum = combine(to.run_sum, a@{given.argument});
+        } else {
+            add_in_turn(to, key_now[0], a, there@{given.masked and " && y_now[0]" or ""}@{given.argument});
+        }
+//@     elseif warps then
+        add_in_turn(to, key_now[0], a, there@{given.masked and " && y_now[0]" or ""}@{given.argument});
+//@     else
+        if (there@{given.masked and " && y_now[0]" or ""}) add(to, key_now[0], a, 1@{given.argument});
+//@     end
+#pragma unroll
+        for (u32 k = 1; k < N; k++) {
+            x_now[k - 1] = x_now[k];
+//@     if beside then
+            y_now[k - 1] = y_now[k];
+//@     end
+            key_now[k - 1] = key_now[k];
+        }
+    }
+//@ elseif warps then
 #pragma unroll
     for (u32 j = 0; j < N; j++)
         add_in_turn(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), there@{given.masked and " && y[j]" or ""}@{given.argument});
@@ -198,6 +239,19 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
 //@     else
         load_tile(v, to, input, s, head, vectors, tile@{given.argument});
 //@     end
+//@     if looped then
+#pragma unroll 1
+        for (u32 i = 0; i < UNROLL; i++) {
+            const u64 n = tile + i * BLOCK + threadIdx.x;
+            take_loaded(to, v[0], @{of_rows and "keys, s" or "head + n * VEC"}, @{there}@{given.argument});
+#pragma unroll
+            for (u32 k = 1; k < UNROLL; k++) v[k - 1] = v[k];
+        }
+//@         if ahead == "yes" then
+#pragma unroll
+        for (u32 i = 0; i < UNROLL; i++) v[i] = next[i];
+//@         end
+//@     else
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 n = tile + i * BLOCK + threadIdx.x;
@@ -206,6 +260,7 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
             v[i] = next[i];
 //@     end
         }
+//@     end
     }
 }
 
@@ -410,7 +465,7 @@ redtune_preset_keys(elements s, void *scratch)
         accumulator a = @{op.identity};
         for (u64 i = threadIdx.x % 32; i < s.slices; i += 32)
             a = combine(a, @{acc.copy("table[i * s.keys + k]")}@{given.argument});
-//@     include("lib/fold_lanes.cu", { lanes = 32 })
+//@     include("lib/fold_lanes.cu", { lanes = 32, looped = looped })
         if (threadIdx.x % 32 == 0) { @{given.write("output[k]", "a", "0ull")} }
     }
 //@ else

@@ -16,8 +16,12 @@
 //@ if looped then
 #pragma unroll 1
     for (u32 step = @{lanes // 2}; step >= @{least or 1}; step /= 2)
+//@     if over then
 #pragma unroll
         for (@{over}) @{a} = combine(@{a}, @{acc.shuffle(a, "step")}@{given.argument});
+//@     else
+        @{a} = combine(@{a}, @{acc.shuffle(a, "step")}@{given.argument});
+//@     end
 //@     return
 //@ end
 //@ for _, step in ipairs(neighbours and { 1, 2, 4, 8, 16 } or { 16, 8, 4, 2, 1 }) do

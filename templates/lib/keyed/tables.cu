@@ -1,5 +1,5 @@
 //@ -- What becomes of the tables of a block in the end.
-//@ takes op, given, acc, narrow, split, columns, private, warps, shared
+//@ takes op, given, acc, narrow, split, columns, looped, private, warps, shared
 //@ if private then
 // Leaves the block's table: a warp combines the columns of a key.
 __device__ __forceinline__ void leave_table(accumulator *table, const accumulator *cells, u64 keys@{given.parameter})
@@ -10,7 +10,7 @@ __device__ __forceinline__ void leave_table(accumulator *table, const accumulato
         accumulator a = @{acc.copy("(*cell)")};
 #pragma unroll 1
         for (u32 i = 1; i < WARPS; i++) a = combine(a, @{acc.copy("cell[i * 32]")}@{given.argument});
-//@ include("lib/fold_lanes.cu", { lanes = 32 })
+//@ include("lib/fold_lanes.cu", { lanes = 32, looped = looped })
         if (threadIdx.x % 32 == 0) table[blockIdx.x * keys + k] = a;
     }
 }
