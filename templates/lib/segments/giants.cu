@@ -34,6 +34,12 @@ struct duties {
     u32 helpers;
 };
 
+// Called, since it is much code.
+__device__ __noinline__ u64 divide(u64 n, u64 by)
+{
+    return n / by;
+}
+
 __device__ __forceinline__ duties duties_of(u64 count)
 {
     const u64 owners = (count + SHARE - 1) / SHARE;
@@ -115,7 +121,7 @@ __device__ __noinline__ bool is_giant(segments s, u64 i, u64 offset, u64 count)
     const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
     const i64 low = (i64)offset, high = low + (i64)count;
     const u32 step = threadIdx.x % 32;
-    const u64 place = (i >> step | 1) << step;
+    const u32 place = ((u32)i >> step | 1) << step;
     bool is_right = true;
     if (place < s.count) {
         const i64 its = offset_at(s, s.begin, place);
@@ -155,8 +161,8 @@ __device__ __forceinline__ share share_of(const element *input, const segments &
     share its = {elements_of(s, input, i, one) + (low - begin), i, one.count, 0, low - begin, blockIdx.x, blockIdx.x};
     if (high <= low || !is_giant(s, i, one.offset, one.count)) return its;
     its.count = high - low;
-    if (begin < from) its.first = (u32)(begin / mem.each);
-    if (end > to) its.last = (u32)((end - 1) / mem.each);
+    if (begin < from) its.first = (u32)divide(begin, mem.each);
+    if (end > to) its.last = (u32)divide(end - 1, mem.each);
     return its;
 }
 
@@ -167,10 +173,16 @@ __device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool b
     return (accumulator *)((char *)scratch + @{scratch.slots_offset}) + 2 * range + begins;
 }
 
-// What a thread has of a share that as many as `wide` take.
-__device__ __noinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide@{given.parameter})
+// What a thread has of elements side by side that as many as `wide` take@{indexed and ", of which the first has the index `origin`" or ""}.
+__device__ __noinline__ accumulator reduce_share(const element *from, u64 count@{indexed and ", u64 origin" or ""}, u32 rank, u32 wide@{given.parameter})
 {
-    return reduce_run<HELP_LOADS@{two_tiles and ", true" or ""}>(its.from, its.count@{indexed and ", its.origin" or ""}, rank, wide@{given.argument});
+    return reduce_run<HELP_LOADS@{two_tiles and ", true" or ""}>(from, count@{indexed and ", origin" or ""}, rank, wide@{given.argument});
+}
+
+// The same of all threads of a block, of which thread 0 has the combination.
+__device__ __noinline__ accumulator reduce_by_block(const element *from, u64 count@{indexed and ", u64 origin" or ""}@{given.parameter})
+{
+    return reduce_block(reduce_share(from, count@{indexed and ", origin" or ""}, threadIdx.x, BLOCK@{given.argument})@{given.argument});
 }
 
 // One thread leaves what a share was combined to. Whether all others of that giant have been left.
@@ -252,13 +264,14 @@ __device__ __forceinline__ bool range_has_none(const segments &s, const span &al
 {
     constexpr u32 WINDOW = BLOCK * WINDOW_LOOKS;
     if (s.count > WINDOW / 4 * (u64)duties_of(s.count).helpers) return false;
-    const u64 guess = (u64)((double)middle / (double)all.elements * (double)s.count);
+    // 24 bits suffice: it is off by a part of a segment at most.
+    const u64 guess = (u64)(__fdividef((float)middle, (float)all.elements) * (float)s.count);
     const u64 begin = guess > WINDOW / 2 ? guess - WINDOW / 2 : 0;
     const u64 end = begin + WINDOW < s.count ? begin + WINDOW : s.count;
     // A search leads to `bound` or behind it if and only if what its steps find on the way to `bound`, a lane each, is no less
     // as a number.
     const u32 warp = threadIdx.x / 32, step = threadIdx.x % 32;
-    const u64 bound = warp == 0 ? begin : end, place = (bound >> step | 1) << step;
+    const u32 bound = (u32)(warp == 0 ? begin : end), place = (bound >> step | 1) << step;
     const raw_offset its = load_offset(s, s.begin, place < s.count ? place : 0);
     const bool has = has_long<WINDOW_LOOKS>(s, all, begin, end, 1);
     const u32 found = __ballot_sync(ALL, place < s.count && value_of(s, its) <= target);
@@ -273,7 +286,7 @@ __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
     const u32 many = helpers < RANGES_MAX ? helpers : RANGES_MAX;
     const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
     const span all = span_of(s, first, last);
-    const u64 least = (all.elements + many - 1) / many, each = (least + 32 * VEC - 1) / (32 * VEC) * (32 * VEC);
+    const u64 least = divide(all.elements + many - 1, many), each = (least + 32 * VEC - 1) / (32 * VEC) * (32 * VEC);
     const u64 from = blockIdx.x * each, to = from + each < all.elements ? from + each : all.elements;
     if (from >= all.elements) return false;
     const i64 target = all.from + (i64)(warp == 0 ? from : to - 1);
@@ -331,7 +344,8 @@ __device__ __forceinline__ void take_shares(help_memory &mem, const element *inp
         }
         __syncwarp();
         if (is_large || part.count == 0) continue;
-        const accumulator a = reduce_share(mem.now[warp], lane, 32@{given.argument_of("values_in(s, given, mem.now[warp].number)")});
+        const share &now = mem.now[warp];
+        const accumulator a = reduce_share(now.from, now.count@{indexed and ", now.origin" or ""}, lane, 32@{given.argument_of("values_in(s, given, mem.now[warp].number)")});
         leave_share(mem.now[warp], reduce_warp(a@{given.argument}), scratch, output@{given.argument});
     }
 }
@@ -356,8 +370,8 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
         __syncthreads();
 #pragma unroll 1
         for (u32 k = 0; k < mem.many; k++) {
-            accumulator a = reduce_share(mem.large[k], threadIdx.x, BLOCK@{given.argument_of("values_in(s, given, mem.large[k].number)")});
-            a = reduce_block(a@{given.argument});
+            const share &its = mem.large[k];
+            const accumulator a = reduce_by_block(its.from, its.count@{indexed and ", its.origin" or ""}@{given.argument_of("values_in(s, given, its.number)")});
             if (threadIdx.x == 0) mem.sum[k] = a;
             __syncthreads();
         }

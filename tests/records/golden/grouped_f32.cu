@@ -305,6 +305,12 @@ struct duties {
     u32 helpers;
 };
 
+// Called, since it is much code.
+__device__ __noinline__ u64 divide(u64 n, u64 by)
+{
+    return n / by;
+}
+
 __device__ __forceinline__ duties duties_of(u64 count)
 {
     const u64 owners = (count + SHARE - 1) / SHARE;
@@ -386,7 +392,7 @@ __device__ __noinline__ bool is_giant(segments s, u64 i, u64 offset, u64 count)
     const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
     const i64 low = (i64)offset, high = low + (i64)count;
     const u32 step = threadIdx.x % 32;
-    const u64 place = (i >> step | 1) << step;
+    const u32 place = ((u32)i >> step | 1) << step;
     bool is_right = true;
     if (place < s.count) {
         const i64 its = offset_at(s, s.begin, place);
@@ -426,8 +432,8 @@ __device__ __forceinline__ share share_of(const element *input, const segments &
     share its = {elements_of(s, input, i, one) + (low - begin), i, one.count, 0, low - begin, blockIdx.x, blockIdx.x};
     if (high <= low || !is_giant(s, i, one.offset, one.count)) return its;
     its.count = high - low;
-    if (begin < from) its.first = (u32)(begin / mem.each);
-    if (end > to) its.last = (u32)((end - 1) / mem.each);
+    if (begin < from) its.first = (u32)divide(begin, mem.each);
+    if (end > to) its.last = (u32)divide(end - 1, mem.each);
     return its;
 }
 
@@ -438,10 +444,16 @@ __device__ __forceinline__ accumulator *part_of(void *scratch, u32 range, bool b
     return (accumulator *)((char *)scratch + 524544) + 2 * range + begins;
 }
 
-// What a thread has of a share that as many as `wide` take.
-__device__ __noinline__ accumulator reduce_share(const share &its, u32 rank, u32 wide)
+// What a thread has of elements side by side that as many as `wide` take.
+__device__ __noinline__ accumulator reduce_share(const element *from, u64 count, u32 rank, u32 wide)
 {
-    return reduce_run<HELP_LOADS>(its.from, its.count, rank, wide);
+    return reduce_run<HELP_LOADS>(from, count, rank, wide);
+}
+
+// The same of all threads of a block, of which thread 0 has the combination.
+__device__ __noinline__ accumulator reduce_by_block(const element *from, u64 count)
+{
+    return reduce_block(reduce_share(from, count, threadIdx.x, BLOCK));
 }
 
 // One thread leaves what a share was combined to. Whether all others of that giant have been left.
@@ -523,13 +535,14 @@ __device__ __forceinline__ bool range_has_none(const segments &s, const span &al
 {
     constexpr u32 WINDOW = BLOCK * WINDOW_LOOKS;
     if (s.count > WINDOW / 4 * (u64)duties_of(s.count).helpers) return false;
-    const u64 guess = (u64)((double)middle / (double)all.elements * (double)s.count);
+    // 24 bits suffice: it is off by a part of a segment at most.
+    const u64 guess = (u64)(__fdividef((float)middle, (float)all.elements) * (float)s.count);
     const u64 begin = guess > WINDOW / 2 ? guess - WINDOW / 2 : 0;
     const u64 end = begin + WINDOW < s.count ? begin + WINDOW : s.count;
     // A search leads to `bound` or behind it if and only if what its steps find on the way to `bound`, a lane each, is no less
     // as a number.
     const u32 warp = threadIdx.x / 32, step = threadIdx.x % 32;
-    const u64 bound = warp == 0 ? begin : end, place = (bound >> step | 1) << step;
+    const u32 bound = (u32)(warp == 0 ? begin : end), place = (bound >> step | 1) << step;
     const raw_offset its = load_offset(s, s.begin, place < s.count ? place : 0);
     const bool has = has_long<WINDOW_LOOKS>(s, all, begin, end, 1);
     const u32 found = __ballot_sync(ALL, place < s.count && value_of(s, its) <= target);
@@ -544,7 +557,7 @@ __device__ __forceinline__ bool begin_help(help_memory &mem, const segments &s)
     const u32 many = helpers < RANGES_MAX ? helpers : RANGES_MAX;
     const raw_offset first = load_offset(s, s.begin, 0), last = load_offset(s, s.begin, s.count);
     const span all = span_of(s, first, last);
-    const u64 least = (all.elements + many - 1) / many, each = (least + 32 * VEC - 1) / (32 * VEC) * (32 * VEC);
+    const u64 least = divide(all.elements + many - 1, many), each = (least + 32 * VEC - 1) / (32 * VEC) * (32 * VEC);
     const u64 from = blockIdx.x * each, to = from + each < all.elements ? from + each : all.elements;
     if (from >= all.elements) return false;
     const i64 target = all.from + (i64)(warp == 0 ? from : to - 1);
@@ -602,7 +615,8 @@ __device__ __forceinline__ void take_shares(help_memory &mem, const element *inp
         }
         __syncwarp();
         if (is_large || part.count == 0) continue;
-        const accumulator a = reduce_share(mem.now[warp], lane, 32);
+        const share &now = mem.now[warp];
+        const accumulator a = reduce_share(now.from, now.count, lane, 32);
         leave_share(mem.now[warp], reduce_warp(a), scratch, output);
     }
 }
@@ -627,8 +641,8 @@ __device__ __noinline__ void help(help_memory &mem, const element *input, segmen
         __syncthreads();
 #pragma unroll 1
         for (u32 k = 0; k < mem.many; k++) {
-            accumulator a = reduce_share(mem.large[k], threadIdx.x, BLOCK);
-            a = reduce_block(a);
+            const share &its = mem.large[k];
+            const accumulator a = reduce_by_block(its.from, its.count);
             if (threadIdx.x == 0) mem.sum[k] = a;
             __syncthreads();
         }
@@ -695,7 +709,7 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a)
 __device__ __noinline__ void reduce_waiting(const element *input, segments s, const bool *waits,
                                                float *output)
 {
-    const u32 thread = threadIdx.x, helpers = duties_of(s.count).helpers;
+    const u32 helpers = duties_of(s.count).helpers;
     u64 base = first_of(s.count);
 #pragma unroll 1
     for (u32 turn = 0; base < s.count; turn++, base += (u64)(gridDim.x - helpers) * SHARE) {
@@ -705,9 +719,8 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
             if (i >= s.count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.offset, one.count)) continue;
-            accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count, thread, BLOCK);
-            a = reduce_block(a);
-            if (thread == 0) finish(output, i, a, one.count);
+            const accumulator a = reduce_by_block(elements_of(s, input, i, one), one.count);
+            if (threadIdx.x == 0) finish(output, i, a, one.count);
             __syncthreads();
         }
     }
