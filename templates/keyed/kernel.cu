@@ -5,7 +5,8 @@
 //@ local sliced, shared = private or warps, tables == "shared"
 //@ local split = cells == "split"
 //@ local sorted = tables == "sorted"
-//@ -- What is of several words takes NVRTC long to combine: one copy goes through elements and loads.
+//@ -- What is of several words takes NVRTC long to combine: few copies do. A block of tables for warps has few of these,
+//@ -- so that a loop over loads takes no time beside theirs.
 //@ local looped = sliced and acc.bytes > 8 and not (cell.parts or indexed)
 //@ local narrow = cells ~= "wide" and keyed.narrow(_ENV, cell, split)
 //@ local hots = hot
@@ -103,7 +104,33 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
         if (first != to.run) begin_run(to, first@{given.argument});
         to.run_elements += N * __popc(__ballot_sync(0xffffffff, there));
     }
-//@     if not looped then
+//@     if looped then
+    if (all) {
+        value next[N];
+//@         if beside then
+        @{given.other_value} next_y[N];
+//@         end
+#pragma unroll
+        for (u32 j = 0; j < N; j++) {
+            next[j] = x[j];
+//@         if beside then
+            next_y[j] = y[j];
+//@         end
+        }
+#pragma unroll 1
+        for (u32 j = 0; j < N; j++) {
+            if (there) to.run_sum = combine(to.run_sum, of_element(next[0]@{and_y("next_y[0]")}, index@{at}@{given.argument})@{given.argument});
+#pragma unroll
+            for (u32 k = 1; k < N; k++) {
+                next[k - 1] = next[k];
+//@         if beside then
+                next_y[k - 1] = next_y[k];
+//@         end
+            }
+        }
+        return;
+    }
+//@     else
     if (@{warps and "all" or "all || (there && same)"}) {
         accumulator a = @{op.identity};
         if (there) {
@@ -118,44 +145,7 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
     }
 //@     end
 //@ end
-//@ if looped then
-    value x_now[N];
-//@     if beside then
-    @{given.other_value} y_now[N];
-//@     end
-    @{number} key_now[N];
-#pragma unroll
-    for (u32 k = 0; k < N; k++) {
-        x_now[k] = x[k];
-//@     if beside then
-        y_now[k] = y[k];
-//@     end
-        key_now[k] = key[k];
-    }
-#pragma unroll 1
-    for (u32 j = 0; j < N; j++) {
-        const accumulator a = of_element(x_now[0]@{and_y("y_now[0]")}, index@{at}@{given.argument});
-//@     if agrees and warps then
-        if (all) {
-            if (there) to.run_sum = combine(to.run_sum, a@{given.argument});
-        } else {
-            add_in_turn(to, key_now[0], a, there@{given.masked and " && y_now[0]" or ""}@{given.argument});
-        }
-//@     elseif warps then
-        add_in_turn(to, key_now[0], a, there@{given.masked and " && y_now[0]" or ""}@{given.argument});
-//@     else
-        if (there@{given.masked and " && y_now[0]" or ""}) add(to, key_now[0], a, 1@{given.argument});
-//@     end
-#pragma unroll
-        for (u32 k = 1; k < N; k++) {
-            x_now[k - 1] = x_now[k];
-//@     if beside then
-            y_now[k - 1] = y_now[k];
-//@     end
-            key_now[k - 1] = key_now[k];
-        }
-    }
-//@ elseif warps then
+//@ if warps then
 #pragma unroll
     for (u32 j = 0; j < N; j++)
         add_in_turn(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), there@{given.masked and " && y[j]" or ""}@{given.argument});
@@ -239,7 +229,7 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
 //@     else
         load_tile(v, to, input, s, head, vectors, tile@{given.argument});
 //@     end
-//@     if looped then
+//@     if looped and warps then
 #pragma unroll 1
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 n = tile + i * BLOCK + threadIdx.x;
