@@ -72,7 +72,7 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a@{given.paramet
 __device__ __noinline__ void reduce_waiting(const element *input, segments s, const bool *waits,
                                                @{given.output})
 {
-    const u32 helpers = duties_of(s.count).helpers;
+    const u32 thread = threadIdx.x, helpers = duties_of(s.count).helpers;
     u64 base = first_of(s.count);
 #pragma unroll 1
     for (u32 turn = 0; base < s.count; turn++, base += (u64)(gridDim.x - helpers) * SHARE) {
@@ -82,8 +82,9 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
             if (i >= s.count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.offset, one.count)) continue;
-            const accumulator a = reduce_by_block(elements_of(s, input, i, one), one.count@{indexed and ", 0" or ""}@{given.argument_of("values_in(s, given, i)")});
-            if (threadIdx.x == 0) finish(output, i, a, one.count@{given.argument});
+            accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count@{indexed and ", 0" or ""}, thread, BLOCK@{given.argument_of("values_in(s, given, i)")});
+            a = reduce_block(a@{given.argument});
+            if (thread == 0) finish(output, i, a, one.count@{given.argument});
             __syncthreads();
         }
     }

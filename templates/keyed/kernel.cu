@@ -5,9 +5,9 @@
 //@ local sliced, shared = private or warps, tables == "shared"
 //@ local split = cells == "split"
 //@ local sorted = tables == "sorted"
-//@ -- What is of several words takes NVRTC long to combine: few copies do. A block of tables for warps has few of these,
-//@ -- so that a loop over loads takes no time beside theirs.
-//@ local looped = sliced and acc.bytes > 8 and not (cell.parts or indexed)
+//@ -- What is of several words takes NVRTC long to combine: in one copy of the steps, where the elements of a block are
+//@ -- combined already.
+//@ local looped = private and acc.bytes > 8 and not (cell.parts or indexed)
 //@ local narrow = cells ~= "wide" and keyed.narrow(_ENV, cell, split)
 //@ local hots = hot
 //@ -- What lies beside an element: that of a second input, or of the mask.
@@ -104,33 +104,6 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
         if (first != to.run) begin_run(to, first@{given.argument});
         to.run_elements += N * __popc(__ballot_sync(0xffffffff, there));
     }
-//@     if looped then
-    if (all) {
-        value next[N];
-//@         if beside then
-        @{given.other_value} next_y[N];
-//@         end
-#pragma unroll
-        for (u32 j = 0; j < N; j++) {
-            next[j] = x[j];
-//@         if beside then
-            next_y[j] = y[j];
-//@         end
-        }
-#pragma unroll 1
-        for (u32 j = 0; j < N; j++) {
-            if (there) to.run_sum = combine(to.run_sum, of_element(next[0]@{and_y("next_y[0]")}, index@{at}@{given.argument})@{given.argument});
-#pragma unroll
-            for (u32 k = 1; k < N; k++) {
-                next[k - 1] = next[k];
-//@         if beside then
-                next_y[k - 1] = next_y[k];
-//@         end
-            }
-        }
-        return;
-    }
-//@     else
     if (@{warps and "all" or "all || (there && same)"}) {
         accumulator a = @{op.identity};
         if (there) {
@@ -143,7 +116,6 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
             add(to, key[0], a, N@{given.argument});
         return;
     }
-//@     end
 //@ end
 //@ if warps then
 #pragma unroll
@@ -229,19 +201,6 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
 //@     else
         load_tile(v, to, input, s, head, vectors, tile@{given.argument});
 //@     end
-//@     if looped and warps then
-#pragma unroll 1
-        for (u32 i = 0; i < UNROLL; i++) {
-            const u64 n = tile + i * BLOCK + threadIdx.x;
-            take_loaded(to, v[0], @{of_rows and "keys, s" or "head + n * VEC"}, @{there}@{given.argument});
-#pragma unroll
-            for (u32 k = 1; k < UNROLL; k++) v[k - 1] = v[k];
-        }
-//@         if ahead == "yes" then
-#pragma unroll
-        for (u32 i = 0; i < UNROLL; i++) v[i] = next[i];
-//@         end
-//@     else
 #pragma unroll
         for (u32 i = 0; i < UNROLL; i++) {
             const u64 n = tile + i * BLOCK + threadIdx.x;
@@ -250,7 +209,6 @@ __device__ __forceinline__ void take_vectors(target &to, const element *input, c
             v[i] = next[i];
 //@     end
         }
-//@     end
     }
 }
 

@@ -27,7 +27,7 @@ __device__ __noinline__ void reduce_long(const element *input, segments s, u64 i
 {
     const segment large = segment_of(s, i);
     if (is_giant(s, i, large.offset, large.count)) return;
-    const accumulator share = reduce_share(elements_of(s, input, i, large), large.count@{indexed and ", 0" or ""}, threadIdx.x % 32, 32@{given.argument});
+    const accumulator share = reduce_run<UNROLL>(elements_of(s, input, i, large), large.count@{indexed and ", 0" or ""}, threadIdx.x % 32, 32@{given.argument});
     const accumulator a = reduce_warp(share@{given.argument});
     if (threadIdx.x % 32 == 0) finish(output, i, a, large.count@{given.argument});
 }

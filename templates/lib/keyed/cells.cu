@@ -1,5 +1,5 @@
 //@ -- How threads bring accumulators into the cells of keys.
-//@ takes op, given, acc, cell, narrow, split, hots, of_rows, columns, number, agrees, looped, sliced, sorted, shared, private, warps
+//@ takes op, given, acc, cell, narrow, split, hots, of_rows, columns, number, agrees, sliced, sorted, shared, private, warps
 //@ if not sliced then
 // Whether it changes nothing.
 __device__ __forceinline__ bool is_neutral(const accumulator &a)
@@ -213,28 +213,15 @@ __device__ __forceinline__ void add(target &to, @{number} key, const accumulator
     if (is_left(to, key, a, elements@{given.argument})) add_to_key(to, key, a, elements@{given.argument});
 }
 
-//@ if looped and agrees and not private then
-// All lanes of a warp: adds what they have to a cell.
-__device__ __noinline__ void add_of_warp(accumulator *cell, accumulator a@{(given.parameter:gsub("&", ""))})
-{
-//@     include("lib/fold_lanes.cu", { lanes = 32, looped = true })
-    if (threadIdx.x % 32 == 0) *cell = combine(@{acc.copy("(*cell)")}, a@{given.argument});
-}
-
-//@ end
 //@ if agrees and not private then
 // Loads of a warp that agree on a key, one after the other, are a run: each thread combines its elements of it, and
 // the warp adds them once. All lanes call these.
 __device__ __forceinline__ void end_run(target &to@{given.parameter})
 {
     if (to.run < to.keys) {
-//@     if looped then
-        add_of_warp(to.cells + to.run, @{acc.copy("to.run_sum")}@{given.argument});
-//@     else
         accumulator a = to.run_sum;
 //@     include("lib/fold_lanes.cu", { lanes = 32 })
         if (threadIdx.x % 32 == 0) add(to, to.run, a, to.run_elements@{given.argument});
-//@     end
 //@     if given.masked then
     }
 //@     else

@@ -709,7 +709,7 @@ __device__ __forceinline__ accumulator reduce_group(accumulator a)
 __device__ __noinline__ void reduce_waiting(const element *input, segments s, const bool *waits,
                                                float *output)
 {
-    const u32 helpers = duties_of(s.count).helpers;
+    const u32 thread = threadIdx.x, helpers = duties_of(s.count).helpers;
     u64 base = first_of(s.count);
 #pragma unroll 1
     for (u32 turn = 0; base < s.count; turn++, base += (u64)(gridDim.x - helpers) * SHARE) {
@@ -719,8 +719,9 @@ __device__ __noinline__ void reduce_waiting(const element *input, segments s, co
             if (i >= s.count || (turn == 0 && !waits[number])) continue;
             const segment one = segment_of(s, i);
             if (is_giant(s, i, one.offset, one.count)) continue;
-            const accumulator a = reduce_by_block(elements_of(s, input, i, one), one.count);
-            if (threadIdx.x == 0) finish(output, i, a, one.count);
+            accumulator a = reduce_run<UNROLL>(elements_of(s, input, i, one), one.count, thread, BLOCK);
+            a = reduce_block(a);
+            if (thread == 0) finish(output, i, a, one.count);
             __syncthreads();
         }
     }
