@@ -315,10 +315,22 @@ def std_mean(x, axis=None, keepdims=False, dtype=None, where=None, *, ddof=1):
     return StdMeanResults(var**0.5, mean)
 
 
+def _nuclear(x, axis, keepdims, dtype, **more):
+    """The sum of the singular values of matrices, as PyTorch's norm has it."""
+    from . import linalg
+
+    given = [key for key, value in more.items() if value is not None]
+    if given:
+        raise ValueError(f"cannot compute a norm with ord='nuc' and {given[0]}: leave {given[0]} out")
+    axes = tuple(range(len(x.shape))) if axis is None else axis
+    return linalg.matrix_norm(x, "nuc", axes, keepdims, dtype=dtype)
+
+
 @functools.partial(_spelt, "norm")
 def norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None, **more):
     """The norm of the elements as of one vector, of any order; None and "fro": 2. As NumPy and
-    PyTorch have it the order comes second. Otherwise as redtune.norm2 and redtune.normp.
+    PyTorch have it the order comes second. Otherwise as redtune.norm2 and redtune.normp. "nuc" is of
+    matrices, as in redtune.linalg.matrix_norm.
 
     >>> redtune.norm(numpy.array([3, -4], dtype="f4"), 1)
     np.float32(7.0)
@@ -326,10 +338,12 @@ def norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None, **more):
     more.update(axis=axis, keepdims=keepdims, out=out, dtype=dtype)
     if ord is None or ord in (2, "fro"):
         return _made["norm2"](x, **more)
+    if ord == "nuc":
+        return _nuclear(x, **more)
     if isinstance(ord, str):
         raise ValueError(
-            f"cannot compute a norm with ord={ord!r}: give a number or 'fro'; of matrices "
-            "redtune.linalg.matrix_norm has other orders, but none of singular values"
+            f"cannot compute a norm with ord={ord!r}: give a number, 'fro' or 'nuc'; of matrices "
+            "redtune.linalg.matrix_norm has more orders"
         )
     return _norm_of(ord, x, **more)
 

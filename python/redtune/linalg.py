@@ -2,14 +2,55 @@
 
 import functools
 import math
+import sys
 
-from . import _functions
+from . import _core, _functions
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
 
+_SINGULAR = (2, -2, "nuc")  # orders of matrices that take singular values
+
+
 def _op(name):
     return _functions._made[name]
+
+
+def _its_library(x, ord):
+    """The module that x's type, or the first of its bases that is known, comes from."""
+    for base in type(x).__mro__:
+        name = base.__module__.partition(".")[0]
+        if name in ("numpy", "torch", "cupy"):
+            from . import _libraries  # which refuses some types
+
+            _libraries.find(x)
+            return sys.modules[name]
+    raise ValueError(
+        f"cannot compute a matrix norm of ord={ord!r}: it takes singular values, which NumPy, "
+        f"PyTorch and CuPy compute of their arrays, and x is of type {type(x).__name__}; give an "
+        "array of one of them"
+    )
+
+
+def _by_its_library(x, ord, axes, keepdims, dtype):
+    """The norm by numpy.linalg, torch.linalg or cupy.linalg: of halves and 8-bit floats as of f32,
+    of integers as of f64, as redtune.norm has them; dtype: of the elements and the result."""
+    library = _its_library(x, ord)
+    floats = {name: long_name for name, long_name, kind in _core.dtypes() if kind == "f"}
+    own = _functions.dtype_name(x.dtype)
+    given = (own if own in floats else "f64") if dtype is None else _functions.dtype_name(dtype)
+    if given not in floats:
+        raise TypeError(
+            f"cannot compute a matrix norm of ord={ord!r} with dtype={dtype!r}: give a float's"
+        )
+    wide = given if given in ("f32", "f64") else "f32"
+    result = wide if dtype is None else given
+    if library.__name__ == "torch":
+        wide, result = (getattr(library, floats[name]) for name in (wide, result))
+        return library.linalg.matrix_norm(x.to(wide), ord, axes, keepdims).to(result)
+    wide, result = (library.dtype(floats[name]) for name in (wide, result))
+    found = library.linalg.norm(x.astype(wide, copy=False), ord, axes, keepdims)
+    return found.astype(result)
 
 
 @functools.partial(_functions._spelt, "vector_norm")
@@ -24,10 +65,11 @@ def vector_norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None):
 
 @functools.partial(_functions._spelt, "matrix_norm")
 def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
-    """The norms of matrices, which lie along two axes: "fro", 1, -1, inf or -inf, as
+    """The norms of matrices, which lie along two axes: "fro", "nuc", 1, -1, 2, -2, inf or -inf, as
     numpy.linalg.matrix_norm and torch.linalg.matrix_norm have them.
 
-    Raises ValueError for orders that take singular values.
+    Those of singular values (2, -2, "nuc") are computed by x's own library, NumPy, PyTorch or CuPy.
+    Raises ValueError for other orders, and for these where x is of none of the three.
 
     >>> redtune.linalg.matrix_norm(numpy.array([[1, -2], [3, 4]], dtype="f4"), ord=numpy.inf)
     np.float32(7.0)
@@ -37,10 +79,12 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
         raise ValueError(f"cannot compute a matrix norm along axis={axis!r}: give two axes")
     if ord is None or ord == "fro":
         return _functions.norm(x, 2, axes, keepdims, dtype=dtype)
+    if ord in _SINGULAR:
+        return _by_its_library(x, ord, axes, keepdims, dtype)
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(
-            f"cannot compute a matrix norm of ord={ord!r}: it takes singular values; give 'fro', "
-            "1, -1, inf or -inf, or call vector_norm for that of all elements"
+            f"cannot compute a matrix norm of ord={ord!r}: give 'fro', 'nuc', 1, -1, 2, -2, inf or "
+            "-inf, or call vector_norm for that of all elements"
         )
     if dtype is None and "int" in str(getattr(x, "dtype", "")):
         dtype = "f64"  # as redtune.norm
@@ -53,9 +97,8 @@ def matrix_norm(x, ord="fro", axis=(-2, -1), keepdims=False, *, dtype=None):
 @functools.partial(_functions._spelt, "norm")
 def norm(x, ord=None, axis=None, keepdims=False, *, dtype=None):
     """As numpy.linalg.norm and torch.linalg.norm: a vector's along one axis or of one-dimensional
-    arrays, a matrix's along two; without ord and axis that of all elements.
-
-    Raises ValueError for orders of matrices that take singular values.
+    arrays, a matrix's along two; without ord and axis that of all elements. Those of singular values
+    are as matrix_norm says.
 
     >>> redtune.linalg.norm(numpy.array([[1, -2], [3, 4]], dtype="f4"), ord=1)
     np.float32(6.0)

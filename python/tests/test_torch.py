@@ -30,8 +30,7 @@ class Torch(unittest.TestCase):
         return x.to(DEVICE).requires_grad_(keywords.pop("requires_grad", False))
 
     def test_pytorchs_own_samples_have_its_results(self):
-        """A few of those that torch_samples.py counts; none but matrix norms of singular values is
-        refused."""
+        """A few of those that torch_samples.py counts: none is refused."""
         try:
             import torch_samples
         except ImportError as error:  # expecttest
@@ -39,7 +38,7 @@ class Torch(unittest.TestCase):
         every = list(torch_samples.samples())
         random.Random(11).shuffle(every)
         _, reasons = torch_samples.run(every[: int(os.environ.get("REDTUNE_TEST_OPINFO", 60))])
-        self.assertFalse([why for why in reasons if "it takes singular values" not in why[1]])
+        self.assertFalse(list(reasons))
 
     def test_results_are_torchs_on_the_same_device(self):
         for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32):

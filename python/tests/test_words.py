@@ -68,8 +68,8 @@ class Words(unittest.TestCase):
             whole = redtune.linalg.norm(SMALL, p)
             self.near(whole, numpy.linalg.norm(SMALL, p), f"of integers, {p}")
             self.assertEqual(whole.dtype, "f8", p)
-        for p in (2, -2, "nuc", 3):
-            with self.assertRaisesRegex(ValueError, f"ord={p!r}.*'fro', 1, -1, inf or -inf"):
+        for p in (3, "l2"):
+            with self.assertRaisesRegex(ValueError, f"ord={p!r}.*'fro', 'nuc', 1, -1, 2, -2, inf or"):
                 norm(x, p)
         for axes in (1, (0, 1, 2), (1,)):
             with self.assertRaisesRegex(ValueError, "give two axes"):
@@ -82,6 +82,42 @@ class Words(unittest.TestCase):
         for call in (redtune.linalg.norm, redtune.linalg.vector_norm, norm):
             with self.assertRaisesRegex(TypeError, "list is no array.*numpy.asarray"):
                 call([[1, 2]])
+
+    def test_norms_of_singular_values_are_those_of_the_arrays_library(self):
+        x = numpy.array([[2, -7, 4], [0, 3, -1]], "f4")
+        many = numpy.stack([x, 2 * x, -x]).reshape(3, 1, 2, 3)
+        norm, its, linalg = redtune.norm, numpy.linalg.norm, redtune.linalg
+        for p in (2, -2, "nuc"):
+            self.near(linalg.norm(x, p), its(x, p), f"{p}")
+            self.near(linalg.norm(x[:1], p, None, True), its(x[:1], p, None, True), f"{p}, kept")
+            self.near(linalg.matrix_norm(many, p), its(many, p, (2, 3)), f"{p} of several")
+            for axes in ((0, 3), (-1, 0), [2, 0]):
+                for kept in (False, True):
+                    what = f"{p} along {axes}, {kept}"
+                    want = its(many, p, tuple(axes), kept)
+                    self.near(linalg.norm(many, p, axes, kept), want, what)
+                    self.near(linalg.matrix_norm(many, p, dim=axes, keepdim=kept), want, what)
+            self.assertEqual(linalg.norm(x, p).dtype, "f4")  # the result's dtype is redtune.norm's
+            for given in ("f2", "i4", "u1"):
+                array = x.astype(given)
+                got, wide = linalg.norm(array, p), redtune.norm(array).dtype
+                self.near(got, its(array.astype("f8"), p), f"{p} of {given}")
+                self.assertEqual(got.dtype, wide, f"{p} of {given}")
+            for given in ("float64", "f2", numpy.float64, "f32"):
+                got = linalg.matrix_norm(x, p, dtype=given)
+                self.assertEqual(got.dtype, redtune.norm(x, dtype=given).dtype, given)
+            with self.assertRaisesRegex(TypeError, "dtype='i32'.*float"):
+                linalg.matrix_norm(x, p, dtype="i32")
+            with self.assertRaisesRegex(ValueError, f"ord={p!r}.*NumPy, PyTorch and CuPy.*memoryview"):
+                linalg.matrix_norm(memoryview(x), p)
+        self.near(norm(x, "nuc"), its(x, "nuc"), "of all")
+        self.near(norm(many, "nuc", (0, 3), True), its(many, "nuc", (0, 3), True), "named")
+        with self.assertRaisesRegex(ValueError, "'nuc' and order"):
+            norm(x, "nuc", order="fixed")
+        with self.assertRaisesRegex(ValueError, "give two axes"):
+            norm(many, "nuc")
+        with self.assertRaisesRegex(TypeError, "masked array"):
+            linalg.norm(numpy.ma.array(x), 2)
 
     def test_the_commands_functions_take_the_same_names(self):
         for dtype in ("f4", "float32", numpy.float32, numpy.dtype("f4")):
