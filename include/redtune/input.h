@@ -24,7 +24,8 @@ typedef struct redtune_input {
      * the mask of a problem that has one, a byte for each element, or the keys of a problem by key
      * (redtune/keys.h), which only redtune_reduce_array takes; its own parameters and initial are
      * NULL. Its own second is the mask of two inputs, or what lies beside elements that have keys,
-     * a second input or a mask; only redtune_reduce_array takes these, too. Else NULL. */
+     * a second input or a mask, and behind that input a mask; only redtune_reduce_array takes
+     * these, too. Else NULL. */
     const struct redtune_input *second;
     /* The op's parameters, in the order of redtune_op_info; NULL: the defaults. */
     const double *parameters;
@@ -63,9 +64,9 @@ REDTUNE_API redtune_status redtune_reduce_input(redtune *rt, const redtune_probl
  * only. REDTUNE_UNSUPPORTED, with the sizes, for columns of other ops,
  * for a single row of columns that does not fit, and for outer indices that overlap. Some results
  * may have been written on failure.
- * A problem by key (redtune/keys.h) has its keys in input->second, and in that one's second the
- * second input of an op of two, or the mask; all are brought to
- * the GPU whole, and there are as many as the problem says. */
+ * A problem by key (redtune/keys.h) has its keys in input->second, in that one's second the second
+ * input of an op of two, or else the mask, and in that of a second input the mask of both; all are
+ * brought to the GPU whole, and there are as many as the problem says. */
 REDTUNE_API redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
                                                 const redtune_input *input, void *results,
                                                 size_t bytes, redtune_reading *out,

@@ -49,8 +49,9 @@ typedef struct redtune_keyed {
     /* The second input of an op of two: element i belongs to that of d_in; else NULL. */
     const void *d_second;
     /* The mask of a problem that has one (problem.mask), a byte or a bit for each element of d_in:
-     * 0, and the element is absent, and its key is not counted in d_skipped; of rows keys are, as
-     * there are elements of their own. mask_first: as in redtune_operands. */
+     * 0, and the element, or the pair of both inputs, is absent, and its key is not counted in
+     * d_skipped; of rows keys are, as there are elements of their own. mask_first: as in
+     * redtune_operands. */
     const void *d_mask;
     uint64_t mask_first;
     uint64_t reserved[1];

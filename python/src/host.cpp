@@ -139,16 +139,16 @@ void run_list_on_host(const reduction &what, const std::vector<const array *> &a
 void run_keyed_on_host(const reduction &what, const array &x, const array &keys,
                        const others &beside, const outputs &out, nb::handle parameters) {
     host_results results(what);
-    const array *const third = beside.y ? beside.y : beside.mask;
-    reader elements_of(std::vector<const array *>{&x}), keys_of(std::vector<const array *>{&keys}),
-        third_of(std::vector<const array *>{third ? third : &x});
-    redtune_input inputs[3] = {}, &input = inputs[0];
-    for (redtune_input &each : inputs) each.read = read_more;
-    input.user = &elements_of;
-    input.second = &inputs[1];
-    inputs[1].user = &keys_of;
-    inputs[1].second = third ? &inputs[2] : nullptr;
-    inputs[2].user = &third_of;
+    // One after the other: elements, keys, a second input, a mask.
+    std::vector<reader> readers;
+    for (const array *each : {&x, &keys, beside.y, beside.mask})
+        if (each) readers.emplace_back(std::vector<const array *>{each});
+    redtune_input inputs[4] = {}, &input = inputs[0];
+    for (size_t i = 0; i < readers.size(); i++) {
+        inputs[i].read = read_more;
+        inputs[i].user = &readers[i];
+        if (i > 0) inputs[i - 1].second = &inputs[i];
+    }
     input.parameters = parameters.is_none() ? nullptr : what.parameters;
     input.initial = what.has_initial ? &what.initial : nullptr;
     redtune_problem problem = what.problem;

@@ -48,11 +48,6 @@ void check_values(const redtune_op_info *op, const array &x, const array *y) {
 // Whether there is a mask, which lies beside x.
 bool take_mask(const array &x, nb::handle where, reduction *what, mask_view *mask) {
     const bool masked = what->take_where(x, where, mask);
-    if (masked && what->op->inputs > 1)
-        fail(PyExc_TypeError,
-             "cannot compute %s by key with where: it has two inputs; give pairs that do not count "
-             "the key -1, and leave where out",
-             what->op->name);
     if (masked && !(mask->view.is_packed() || x.on_host))
         fail(PyExc_ValueError,
              "cannot reduce x by key with where: give a contiguous mask of x's shape");

@@ -110,7 +110,7 @@ def draw_kind(random, library):
     width = 1 if random.integers(4) else int(random.choice((2, 3, 8, 33, 64)))
     if width > 1:
         counts = {min(k, 20000) // width + 1 for k in counts}
-    mask = "" if op in PAIRS or random.integers(2) else str(random.choice(("bools", "bits")))
+    mask = "" if random.integers(2) else str(random.choice(("bools", "bits")))
     order = "fixed" if not (mask and width > 1) and not random.integers(4) else None
     if mask and width > 1 and op in ("argmax", "max_at", "var", "mean_var"):
         counts = {

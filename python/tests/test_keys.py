@@ -139,6 +139,30 @@ class Keys(unittest.TestCase):
         want = [numpy.mean((x[k::3] - x[::-1][k::3]) ** 2) for k in range(3)]
         numpy.testing.assert_allclose(got, want, 1e-6)
 
+    def test_pairs_that_are_absent_have_no_key(self):
+        random = numpy.random.default_rng(11)
+        for shape, order in (((3000,), None), ((900,), "fixed"), ((150, 5), None)):
+            x, y = (random.integers(-4, 5, shape).astype("f4") for _ in range(2))
+            keys, where = random.integers(-1, 12, shape[0]), random.random(shape) < 0.6
+            x[~where], y[~where] = numpy.nan, numpy.inf
+            there = where & ((keys >= 0) & (keys < 10)).reshape(-1, *[1] * (len(shape) - 1))
+            rows = numpy.broadcast_to(keys.reshape(-1, *[1] * (len(shape) - 1)), shape)
+            at = (rows[there], *numpy.nonzero(there)[1:])
+            dots, squares, counts = (numpy.zeros((10, *shape[1:])) for _ in range(3))
+            numpy.add.at(dots, at, (x * y)[there])
+            numpy.add.at(squares, at, ((x - y) ** 2)[there])
+            numpy.add.at(counts, at, 1)
+            bits = redtune.bits(numpy.packbits(where, bitorder="little"))
+            for op, want in (("dot", dots), ("mse", squares / counts)):
+                given = {"order": order, "y": y, "where": where}
+                got = redtune.by_key(x, keys, 10, op, **given)
+                numpy.testing.assert_allclose(got, want, 1e-6, err_msg=f"{op} {shape}")
+                got = redtune.by_key(x, keys, 10, op, **{**given, "where": bits})
+                numpy.testing.assert_allclose(got, want, 1e-6, err_msg=f"{op} {shape}, bits")
+                given.update(y=sim_memory.asarray(y), where=sim_memory.asarray(where))
+                got = redtune.by_key(*map(sim_memory.asarray, (x, keys)), 10, op, **given)
+                numpy.testing.assert_allclose(got.numpy(), want, 1e-6, err_msg=f"{op} {shape}, GPU")
+
     def test_absent_elements_have_no_key(self):
         random = numpy.random.default_rng(10)
         for shape in ((3000,), (150, 6)):
@@ -190,11 +214,6 @@ class Keys(unittest.TestCase):
             ),
             (lambda: redtune.by_key(x, keys, 2, "dot", y=host), ValueError, "different devices"),
             (lambda: redtune.by_key(x, keys, 2, "dot", y=x, where=host > 0), ValueError, "different devices"),
-            (
-                lambda: redtune.by_key(host, host.astype("i4"), 2, "dot", y=host, where=host > 0),
-                TypeError,
-                "key -1",
-            ),
             (lambda: redtune.by_key(x, keys, 2, "mean", initial=1), TypeError, "with initial"),
             (lambda: redtune.by_key(x, keys, 2, where=host), TypeError, "f32; give bools"),
             (lambda: redtune.by_key(x, keys, -1), ValueError, "K=-1"),

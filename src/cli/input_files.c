@@ -110,11 +110,6 @@ static redtune_status open_mask(const rdt_options *options, rdt_input_files *fil
     if (options->where && options->where_bits)
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot use --where and --where-bits together: leave one out");
-    if (files->keyed && files->info.inputs > 1)
-        return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use --%s %.200s with --by: %s has two inputs; give pairs "
-                               "that do not count the key -1",
-                               options->where ? "where" : "where-bits", path, files->info.name);
     if (!strcmp(path, "-") && reads_standard_input(options))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
                                "cannot read elements and a mask from standard input; name a file");

@@ -5,7 +5,7 @@
 #include "cli/bit_file.h"
 #include "cli/options.h"
 
-enum { RDT_INPUT_FILES_MAX = 3 };
+enum { RDT_INPUT_FILES_MAX = 4 };
 
 typedef struct rdt_input_files {
     redtune_op op;

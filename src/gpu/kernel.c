@@ -180,10 +180,11 @@ static CUresult place_keys(const rdt_kernel *kernel, const rdt_launch *how, rdt_
     const uint32_t digits =
         (64 - (uint32_t)__builtin_clzll(keys) + RDT_DIGIT_BITS - 1) / RDT_DIGIT_BITS;
     uint32_t warps = (uint32_t)blocks * (RDT_DIGITS / 32);
+    uint64_t mask = how->pairs ? given->mask : given->input;
     CUresult rc = CUDA_SUCCESS;
     for (uint32_t i = 0; !rc && i < digits; i++) {
         uint32_t shift = i * RDT_DIGIT_BITS, to = (digits - 1 - i) % 2;
-        void *args[] = {keyed, places, &shift, &to, (void *)given}, *scan_args[] = {places, &warps};
+        void *args[] = {keyed, places, &shift, &to, &mask}, *scan_args[] = {places, &warps};
         rc = start_sorting(kernel, kernel->count_digits, blocks, stream, args);
         if (!rc) rc = start_sorting(kernel, kernel->scan_digits, RDT_DIGITS, stream, scan_args);
         if (!rc) rc = start_sorting(kernel, kernel->place_digits, blocks, stream, args);

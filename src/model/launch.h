@@ -139,7 +139,7 @@ typedef struct rdt_keyed {
  * scratch, those of a second input by redtune_reduce once more. It has redtune_find_keys, launched
  * in between, and redtune_name_indices(rdt_keyed, rdt_reordering, indices), for results that are
  * indices, and no other of redtune_reduce's parameters. With a mask the launches for a digit take
- * an rdt_given, too. There are fewer than 2^32 elements and keys. */
+ * its place, too. There are fewer than 2^32 elements and keys. */
 enum { RDT_DIGITS = 256, RDT_DIGIT_BITS = 8 };
 typedef struct rdt_reordering {
     uint64_t key[2], index[2], counts, totals, first, begin, end,

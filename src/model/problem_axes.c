@@ -219,7 +219,8 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
     if (no_results >= 0 && !problem->segmented)
         return rdt_axis_list_refuse_empty("cannot reduce", (size_t)no_results, err);
     const bool empty = no_elements >= 0 || !problem->reduced_axes;
-    const bool pairs = rdt_problem_mask_pairs(problem) && !problem->segmented;
+    const bool pairs =
+        rdt_problem_mask_pairs(problem) && !problem->segmented && !problem->key_dtype;
     if (empty) extents.count = 0;
     const bool given = is_given(problem, X) || (two && is_given(problem, Y)) ||
                        (problem->mask && is_given(problem, MASK));

@@ -80,9 +80,6 @@ static const char *lacking(const redtune_problem *problem) {
     if (problem->segmented) return "segments have keys of their own: their offsets";
     if (problem->accuracy == REDTUNE_ACCURACY_EXACT)
         return "there are no exact kernels; take compensated sums, or plain ones";
-    if (rdt_problem_mask_pairs(problem))
-        return "it has two inputs, and there are no kernels with a mask beside; give pairs that do "
-               "not count a key that is out of range, and leave problem.mask 0";
     const rdt_extents extents = rdt_problem_extents(problem);
     if (!extents.inner) return "its rows have no elements";
     if (extents.outer > 1 || extents.step > extents.inner || rdt_problem_is_strided(problem))

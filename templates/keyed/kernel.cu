@@ -13,6 +13,7 @@
 //@ -- What lies beside an element: that of a second input, or of the mask.
 //@ local beside, other = given.inputs > 1, given.other_layout(1)
 //@ local function and_y(text) return beside and ", " .. text or "" end
+//@ local there_of = given.masked and "y[j]" or given.pairs and "y[j].there" or nil
 //@ local single, single_key = loads.layout(dtype, 1), loads.layout(key, 1)
 //@ -- The keys of a load of elements may take several loads.
 //@ local key_vec = math.min(vec, 16 // key.bytes)
@@ -89,10 +90,10 @@ template <u32 N>
 __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{and_y("const " .. given.other_value .. " (&y)[N]")}, const @{number} (&key)[N], u64 index,
                                               bool there@{given.parameter})
 {
-//@ if given.masked and not of_rows then
+//@ if there_of and not of_rows then
     // Keys of absent elements are not counted, so that the others are counted here alone.
 #pragma unroll
-    for (u32 j = 0; j < N; j++) to.skipped += there && y[j] && key[j] >= to.keys;
+    for (u32 j = 0; j < N; j++) to.skipped += there && @{there_of} && key[j] >= to.keys;
 //@ end
 //@ if agrees and not private then
     bool same = true;
@@ -120,7 +121,7 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
 //@ if warps then
 #pragma unroll
     for (u32 j = 0; j < N; j++)
-        add_in_turn(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), there@{given.masked and " && y[j]" or ""}@{given.argument});
+        add_in_turn(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), there@{there_of and " && " .. there_of or ""}@{given.argument});
 //@ else
     if (!there) return;
 //@     if narrow then
@@ -135,13 +136,13 @@ __device__ __forceinline__ void take_elements(target &to, const value (&x)[N]@{a
             const u32 j = first + i;
             a[i] = of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument});
             of[i] = key[j];
-            left[i] = @{given.masked and "y[j] && " or ""}is_left(to, key[j], a[i], 1@{given.argument});
+            left[i] = @{there_of and there_of .. " && " or ""}is_left(to, key[j], a[i], 1@{given.argument});
         }
         add_to_keys(to, of, a, left@{given.argument});
     }
 //@     else
 #pragma unroll
-    for (u32 j = 0; j < N; j++) @{given.masked and "if (y[j]) " or ""}add(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), 1@{given.argument});
+    for (u32 j = 0; j < N; j++) @{there_of and "if (" .. there_of .. ") " or ""}add(to, key[j], of_element(x[j]@{and_y("y[j]")}, index@{at}@{given.argument}), 1@{given.argument});
 //@     end
 //@ end
 }
@@ -156,7 +157,7 @@ __device__ __forceinline__ void load_one(const element *x_at, const key_element 
     key[0] = @{key_number("key_word[0]", 0)};
 //@ if beside then
     @{other.word.c} other_word[1];
-    @{given.load_other(1, load, "other_word", given.other_at("(u64)x_at"))}
+    @{given.load_other(1, load, "other_word", given.other_at("(u64)x_at"), given.mask_at("(u64)x_at"))}
     y[0] = @{given.other.unpack("other_word[0]", 0)};
 //@ end
 }
@@ -273,7 +274,7 @@ __device__ __forceinline__ void find_scales(target &to, const element *input, u6
         const value x = @{dtype.unpack("word[0]", 0)};
 //@ if beside then
         @{other.word.c} other_word[1];
-        @{given.load_other(1, "plain", "other_word", given.other_at("(u64)(input + at)"))}
+        @{given.load_other(1, "plain", "other_word", given.other_at("(u64)(input + at)"), given.mask_at("(u64)(input + at)"))}
 //@ end
         const accumulator a = of_element(x@{and_y(given.other.unpack("other_word[0]", 0))}, 0@{given.argument});
 //@     for _, part in ipairs(narrow.parts) do

@@ -32,7 +32,7 @@ struct values {
     u64 masks;  // a table: of where each array's mask begins
 //@     end
 //@     if given.pairs then
-    u64 mask;  // of the first elements: the address of its byte, or the number of its bit
+    u64 mask;  // @{given.flat and "from an element's address over its size to the mask's byte or bit" or "of the first elements: the address of its byte, or the number of its bit"}
 //@     end
 //@     if given.second then
     @{result.c} *first_output;
@@ -82,7 +82,7 @@ __device__ __forceinline__ values values_of(const arguments &rest, const void *i
     given.masks = rest.input;
 //@     end
 //@     if given.pairs then
-    given.mask = rest.mask;
+    given.mask = rest.mask@{given.flat and " - (u64)input / sizeof(element)" or ""};
 //@     end
 //@     if given.second then
     given.first_output = output;

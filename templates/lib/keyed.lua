@@ -44,7 +44,7 @@ function keyed.make(problem, arch)
             return resume(convert.value(problem.result, result, r), s and convert.value(problem.second, second, s))
         end
     end
-    if problem.mask then mask(made, problem.dtype, false) end
+    if problem.mask then mask(made, problem.dtype, problem.op.inputs == 2) end
     counted(made)
     if made.acc.name == "counted" and resume then
         local inner = made.resume
@@ -63,7 +63,7 @@ function keyed.of(env, vec)
     return kernel.of_several({
         op = op, dtype = env.dtype, result = env.result, second = env.second, arch = env.arch, order = env.order,
         accuracy = env.accuracy, resumes = env.resumes, begins = env.begins, counts = false, placed = false,
-        mask = env.mask,
+        mask = env.mask, layout = env.layout,
     }, vec)
 end
 

@@ -14,8 +14,8 @@
 -- Masks of a list are one for each array, anywhere: a table has where each begins, and a kernel of segments makes the
 -- distance anew for each (lib/segments/masks.cu).
 --
--- A mask of an op of two inputs is a third array, of kernels of any axes only. What such a kernel has beside x is one
--- value, a `beside`, of the second input and of the mask.
+-- A mask of an op of two inputs is a third array, of kernels of any axes and by key only. What such a kernel has beside
+-- x is one value, a `beside`, of the second input and of the mask.
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
 local loads = require "lib/load"
@@ -114,6 +114,7 @@ end
 --   masked, bits    whether there is a mask of one input, and whether it is, or that of pairs, of bits
 --   listed          whether each array of a list has such a mask of its own
 --   pairs           whether there is a mask of two inputs; `other` is then a beside
+--   flat            whether these lie as the elements of x do, so that x's address says where they are
 --   mask_layout(vec)    how VEC of the mask's bytes lie in registers
 --   other           the dtype of the second input, or of the mask
 --   other_value     the type of its values
@@ -167,6 +168,7 @@ function operands.of(problem, exact, tiles)
         argument = has_values and ", given" or "",
         kernel = (has_values or problem.counts) and ", arguments rest" or "",
     }
+    given.flat = given.pairs and problem.layout == "keyed"
     given.listed = problem.mask == "listed_bytes" or problem.mask == "listed_bits"
     given.bits = problem.mask == "bits" or problem.mask == "listed_bits"
     -- In calls about one segment, whose values these are where each array has a mask of its own.
@@ -237,6 +239,10 @@ function operands.of(problem, exact, tiles)
     function given.other_at(from)
         return masked and ("given.to_second + %s / sizeof(element)"):format(from)
             or ("%s + given.to_second"):format(from)
+    end
+    -- Of flat pairs: the mask of the element at that address; nil where there is none.
+    function given.mask_at(from)
+        return given.flat and ("given.mask + %s / sizeof(element)"):format(from) or nil
     end
     function given.parts(layout, vec) return count_parts(made, layout, vec) end
     function given.widen(part) return made.part and made.part.widen(part) or part end

@@ -31,7 +31,33 @@ __device__ __forceinline__ @{single.word.c} load_piece(u64 from)
 }
 
 //@ end
-//@ if not given.pairs then
+//@ if given.flat then
+//@     local single = loads.layout(dtype, 1)
+// What lies beside the element at that address.
+__device__ __forceinline__ beside load_beside(u64 from@{given.parameter})
+{
+    beside y[1];
+    @{given.load_other(1, load, "y", given.other_at("from"), given.mask_at("from"))}
+    return y[0];
+}
+
+__device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
+{
+    vector v;
+    @{loads.statement(layout, load, "v.word", "from")}
+//@     if vec > 1 then
+    if (given.to_second % LOAD_BYTES > 0@{given.bits and "" or " || (given.mask + from / sizeof(element)) % VEC > 0"}) {
+        // One may lie anywhere.
+#pragma unroll
+        for (u32 j = 0; j < VEC; j++) v.other[j] = load_beside(from + j * sizeof(element)@{given.argument});
+        return v;
+    }
+//@     end
+    @{given.load_other(vec, load, "v.other", given.other_at("from"), given.mask_at("from"))}
+    return v;
+}
+
+//@ elseif not given.pairs then
 __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
 {
     vector v;

@@ -107,8 +107,6 @@ what_cannot_be_is_refused() {
     refuses 2 "cannot print 65 results" --by keys.npy --keys 65
     refuses 2 "cannot use --axis with --by" --by keys.npy --axis 0
     refuses 1 "both must have the same shape" --by few.npy --where few_bools.npy
-    refuses 2 "cannot use --where bools.npy with --by: dot has two inputs" values.npy --op dot --by keys.npy \
-        --where bools.npy
     refuses 2 "cannot use --keys without --by" --keys 3
     refuses 2 "cannot use --keys '0'" --by keys.npy --keys 0
     refuses 1 "one has i32 12, the other i32 2" few.npy --op dot --by keys.npy
@@ -141,6 +139,10 @@ two_files_have_keys_together() {
     write_arrays
     array others.npy '<i4' 4 '(12,)' 1 1 1 2 1 1 1 1 1 1 -3 1
     reduces $'-24\n0\n23\n0\n0\n17' others.npy --op dot --keys 6
+    array mask.npy '|b1' 1 '(12,)' 1 0 1 1 1 1 0 0 1 1 1 0
+    printf '\x3d\x07' >bits
+    reduces $'-25\n0\n10\n0\n0\n6' others.npy --op dot --keys 6 --where mask.npy
+    reduces $'-25\n0\n10\n0\n0\n6' others.npy --op dot --keys 6 --where-bits bits
     run "$redtune" reduce values.npy others.npy --op dot --by keys.npy --keys 3 --json
     want_in_out '"by": "keys.npy"'
     want_in_out '"second_file": "others.npy"'

@@ -127,6 +127,24 @@ static void what_lies_beside_elements_is_read_with_them(void) {
          REDTUNE_MEAN, REDTUNE_F32, REDTUNE_MASK_BYTES, 12},
         {"keyed:block=64,tables=global,cells=wide,columns=0,copies=1,vec=2,unroll=1,agree=no",
          REDTUNE_SUM, REDTUNE_I32, REDTUNE_MASK_BITS, 5},
+        {"keyed:block=256,tables=shared,cells=wide,copies=4,vec=4,unroll=2,ahead=yes,agree=yes",
+         REDTUNE_DOT, REDTUNE_F32, REDTUNE_MASK_BYTES},
+        {"keyed:block=64,tables=shared,cells=narrow,copies=2,hot=4,vec=4,unroll=1,agree=yes",
+         REDTUNE_MSE, REDTUNE_F32, REDTUNE_MASK_BITS},
+        {"keyed:block=128,tables=shared,cells=split,copies=2,hot=2,vec=8,unroll=1,agree=no",
+         REDTUNE_WMEAN, REDTUNE_F16, REDTUNE_MASK_BYTES},
+        {"keyed:block=64,tables=private,cells=wide,copies=1,vec=8,unroll=1,agree=no",
+         REDTUNE_CHEBYSHEV, REDTUNE_I8, REDTUNE_MASK_BITS},
+        {"keyed:block=64,tables=warps,cells=wide,copies=1,vec=2,unroll=2,agree=yes", REDTUNE_MSE,
+         REDTUNE_F64, REDTUNE_MASK_BYTES},
+        {"keyed:block=128,tables=global,cells=wide,copies=1,vec=2,unroll=2,agree=yes",
+         REDTUNE_CITYBLOCK, REDTUNE_I32, REDTUNE_MASK_BITS},
+        {"keyed:block=64,tables=shared,cells=wide,copies=2,columns=8,vec=4,unroll=1,agree=no",
+         REDTUNE_MSE, REDTUNE_F32, REDTUNE_MASK_BYTES, 12},
+        {"keyed:block=64,tables=global,cells=wide,columns=0,copies=1,vec=1,unroll=1,agree=no",
+         REDTUNE_DOT, REDTUNE_I16, REDTUNE_MASK_BITS, 5},
+        {"reordered:", REDTUNE_MSE, REDTUNE_F32, REDTUNE_MASK_BYTES},
+        {"reordered:", REDTUNE_DOT, REDTUNE_BF16, REDTUNE_MASK_BITS},
         {"reordered:", REDTUNE_VAR, REDTUNE_F32, REDTUNE_MASK_BYTES},
         {"reordered:", REDTUNE_ARGMAX, REDTUNE_F32, REDTUNE_MASK_BITS},
     };
@@ -161,12 +179,11 @@ static void every_op_is_right(void) {
     begin();
     int atomic = 0, reordered = 0;
     for (int op = 0; op < rdt_op_compiled_in.count && !check_state.failed; op++) {
-        const rdt_op_traits *traits = &rdt_op_compiled_in.entry[op];
         redtune_plan *plan = NULL;
         redtune_dtype result;
         draw_from((uint64_t)op);
         trial at = trial_of((redtune_op)op, dtypes[op % 7], key_dtypes[op % 2], 5, 700);
-        if (traits->inputs < 2) at.p.mask = (redtune_mask)(op % 5 % 3);
+        at.p.mask = (redtune_mask)(op % 5 % 3);
         for (int i = op; redtune_problem_result(&at.p, &result, NULL); i++)
             at.p.dtype = dtypes[i % 7];
         draw_the_rest(&at);
@@ -378,8 +395,7 @@ static redtune_plan *draw_plan(trial *at) {
                                 at->count / width, width);
         if (draw(3) == 0) at->p.result = (redtune_dtype)(1 + draw(REDTUNE_DTYPE_END - 1));
         at->p.mask = (redtune_mask)(draw(2) ? 0 : draw(3));
-    } while ((at->p.mask && rdt_op_find(at->p.op)->inputs > 1) ||
-             redtune_problem_result(&at->p, &result, NULL));
+    } while (redtune_problem_result(&at->p, &result, NULL));
     /* Rows with a mask are not reordered. */
     const bool reorders = !rows || !at->p.mask;
     if (!reorders) at->p.keys = 1 + at->p.keys % 200;

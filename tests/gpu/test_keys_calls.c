@@ -211,12 +211,13 @@ static redtune_status reduce_on_host(const trial *at, size_t keys_less, void *re
     bytes from[] = {{values, at->count * at->width * redtune_dtype_bytes(at->p.dtype)},
                     {keys, (at->count - keys_less) * redtune_dtype_bytes(at->p.key_dtype)}};
     const uint64_t elements = at->count * at->width;
-    const bool pairs = rdt_op_find(at->p.op)->inputs > 1;
-    bytes beside = {pairs ? seconds : mask,
-                    elements * (pairs ? redtune_dtype_bytes(at->p.dtype) : 1)};
-    const redtune_input third = {.read = read_bytes, .user = &beside};
+    const bool two = rdt_op_find(at->p.op)->inputs > 1;
+    bytes y = {seconds, elements * redtune_dtype_bytes(at->p.dtype)}, there = {mask, elements};
+    const redtune_input of_mask = {.read = read_bytes, .user = &there},
+                        *beside = at->p.mask ? &of_mask : NULL,
+                        of_y = {.read = read_bytes, .user = &y, .second = beside};
     const redtune_input second = {
-        .read = read_bytes, .user = &from[1], .second = pairs || at->p.mask ? &third : NULL};
+        .read = read_bytes, .user = &from[1], .second = two ? &of_y : beside};
     const redtune_input input = {.read = read_bytes, .user = &from[0], .second = &second};
     return redtune_reduce_array(rt, &at->p, &input, results, room, reading, &err);
 }
@@ -233,7 +234,7 @@ static void arrays_of_the_host_are_reduced_too(void) {
         redtune_reading reading;
         redtune_dtype dtypes[2];
         at.pattern = OUTSIDE;
-        at.p.mask = i == 2 || i == 5 ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE;
+        at.p.mask = i == 2 || i > 4 ? REDTUNE_MASK_BYTES : REDTUNE_MASK_NONE;
         run(&at);
         memset(got, POISON, sizeof got);
         CHECK_OK(redtune_problem_results(&at.p, dtypes, &err), err);
@@ -272,7 +273,13 @@ static void what_makes_no_sense_is_refused(void) {
     REFUSED(REDTUNE_INVALID, "d_second is NULL, and it has two inputs");
     p.op = REDTUNE_DOT;
     p.mask = REDTUNE_MASK_BYTES;
-    REFUSED(REDTUNE_UNSUPPORTED, "with a mask beside");
+    keyed.d_second = keyed.d_in;
+    REFUSED(REDTUNE_INVALID, "d_mask is NULL");
+    p.op = REDTUNE_DOT;
+    p.mask = REDTUNE_MASK_BYTES;
+    keyed.d_second = keyed.d_in;
+    keyed.d_mask = keyed.d_out[0];
+    REFUSED(REDTUNE_INVALID, "within the mask");
     keyed.d_second = keyed.d_in;
     REFUSED(REDTUNE_INVALID, "d_second is not NULL, and it has one input");
     keyed.d_mask = keyed.d_in;

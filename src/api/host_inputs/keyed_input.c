@@ -9,8 +9,8 @@
 #include "gpu/timer.h"
 #include "redtune/keys.h"
 
-/* The readers: keys, and behind them those of a second input or a mask. */
-enum { STAGING_BYTES = 16 << 20, KEYS = 1, BESIDE = 2, ARRAYS = 3 };
+/* The readers: keys, and behind them those of a second input and of a mask. */
+enum { STAGING_BYTES = 16 << 20, KEYS = 1, SECOND = 2, ARRAYS = RDT_READERS_MAX };
 
 typedef struct keyed_reading {
     redtune *rt;
@@ -26,6 +26,25 @@ typedef struct keyed_reading {
     redtune_reading so_far;
 } keyed_reading;
 
+/* By the names that these have beside keys. */
+static redtune_status check_beside_keys(const redtune_problem *problem, const redtune_input *keys,
+                                        redtune_error *err) {
+    const rdt_op_traits *op = rdt_op_find(problem->op);
+    const bool two = op->inputs > 1, any = two || problem->mask;
+    const redtune_input *beside = keys->second;
+    const char *wrong =
+        any && !beside ? two ? "input->second->second is NULL; give the reader of the second input"
+                             : "input->second->second is NULL; give the reader of the mask"
+        : !any && beside
+            ? "input->second->second is not NULL, and there is neither a second input nor a mask; "
+              "leave it NULL"
+        : two && problem->mask && !beside->second
+            ? "input->second->second->second is NULL; give the reader of the mask"
+            : NULL;
+    if (!wrong) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s by key: %s", op->name, wrong);
+}
+
 static redtune_status open_readers(keyed_reading *self, redtune_error *err) {
     const redtune_input *keys = self->input->second;
     redtune_input elements = *self->input;
@@ -36,12 +55,14 @@ static redtune_status open_readers(keyed_reading *self, redtune_error *err) {
                         keys ? "->read" : "");
     elements.second = keys->second;
     redtune_status status = rdt_readers_check_second(keys, true, "by key", err);
+    if (!status) status = check_beside_keys(&self->problem, keys, err);
     if (!status) status = rdt_readers_open(&self->problem, &elements, &self->readers, err);
     if (status) return status;
     rdt_readers *readers = &self->readers;
-    readers->input[BESIDE] = keys->second;
-    readers->element_bytes[BESIDE] = readers->element_bytes[1];
-    readers->count++;
+    for (int i = readers->count++; i > KEYS; i--) {
+        readers->input[i] = readers->input[i - 1];
+        readers->element_bytes[i] = readers->element_bytes[i - 1];
+    }
     readers->input[0] = self->input;
     readers->input[KEYS] = keys;
     readers->element_bytes[KEYS] = redtune_dtype_bytes(self->problem.key_dtype);
@@ -51,12 +72,13 @@ static redtune_status open_readers(keyed_reading *self, redtune_error *err) {
 static redtune_status open_keyed_buffers(keyed_reading *self, redtune_error *err) {
     const rdt_driver *driver = self->driver;
     const uint64_t elements = rdt_problem_elements(&self->problem);
-    const uint64_t counts[ARRAYS] = {elements, rdt_problem_count(&self->problem), elements};
+    const uint64_t keys = rdt_problem_count(&self->problem);
     redtune_status status = rdt_stream_create(driver, &self->stream, err);
     if (!status) status = rdt_timer_create(driver, &self->timer, err);
     if (!status) status = rdt_buffer_create_pinned(driver, STAGING_BYTES, &self->staging, err);
     for (int i = 0; !status && i < self->readers.count; i++)
-        status = rdt_buffer_create(driver, counts[i] * self->readers.element_bytes[i],
+        status = rdt_buffer_create(driver,
+                                   (i == KEYS ? keys : elements) * self->readers.element_bytes[i],
                                    &self->arrays[i], err);
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
         status = rdt_buffer_create(driver, self->result_bytes[i], &self->results[i], err);
@@ -74,9 +96,11 @@ static void close_buffers(keyed_reading *self) {
 
 /* As many bytes as the array has, and none behind. */
 static redtune_status carry(keyed_reading *self, int array, uint64_t bytes, redtune_error *err) {
-    const char *const names[ARRAYS] = {"elements", "keys",
-                                       self->problem.mask ? "elements of the mask"
-                                                          : "elements of the second input"};
+    const char *const name = array == 0      ? "elements"
+                             : array == KEYS ? "keys"
+                             : array == rdt_readers_mask(&self->readers)
+                                 ? "elements of the mask"
+                                 : "elements of the second input";
     uint64_t done = 0;
     size_t more = 1;
     while (more) {
@@ -87,7 +111,7 @@ static redtune_status carry(keyed_reading *self, int array, uint64_t bytes, redt
             return rdt_fail(err, REDTUNE_INVALID, 0,
                             "cannot reduce an input by key: it has %s %s than the problem, which "
                             "has %" PRIu64,
-                            more ? "more" : "fewer", names[array],
+                            more ? "more" : "fewer", name,
                             bytes / self->readers.element_bytes[array]);
         if (more)
             status = rdt_buffer_write(self->driver, self->arrays[array].address + done,
@@ -101,7 +125,8 @@ static redtune_status carry(keyed_reading *self, int array, uint64_t bytes, redt
 static void *place(const rdt_buffer *buffer) { return (void *)(uintptr_t)buffer->address; }
 
 static redtune_status run_keys(keyed_reading *self, redtune_plan *plan, redtune_error *err) {
-    void *const beside = place(&self->arrays[BESIDE]);
+    const bool two = rdt_op_find(self->problem.op)->inputs > 1;
+    const int mask = rdt_readers_mask(&self->readers);
     const redtune_keyed keyed = {
         .d_in = place(&self->arrays[0]),
         .d_keys = place(&self->arrays[KEYS]),
@@ -109,8 +134,8 @@ static redtune_status run_keys(keyed_reading *self, redtune_plan *plan, redtune_
         .d_out = {place(&self->results[0]), place(&self->results[1])},
         .parameters = self->input->parameters,
         .initial = self->input->initial,
-        .d_second = self->problem.mask ? NULL : beside,
-        .d_mask = self->problem.mask ? beside : NULL,
+        .d_second = two ? place(&self->arrays[SECOND]) : NULL,
+        .d_mask = mask > 0 ? place(&self->arrays[mask]) : NULL,
     };
     redtune_status status = rdt_timer_start(&self->timer, self->stream, err);
     if (!status) status = redtune_plan_run_keyed(plan, &keyed, self->stream, err);

@@ -4,8 +4,8 @@
 #include "model/problem.h"
 #include "redtune/redtune.h"
 
-/* An op's inputs, and behind them the mask. */
-enum { RDT_READERS_MAX = RDT_ARRAYS_READ_MAX };
+/* An op's inputs, and behind them the mask; by key the keys come second. */
+enum { RDT_READERS_MAX = RDT_ARRAYS_READ_MAX + 1 };
 typedef struct rdt_readers {
     const redtune_input *input[RDT_READERS_MAX];
     int count;

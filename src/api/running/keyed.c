@@ -67,6 +67,7 @@ static redtune_status take_keyed_arrays(keyed_run *self, const redtune_plan *pla
 static redtune_status check_tables_apart(const keyed_run *self, const redtune_plan *plan,
                                          redtune_error *err) {
     const rdt_operands *operands = &self->operands;
+    const bool alone = plan->signature.masked && !plan->signature.pairs;
     const rdt_span table = {operands->scratch + RDT_SCRATCH_BYTES,
                             operands->scratch + operands->scratch_bytes};
     const struct {
@@ -74,7 +75,8 @@ static redtune_status check_tables_apart(const keyed_run *self, const redtune_pl
         rdt_span span;
     } others[] = {{"d_in", self->traffic.read[0]},
                   {"d_keys", self->keys},
-                  {plan->signature.masked ? "d_mask" : "d_second", self->traffic.read[1]},
+                  {alone ? "d_mask" : "d_second", self->traffic.read[1]},
+                  {"d_mask", alone ? (rdt_span){0, 0} : self->traffic.read[RDT_READ_MASK]},
                   {"d_skipped", self->skipped},
                   {"d_out", self->traffic.written[0]},
                   {"d_out[1]", self->traffic.written[1]}};

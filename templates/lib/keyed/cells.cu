@@ -1,5 +1,6 @@
 //@ -- How threads bring accumulators into the cells of keys.
 //@ takes op, given, acc, cell, narrow, split, hots, of_rows, columns, number, agrees, sliced, sorted, shared, private, warps
+//@ local counts_skipped = not (given.masked or given.pairs)
 //@ if not sliced then
 // Whether it changes nothing.
 __device__ __forceinline__ bool is_neutral(const accumulator &a)
@@ -134,7 +135,7 @@ __device__ __forceinline__ void add_to_key(const target &to, @{number} key, cons
 __device__ __forceinline__ bool is_left(target &to, @{number} key, const accumulator &a, u32 elements@{given.parameter})
 {
     if (key >= to.keys) {
-//@ if not of_rows and not given.masked then
+//@ if not of_rows and counts_skipped then
         to.skipped += elements;
 //@ end
         return false;
@@ -222,7 +223,7 @@ __device__ __forceinline__ void end_run(target &to@{given.parameter})
         accumulator a = to.run_sum;
 //@     include("lib/fold_lanes.cu", { lanes = 32 })
         if (threadIdx.x % 32 == 0) add(to, to.run, a, to.run_elements@{given.argument});
-//@     if given.masked then
+//@     if not counts_skipped then
     }
 //@     else
     } else if (threadIdx.x % 32 == 0) {
