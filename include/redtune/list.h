@@ -82,7 +82,7 @@ typedef struct redtune_segments {
     const void *d_mask;
     uint64_t mask_first;
     /* The second input of ops that have two, else NULL: an element for each of d_in, the first one
-     * beside element 0. d_arrays and list are NULL then, and there is no mask. */
+     * beside element 0. d_arrays and list are NULL then; a mask leaves out pairs. */
     const void *d_second;
     uint64_t reserved[1];
 } redtune_segments;

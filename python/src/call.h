@@ -77,10 +77,10 @@ void run_on_host(const reduction &what, const array &x, const others &beside, co
                  nb::handle parameters);
 
 // Reduces the arrays of the host, of one dtype, one after the other, in row-major order: the
-// segments that the offsets give, or where the problem has none, all to one result. beside: masks
-// or second inputs of as many elements, one after the other, or none.
+// segments that the offsets give, or where the problem has none, all to one result. beside: second
+// inputs and masks, each of as many elements, one after the other, or none.
 void run_list_on_host(const reduction &what, const std::vector<const array *> &arrays,
-                      const std::vector<const array *> &beside,
+                      const std::vector<std::vector<const array *>> &beside,
                       const std::vector<uint64_t> &offsets, const outputs &out,
                       nb::handle parameters);
 

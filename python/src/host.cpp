@@ -55,6 +55,15 @@ redtune_status read_more(void *user, void *buffer, size_t capacity, size_t *byte
     return REDTUNE_OK;
 }
 
+// Each is the second of the one before it.
+void chain(redtune_input *inputs, std::vector<reader> &readers) {
+    for (size_t i = 0; i < readers.size(); i++) {
+        inputs[i].read = read_more;
+        inputs[i].user = &readers[i];
+        if (i > 0) inputs[i - 1].second = &inputs[i];
+    }
+}
+
 size_t result_bytes(const reduction &what, int index) {
     size_t bytes = redtune_dtype_bytes(what.result[index].c);
     for (int i = 0; i < what.dimensions; i++) bytes *= static_cast<size_t>(what.shape[i]);
@@ -88,11 +97,7 @@ redtune_status reduce(redtune *rt, const reduction &what, const array &x, const 
     for (const array *each : {&x, beside.y, beside.mask})
         if (each) readers.emplace_back(what, *each);
     redtune_input inputs[3] = {}, &input = inputs[0];
-    for (size_t i = 0; i < readers.size(); i++) {
-        inputs[i].read = read_more;
-        inputs[i].user = &readers[i];
-        inputs[i].second = i + 1 < readers.size() ? &inputs[i + 1] : nullptr;
-    }
+    chain(inputs, readers);
     input.initial = what.has_initial ? &what.initial : nullptr;
     input.parameters = parameters;
     redtune_reading reading;
@@ -111,17 +116,14 @@ void write_results(const reduction &what, const outputs &out, const host_results
 } // namespace
 
 void run_list_on_host(const reduction &what, const std::vector<const array *> &arrays,
-                      const std::vector<const array *> &beside,
+                      const std::vector<std::vector<const array *>> &beside,
                       const std::vector<uint64_t> &offsets, const outputs &out,
                       nb::handle parameters) {
     host_results results(what);
-    reader from(arrays), other(beside.empty() ? arrays : beside);
-    redtune_input input = {}, second = {};
-    second.read = read_more;
-    second.user = &other;
-    input.second = beside.empty() ? nullptr : &second;
-    input.read = read_more;
-    input.user = &from;
+    std::vector<reader> readers = {reader(arrays)};
+    for (const auto &each : beside) readers.emplace_back(each);
+    redtune_input inputs[3] = {}, &input = inputs[0];
+    chain(inputs, readers);
     input.parameters = parameters.is_none() ? nullptr : what.parameters;
     redtune *rt = runtime_get(HOST_DEVICE);
     call_without_gil([&](redtune_error *err) {
@@ -144,11 +146,7 @@ void run_keyed_on_host(const reduction &what, const array &x, const array &keys,
     for (const array *each : {&x, &keys, beside.y, beside.mask})
         if (each) readers.emplace_back(std::vector<const array *>{each});
     redtune_input inputs[4] = {}, &input = inputs[0];
-    for (size_t i = 0; i < readers.size(); i++) {
-        inputs[i].read = read_more;
-        inputs[i].user = &readers[i];
-        if (i > 0) inputs[i - 1].second = &inputs[i];
-    }
+    chain(inputs, readers);
     input.parameters = parameters.is_none() ? nullptr : what.parameters;
     input.initial = what.has_initial ? &what.initial : nullptr;
     redtune_problem problem = what.problem;

@@ -45,17 +45,12 @@ void check_elements(const array &x, const char *name) {
 }
 
 // Whether there is a second input, which lies beside x.
-bool has_second(const redtune_op_info *op, nb::handle y, nb::handle where) {
+bool has_second(const redtune_op_info *op, nb::handle y) {
     const bool two = op->inputs > 1;
     if (two == y.is_none())
         fail(PyExc_TypeError,
              two ? "cannot compute %s of segments: it has two inputs; give y="
                  : "cannot compute %s of segments: it has one input; leave y out",
-             op->name);
-    if (two && !where.is_none())
-        fail(PyExc_TypeError,
-             "cannot compute %s of segments with where: it has two inputs; give pairs that change "
-             "nothing, such as zeros, and leave where out",
              op->name);
     return two;
 }
@@ -136,7 +131,7 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::hand
     refuse_gradients(in, x);
     pack_on_host(in, packed[0]);
     check_elements(in, "x");
-    const bool two = has_second(op_get(op), y, where);
+    const bool two = has_second(op_get(op), y);
     if (two) {
         second.read(y, "reduce y");
         refuse_gradients(second, y);
@@ -176,8 +171,9 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::hand
             fail(PyExc_ValueError, "cannot take begin and end of an array of the host: give "
                                    "offsets of neighbours, without end, or copy all to a GPU");
         set_size(what.problem, static_cast<uint64_t>(count), 0); // the offsets say the lengths
-        std::vector<const array *> beside;
-        if (two || masked) beside.push_back(two ? &second : &mask.view);
+        std::vector<std::vector<const array *>> beside;
+        if (two) beside.push_back({&second});
+        if (masked) beside.push_back({&mask.view});
         run_list_on_host(what, {&in}, beside, read_offsets(from), results, parameters);
         return results.get(what, in, out);
     }
@@ -335,7 +331,9 @@ static void run_on_host(list_run &its, const list &self, bool each, nb::handle p
     set_size(its.what.problem, each ? static_cast<uint64_t>(self.count) : 0,
              each ? 0 : offsets.back());
     if (!each) its.what.problem.segmented = 0;
-    run_list_on_host(its.what, views, there, offsets, its.results, parameters);
+    std::vector<std::vector<const array *>> beside;
+    if (!there.empty()) beside.push_back(there);
+    run_list_on_host(its.what, views, beside, offsets, its.results, parameters);
 }
 
 // A mask for each array of a list, or None.

@@ -50,6 +50,44 @@ class Pairs(unittest.TestCase):
                     right = turned if i == 1 else want
                     numpy.testing.assert_allclose(value, right, close, close, err_msg=what)
 
+    def test_pairs_that_are_absent_change_no_segment(self):
+        """In fixed order the bits are those of arrays with masks of their own; bools and bits."""
+        random = numpy.random.default_rng(47)
+        for turn in range(9):
+            op, dtype = OPS[turn % len(OPS)], DTYPES[turn % 4]
+            order = ("fixed", "free")[turn // 3 % 2]
+            x, y = (random.integers(1, 5, 1 + 2000 * (turn % 3)).astype(dtype) for _ in range(2))
+            mask = random.random(x.size) < (0.03, 0.5, 0.9)[turn % 3]
+            x[~mask], y[~mask] = (99, 98) if dtype == "i4" else (numpy.nan, numpy.inf)
+            begin = numpy.sort(random.integers(0, x.size + 1, 30)).astype(("i8", "i4")[turn % 2])
+            bits = redtune.bits(numpy.packbits(mask, bitorder="little"))
+            # They begin at other addresses modulo 16 bytes.
+            raw, beside, there = (
+                sim_memory.asarray(numpy.concatenate([each[:1]] * at + [each])).view(
+                    each.shape, (1,), at
+                )
+                for each, at in ((x, 1), (y, turn % 4), (mask, turn % 5))
+            )
+            packed = numpy.packbits(numpy.append([False] * 3, mask), bitorder="little")
+            gpu_bits = redtune.bits(sim_memory.asarray(packed), offset=3)
+            tables = sim_memory.asarray(begin)
+            ends = [sim_memory.asarray(begin[:-1].copy()), sim_memory.asarray(begin[1:].copy())]
+            given = {"op": op, "order": order}
+            found = (
+                redtune.segments(x, begin, y=y, where=mask, **given),
+                redtune.segments(x, begin, y=y, where=bits, **given),
+                redtune.segments(raw, tables, y=beside, where=there, **given).numpy(),
+                redtune.segments(raw, *ends, y=beside, where=gpu_bits, **given).numpy(),
+            )
+            function = getattr(redtune, op)
+            for low, high, *got in zip(begin, begin[1:], *found):
+                its = slice(low, high)
+                want = function(x[its].copy(), y[its].copy(), where=mask[its].copy(), order=order)
+                close = 0 if order == "fixed" else 1e-3 if dtype == "f2" else 1e-5
+                for i, value in enumerate(got):
+                    what = f"{op} of {dtype}, {order}, {low} to {high}, {i}"
+                    numpy.testing.assert_allclose(value, want, close, close, err_msg=what)
+
     def test_what_is_no_pair_is_refused(self):
         x, offsets = numpy.arange(6, dtype="f4"), numpy.array([0, 2, 6])
         on_gpu = sim_memory.asarray(x)
@@ -61,8 +99,8 @@ class Pairs(unittest.TestCase):
             (lambda: redtune.segments(x, offsets, op="dot", y=x.astype("f8")), TypeError, "f64"),
             (lambda: redtune.segments(x, offsets, op="dot", y=on_gpu), ValueError, "devices"),
             (
-                lambda: redtune.segments(x, offsets, op="dot", y=x, where=x > 1),
-                TypeError, "leave where out",
+                lambda: redtune.segments(x, offsets, op="dot", y=x, where=x),
+                TypeError, "give bools",
             ),
             (
                 lambda: redtune.segments(x, offsets, op="dot", y=x, out=x[:2]),

@@ -84,10 +84,11 @@ static redtune_status check_pairs(const redtune_problem *problem, const rdt_op_t
                         "cannot compute the %s of all segments together: it has two inputs; "
                         "compute it of each segment, or of whole arrays by redtune_run",
                         op->name);
-    if (problem->mask)
+    if (rdt_problem_mask_listed(problem->mask))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot compute the %s of segments with a mask: it has two inputs; give "
-                        "pairs that change nothing, such as zeros, and leave problem.mask 0",
+                        "cannot compute the %s with a mask for each array: it has two inputs, and "
+                        "arrays of their own have one; set problem.mask to REDTUNE_MASK_BYTES or "
+                        "_BITS, for segments of two buffers",
                         op->name);
     return REDTUNE_OK;
 }

@@ -14,7 +14,7 @@
 -- Masks of a list are one for each array, anywhere: a table has where each begins, and a kernel of segments makes the
 -- distance anew for each (lib/segments/masks.cu).
 --
--- A mask of an op of two inputs is a third array, of kernels of any axes and by key only. What such a kernel has beside
+-- A mask of an op of two inputs is a third array, of kernels of any axes, of segments and by key only. What such a kernel has beside
 -- x is one value, a `beside`, of the second input and of the mask.
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
@@ -168,7 +168,7 @@ function operands.of(problem, exact, tiles)
         argument = has_values and ", given" or "",
         kernel = (has_values or problem.counts) and ", arguments rest" or "",
     }
-    given.flat = given.pairs and problem.layout == "keyed"
+    given.flat = given.pairs and (problem.layout == "keyed" or problem.layout == "ragged")
     given.listed = problem.mask == "listed_bytes" or problem.mask == "listed_bits"
     given.bits = problem.mask == "bits" or problem.mask == "listed_bits"
     -- In calls about one segment, whose values these are where each array has a mask of its own.
@@ -196,6 +196,7 @@ function operands.of(problem, exact, tiles)
     function given.each(from)
         local first = ("load_element(%s)"):format(from)
         if inputs == 1 then return first end
+        if given.flat then return first, ("load_beside((u64)(%s), given)"):format(from) end
         return first, ("%s(second_of(%s, given))"):format(masked and "load_other" or "load_element", from)
     end
     function given.read(from) return table.concat({ given.each(from) }, ", ") end

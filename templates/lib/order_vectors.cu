@@ -8,13 +8,23 @@
 //@ local of = { word = layout, other = given.other_layout(vec) }
 //@ local bytes = { word = dtype.bytes, other = given.other.bytes }
 //@ local load_other = given.masked and "load_other_word" or "load_element_word"
+//@ -- What lies beside the element of x at that address.
+//@ local function beside(at)
+//@     if given.flat then return ("load_beside(%s, given)"):format(at) end
+//@     return ("%s(%s)"):format(load_other, given.other_at(at))
+//@ end
 //@ local folding = op.costly and "__noinline__" or "__forceinline__"
 //@ include "lib/order_elements.cu"
 // What load_vector() brings, element by element: from where it stands at no multiple of 16 bytes.
 __device__ __forceinline__ vector gather_vector(u64 from@{given.parameter})
 {
     vector v;
-//@ for k, array in ipairs(given.inputs > 1 and { "word", "other" } or { "word" }) do
+//@ if given.flat then
+//@     for j = 0, vec - 1 do
+    v.other[@{j}] = @{beside(("from + %d"):format(j * dtype.bytes))};
+//@     end
+//@ end
+//@ for k, array in ipairs(given.inputs > 1 and not given.flat and { "word", "other" } or { "word" }) do
 //@     local base, load = k > 1 and given.other_at("from") or "from", k > 1 and load_other or "load_element_word"
 //@     for i = 0, of[array].words - 1 do
 //@         local pieces = {}
@@ -44,7 +54,7 @@ __device__ @{folding} accumulator take_edge(u64 from, u64 end@{given.parameter})
     const u64 at@{j} = @{j > 0 and ("from + %d < end ? from + %d : from"):format(j * dtype.bytes, j * dtype.bytes) or "from"};
     const @{single.word.c} x@{j} = load_element_word(at@{j});
 //@     if given.inputs > 1 then
-    const @{byte.word.c} y@{j} = @{load_other}(@{given.other_at("at" .. j)});
+    const @{byte.word.c} y@{j} = @{beside("at" .. j)};
 //@     end
 //@ end
     accumulator a[VEC];

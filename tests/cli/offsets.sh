@@ -89,6 +89,12 @@ two_files_are_reduced_beside_each_other() {
     want_values $'130\n0\n1200\n7980'
     run "$redtune" reduce values.npy twos.npy --op dot --offsets offsets.npy --json
     want_in_out '"family": "grouped"'
+    { npy "'|b1'" "(100,)"; for ((i = 0; i < 100; i++)); do little_endian 1 $((1 - i % 2)); done; } >evens.npy
+    run "$redtune" reduce values.npy twos.npy --op dot --offsets offsets.npy --where evens.npy -q
+    want_values $'60\n0\n624\n4020'
+    { npy "'|u1'" "(13,)"; for ((i = 0; i < 13; i++)); do little_endian 1 85; done; } >bits.npy
+    run "$redtune" reduce values.npy twos.npy --op dot --offsets offsets.npy --where-bits bits.npy -q
+    want_values $'60\n0\n624\n4020'
     { npy "'<i4'" "(10, 10)" 1 True; integers 4 100; } >turned.npy
     { npy "'<i4'" "(10, 10)"; integers 4 100; } >table.npy
     run "$redtune" reduce table.npy turned.npy --op dot --offsets offsets.npy
@@ -132,8 +138,8 @@ what_cannot_be_is_refused() {
     run "$redtune" reduce values.npy --offsets far.npy --axis 0
     want_refused 2 "cannot use --axis with --offsets"
     offsets offsets.npy '<i8' 8 0 50
-    { npy "'|b1'" "(100,)"; integers 1 100; } >bools.npy
-    refuses "it has two inputs; give pairs" values.npy --op dot --offsets offsets.npy --where bools.npy
+    { npy "'|b1'" "(99,)"; integers 1 99; } >bools.npy
+    refuses "both must have the same shape" values.npy --op dot --offsets offsets.npy --where bools.npy
 }
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }

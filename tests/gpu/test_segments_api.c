@@ -420,9 +420,9 @@ static void what_no_segments_have_is_refused(void) {
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_DOT);
     begin();
-    problem.mask = REDTUNE_MASK_BYTES;
+    problem.mask = REDTUNE_MASK_LISTED_BYTES;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
-                "cannot compute the dot of segments with a mask: it has two inputs; give pairs");
+                "it has two inputs, and arrays of their own have one; set problem.mask");
     problem = segments_of(REDTUNE_DOT);
     problem.segmented = REDTUNE_SEGMENTED_ALL;
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,

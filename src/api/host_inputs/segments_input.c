@@ -31,10 +31,10 @@ typedef struct segments_reading {
     redtune_plan *plan;                      /* NULL until a piece needs it */
     redtune_workspace *workspace;
     rdt_pinned staging;
-    rdt_buffer input[2], table, results[RDT_OP_OUTPUTS_MAX]; /* the second input or a mask */
+    rdt_buffer input[RDT_READERS_MAX], table, results[RDT_OP_OUTPUTS_MAX];
     CUstream stream;
     rdt_timer timer;
-    uint64_t read_count[2]; /* elements of each input */
+    uint64_t read_count[RDT_READERS_MAX]; /* elements of each input */
     redtune_reading so_far;
 } segments_reading;
 
@@ -76,7 +76,7 @@ static redtune_status size_pieces_of(segments_reading *self, redtune_error *err)
     const uint64_t all = self->offsets[self->count] - self->offsets[0];
     const uint64_t each = sizeof *self->offsets + self->result_bytes[0] + self->result_bytes[1];
     uint64_t bytes = free_bytes / 4 < PIECE_BYTES_MAX ? free_bytes / 4 : PIECE_BYTES_MAX;
-    self->most_elements = bytes / (self->readers.element_bytes[0] + self->readers.element_bytes[1]);
+    self->most_elements = bytes / rdt_problem_input_bytes(&self->problem);
     self->most_segments = free_bytes / 4 / each;
     if (self->most_elements > all) self->most_elements = all;
     if (self->most_segments > PIECE_SEGMENTS_MAX) self->most_segments = PIECE_SEGMENTS_MAX;
@@ -111,7 +111,7 @@ static void close_buffers_of(segments_reading *self) {
     rdt_stream_destroy(self->driver, self->stream);
     rdt_timer_destroy(&self->timer);
     rdt_buffer_destroy_pinned(&self->staging);
-    for (int i = 0; i < 2; i++) rdt_buffer_destroy(&self->input[i]);
+    for (int i = 0; i < RDT_READERS_MAX; i++) rdt_buffer_destroy(&self->input[i]);
     rdt_buffer_destroy(&self->table);
     for (int i = 0; i < RDT_OP_OUTPUTS_MAX; i++) rdt_buffer_destroy(&self->results[i]);
     redtune_workspace_destroy(self->workspace);
@@ -169,11 +169,12 @@ static const void *origin_of(const segments_reading *self, int input, uint64_t f
 
 static redtune_status run_piece(segments_reading *self, uint64_t first, uint64_t end,
                                 redtune_error *err) {
-    const void *second = self->readers.count > 1 ? origin_of(self, 1, first) : NULL;
+    const bool two = rdt_op_find(self->problem.op)->inputs > 1;
+    const int mask = rdt_readers_mask(&self->readers);
     const redtune_segments segments = {
         .d_in = origin_of(self, 0, first),
-        .d_second = self->readers.masked ? NULL : second,
-        .d_mask = self->readers.masked ? second : NULL,
+        .d_second = two ? origin_of(self, 1, first) : NULL,
+        .d_mask = mask > 0 ? origin_of(self, mask, first) : NULL,
         .count = end - first,
         .d_begin = (const void *)(uintptr_t)self->table.address,
         .d_out = {(void *)(uintptr_t)self->results[0].address,
@@ -224,15 +225,15 @@ static redtune_status reduce_long(segments_reading *self, uint64_t i, redtune_er
     const uint64_t count = self->offsets[i + 1] - self->offsets[i];
     problem.median = problem.greatest = 0;
     rdt_problem_axes_set(&problem, (rdt_extents){.count = count});
-    rest from[2] = {{self, 0, count * self->readers.element_bytes[0]},
-                    {self, 1, count * self->readers.element_bytes[1]}};
-    const redtune_input second = {.read = read_rest, .user = &from[1]};
-    const redtune_input input = {.read = read_rest,
-                                 .user = &from[0],
-                                 .second = self->readers.count > 1 ? &second : NULL,
-                                 .parameters = self->parameters};
+    rest from[RDT_READERS_MAX];
+    redtune_input inputs[RDT_READERS_MAX], *input = NULL;
+    for (int k = self->readers.count; k-- > 0; input = &inputs[k]) {
+        from[k] = (rest){self, k, count * self->readers.element_bytes[k]};
+        inputs[k] = (redtune_input){.read = read_rest, .user = &from[k], .second = input};
+    }
+    input->parameters = self->parameters;
     redtune_reading reading;
-    redtune_status status = rdt_input_reduce(self->rt, &problem, &input, &reading, err);
+    redtune_status status = rdt_input_reduce(self->rt, &problem, input, &reading, err);
     if (status) return status;
     memcpy(self->out[0] + i * self->result_bytes[0], &reading.value, self->result_bytes[0]);
     if (self->result_bytes[1])
@@ -273,11 +274,13 @@ static redtune_status read_to_end(segments_reading *self, redtune_error *err) {
             self->read_count[i] += bytes / self->readers.element_bytes[i];
         }
     }
-    if (self->readers.count < 2 || self->read_count[0] == self->read_count[1]) return REDTUNE_OK;
+    int other = 1;
+    while (other < self->readers.count && self->read_count[other] == self->read_count[0]) other++;
+    if (other == self->readers.count) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce segments: %s has %" PRIu64 " elements, and %s %" PRIu64,
                     rdt_readers_name(&self->readers, 0), self->read_count[0],
-                    rdt_readers_name(&self->readers, 1), self->read_count[1]);
+                    rdt_readers_name(&self->readers, other), self->read_count[other]);
 }
 
 static redtune_status check_room(const segments_reading *self, const void *results, size_t bytes,
