@@ -12,6 +12,18 @@ static redtune_status ends_early(const rdt_element_file *file, uint64_t lacking,
                            file->path, lacking);
 }
 
+/* Of the bits that are not held: passes over `first`, and reads the next ones. */
+static redtune_status pass_over(rdt_bit_file *bits, uint64_t first, redtune_error *err) {
+    size_t length = 0;
+    redtune_status status =
+        first >= 8 ? rdt_element_file_skip(bits->file, first / 8, err) : REDTUNE_OK;
+    if (!status && bits->left)
+        status = rdt_element_file_read(bits->file, bits->bytes, sizeof bits->bytes, &length, err);
+    bits->at = (size_t)(first % 8);
+    bits->end = 8 * length;
+    return status;
+}
+
 redtune_status rdt_bit_file_begin(rdt_bit_file *bits, rdt_element_file *file, uint64_t first,
                                   uint64_t count, redtune_error *err) {
     const uint64_t known = 8 * file->count; /* 0: of a pipe */
@@ -20,13 +32,16 @@ redtune_status rdt_bit_file_begin(rdt_bit_file *bits, rdt_element_file *file, ui
     bits->at = bits->end = 0;
     if (known && (first > known || known - first < count))
         return ends_early(file, first > known ? count : count - (known - first), err);
-    redtune_status status = first >= 8 ? rdt_element_file_skip(file, first / 8, err) : REDTUNE_OK;
-    size_t length = 0;
-    if (!status && count)
-        status = rdt_element_file_read(file, bits->bytes, sizeof bits->bytes, &length, err);
-    bits->at = (size_t)(first % 8);
-    bits->end = 8 * length;
-    return status;
+    return pass_over(bits, first, err);
+}
+
+redtune_status rdt_bit_file_take_part(rdt_bit_file *bits, uint64_t first, uint64_t count,
+                                      redtune_error *err) {
+    const uint64_t held = bits->end - bits->at;
+    bits->left = count;
+    if (first > held) return pass_over(bits, first - held, err);
+    bits->at += (size_t)first;
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_bit_file_read(void *user, void *buffer, size_t capacity, size_t *bytes,

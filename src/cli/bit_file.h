@@ -14,6 +14,9 @@ typedef struct rdt_bit_file {
 /* Of `count` bits from number `first` on. REDTUNE_FILE if the file is known to have fewer. */
 redtune_status rdt_bit_file_begin(rdt_bit_file *bits, rdt_element_file *file, uint64_t first,
                                   uint64_t count, redtune_error *err);
+/* Passes over `first` bits of one that was begun, and leaves `count` to be read. */
+redtune_status rdt_bit_file_take_part(rdt_bit_file *bits, uint64_t first, uint64_t count,
+                                      redtune_error *err);
 /* A redtune_read_fn; user is the rdt_bit_file. */
 redtune_status rdt_bit_file_read(void *user, void *buffer, size_t capacity, size_t *bytes,
                                  redtune_error *err);

@@ -141,11 +141,10 @@ static redtune_status reduce_whole(const rdt_options *options, const redtune_pro
                                    rdt_input_files *files, redtune_reading *reading,
                                    redtune_error *err) {
     redtune *rt = NULL;
-    const bool is_of_one = files->bits.file || rdt_input_files_mask_pairs(files);
-    if (is_of_one && rdt_device_names_several(options))
+    if (rdt_input_files_mask_pairs(files) && rdt_device_names_several(options))
         return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use a mask of %s with --device %.40s: name one GPU",
-                               files->bits.file ? "bits" : "pairs", options->device);
+                               "cannot use a mask of pairs with --device %.40s: name one GPU",
+                               options->device);
     if (rdt_device_names_several(options))
         return rdt_shared_file_reduce(options, problem, files, reading, err);
     const redtune_input source = rdt_input_files_source(files);

@@ -59,8 +59,10 @@ static uint64_t part_elements(const redtune_problem *problem, size_t gpus) {
 static redtune_status open_part(const rdt_options *options, gpu_part *self, uint64_t first,
                                 uint64_t count, redtune_error *err) {
     redtune_status status = rdt_input_files_open(options, &self->files, err);
+    rdt_bit_file *bits = &self->files.bits;
     for (size_t k = 0; !status && k < self->files.count; k++) {
         rdt_element_file *file = &self->files.file[k];
+        if (file == bits->file) return rdt_bit_file_take_part(bits, first, count, err);
         self->part[k] = (part_file){file, count * redtune_dtype_bytes(file->dtype)};
         status = rdt_element_file_skip(file, first, err);
     }
@@ -95,6 +97,8 @@ static redtune_input part_source(gpu_part *self) {
     source.read = read_part;
     source.user = &self->part[0];
     self->second = (redtune_input){.read = read_part, .user = &self->part[1]};
+    if (self->files.bits.file)
+        self->second = (redtune_input){.read = rdt_bit_file_read, .user = &self->files.bits};
     if (source.second) source.second = &self->second;
     return source;
 }

@@ -35,8 +35,11 @@ a_mask_is_shared_as_its_elements_are() {
     wants 12448860 numbers.npy --where mask.npy
     wants 1 numbers.npy --where mask.npy --op argmin
     wants 4980 numbers.npy --where mask.npy --op nonzeros
-    run "$redtune" reduce numbers.npy --where-bits numbers.raw --device all
-    want_refused 2 "cannot use a mask of bits with --device all: name one GPU"
+    wants 1483374 numbers.npy --where-bits numbers.raw
+    wants 1476302 numbers.npy --where-bits numbers.raw --where-offset 13
+    # Parts begin behind the bits that are read first.
+    head -c 100000 /dev/zero | tr '\0' '\1' >ones.raw
+    wants 17660 ones.raw --dtype u8 --where-bits numbers.raw --where-offset 5
     run "$redtune" reduce numbers.npy numbers.npy --op dot --where mask.npy --device all
     want_refused 2 "cannot use a mask of pairs with --device all: name one GPU"
 }
