@@ -521,6 +521,8 @@ def by_key(
     spread = spread_number(spread)
     if K is None and stream is not None:
         raise ValueError("cannot take stream without K: give K, which is else read on the usual one")
+    if isinstance(keys, (list, tuple)):
+        raise TypeError("cannot take keys of a list: make it an array, as by numpy.asarray")
     count = key_count(keys) if K is None else _checks.whole(K, "K")
     found = _core.by_key(
         number, x, y, keys, count, out, _number(dtype), _order(order), _accuracy(accuracy), skipped,
@@ -572,6 +574,11 @@ class List:
         each: a result for each array instead, which order="fixed" is for. where: a list of
         masks, one for each array or None; on a GPU with each=True. The rest is as for redtune.reduce.
         """
+        if "y" in parameters:
+            raise TypeError(
+                "cannot reduce a list with y: its arrays are those of one input; call the op's "
+                "function for each pair, or redtune.segments with y"
+            )
         number, values, kind = _take(op, parameters)
         found = self._own.reduce(
             number, bool(each), out, _number(dtype), _order(order), _accuracy(accuracy), stream,

@@ -2,6 +2,7 @@
 #include "call.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -217,6 +218,27 @@ bool needs_packing(const redtune_problem &problem) {
 } // namespace
 
 // By Python's struct, which refuses what the dtype has no place for.
+// The bytes of a number; not valid, and no error is set: it is none of that format.
+static nb::object pack_number(const char *format, nb::handle value) {
+    if (!value.is_valid()) return {};
+    nb::object packed = nb::steal(PyObject_CallMethod(nb::module_::import_("struct").ptr(), "pack",
+                                                      "sO", format, value.ptr()));
+    PyErr_Clear();
+    return packed;
+}
+
+// The int that a float is, such as 2.0, which NumPy takes as one; not valid: it is none.
+static nb::object whole_of(nb::handle value) {
+    nb::object number, whole;
+    if (nb::hasattr(value, "__float__")) number = nb::steal(PyNumber_Float(value.ptr())); // no text
+    if (number.is_valid()) {
+        const double x = PyFloat_AsDouble(number.ptr());
+        if (std::floor(x) == x) whole = nb::steal(PyLong_FromDouble(x));
+    }
+    PyErr_Clear();
+    return whole;
+}
+
 void reduction::take_initial(nb::handle value) {
     static const char *const formats[REDTUNE_DTYPE_END] = {nullptr, "b", "B", "h", "H", "i", "I",
                                                            "q",     "Q", "e", "f", "f", "d"};
@@ -229,10 +251,10 @@ void reduction::take_initial(nb::handle value) {
              redtune_dtype_name(problem.dtype),
              format ? "a result does not say what it was made of; leave it out"
                     : "it takes none of so few bits; give dtype=\"f32\"");
-    nb::object packed = nb::steal(PyObject_CallMethod(nb::module_::import_("struct").ptr(), "pack",
-                                                      "sO", format, value.ptr()));
+    nb::object packed = pack_number(format, value);
+    if (!packed.is_valid() && !strchr("efd", *format))
+        packed = pack_number(format, whole_of(value));
     if (!packed.is_valid()) {
-        PyErr_Clear();
         fail(PyExc_ValueError, "cannot compute %s with initial=%s: it is no value of %s", op->name,
              nb::cast<std::string>(nb::repr(value)).substr(0, 80).c_str(),
              result[0].boolean ? "bool" : redtune_dtype_name(result[0].shown));

@@ -203,6 +203,8 @@ class Keys(unittest.TestCase):
             (lambda: redtune.by_key(host, host.astype("i4"), 2, skipped=few), ValueError, "count them there"),
             (lambda: redtune.by_key(x, x, 2), TypeError, "keys of f32: give integers"),
             (lambda: redtune.by_key(x, few, 2), ValueError, "as long as"),
+            (lambda: redtune.by_key(host, [0, 1, 1, 0]), TypeError, "keys of a list"),
+            (lambda: redtune.by_key(host, (0, 1, 1, 0), 2), TypeError, "keys of a list"),
             (lambda: redtune.by_key(x, host.astype("i4"), 2), ValueError, "another device"),
             (lambda: redtune.by_key(x, keys, 2, "dot"), TypeError, "two inputs; give y"),
             (lambda: redtune.by_key(x, keys, 2, "sum", y=x), TypeError, "leave y out"),

@@ -379,6 +379,11 @@ class Masks(unittest.TestCase):
         self.assertEqual(redtune.max(numpy.zeros(0, "f4"), initial=2), 2)
         self.assertEqual(redtune.max(numpy.ones(3, "f2"), initial=1.5), 1.5)
         self.assertEqual(redtune.any(numpy.zeros(3), initial=True), True)
+        whole = numpy.arange(4)
+        for two in (2, 2.0, numpy.float32(2), numpy.float64(2), numpy.array(2.0), numpy.uint8(2)):
+            self.assertEqual(redtune.sum(whole, initial=two), 8)
+            self.assertEqual(redtune.sum(whole, where=whole > 1, initial=two), 7)
+            self.assertEqual(redtune.sum(whole.astype("f4"), initial=two), 8)
 
     def test_bits_are_bools_from_any_bit_on(self):
         random = numpy.random.default_rng(13)
@@ -429,6 +434,9 @@ class Masks(unittest.TestCase):
             (lambda: redtune.dot(x, x, where=x), TypeError, "give bools"),
             (lambda: redtune.mean(x, initial=1), TypeError, "leave it out"),
             (lambda: redtune.sum(x.astype("i4"), initial=0.5), ValueError, "no value of i64"),
+            (lambda: redtune.sum(x.astype("i4"), initial=numpy.inf), ValueError, "no value of i64"),
+            (lambda: redtune.sum(x.astype("i4"), initial=1e300), ValueError, "no value of i64"),
+            (lambda: redtune.sum(x.astype("i4"), initial="2"), ValueError, "no value of i64"),
             (lambda: redtune.sum(x, where=3), TypeError, "no array"),
             (lambda: redtune.sum(x, where=redtune.bits(b"a", 3)), ValueError, "it has 8 bits"),
             (lambda: redtune.sum(x, where=redtune.bits(b"a", -1)), ValueError, "offset"),

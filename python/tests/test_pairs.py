@@ -107,6 +107,7 @@ class Pairs(unittest.TestCase):
                 ValueError, "overlaps x",
             ),
             (lambda: redtune.List([x, x]).reduce("dot"), TypeError, "of a list: it has two inputs"),
+            (lambda: redtune.List([x]).reduce("dot", y=[x]), TypeError, "redtune.segments with y"),
         ]  # fmt: skip
         for call, error, text in cases:
             with self.assertRaisesRegex(error, text):
