@@ -350,7 +350,7 @@ static void what_segments_do_not_have_is_refused(void) {
     INVALID(REDTUNE_MSE, (void)segments, "d_second is NULL, and it has two inputs");
     INVALID(REDTUNE_SUM, segments.d_second = input(), "d_second is not NULL, and it has one input");
     INVALID(REDTUNE_MSE, segments.d_second = behind(input(), 2),
-            "d_in[1] must be aligned to 4 bytes");
+            "d_second must be aligned to 4 bytes");
     INVALID(REDTUNE_MSE, segments.d_in = NULL; segments.d_second = input();
             segments.d_arrays = (const void *const *)table(0),
             "arrays of their own have one; give d_in and d_second");

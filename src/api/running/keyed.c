@@ -64,22 +64,18 @@ static redtune_status take_keyed_arrays(keyed_run *self, const redtune_plan *pla
 
 /* The part of the caller's scratch that only tables take: the usual one is checked with the rest.
  */
-static redtune_status check_tables_apart(const keyed_run *self, const redtune_plan *plan,
-                                         redtune_error *err) {
+static redtune_status check_tables_apart(const keyed_run *self, redtune_error *err) {
     const rdt_operands *operands = &self->operands;
-    const bool alone = plan->signature.masked && !plan->signature.pairs;
     const rdt_span table = {operands->scratch + RDT_SCRATCH_BYTES,
                             operands->scratch + operands->scratch_bytes};
     const struct {
         const char *name;
         rdt_span span;
-    } others[] = {{"d_in", self->traffic.read[0]},
-                  {"d_keys", self->keys},
-                  {alone ? "d_mask" : "d_second", self->traffic.read[1]},
-                  {"d_mask", alone ? (rdt_span){0, 0} : self->traffic.read[RDT_READ_MASK]},
-                  {"d_skipped", self->skipped},
-                  {"d_out", self->traffic.written[0]},
-                  {"d_out[1]", self->traffic.written[1]}};
+    } others[] = {
+        {"d_in", self->traffic.read[0]},       {"d_keys", self->keys},
+        {"d_second", self->traffic.read[1]},   {"d_mask", self->traffic.read[RDT_READ_MASK]},
+        {"d_skipped", self->skipped},          {"d_out", self->traffic.written[0]},
+        {"d_out[1]", self->traffic.written[1]}};
     const size_t count = sizeof others / sizeof *others - (self->traffic.written_count < 2);
     for (size_t i = 0; operands->scratch && i < count; i++)
         if (rdt_scratch_pool_overlap(&table, &others[i].span))
@@ -136,7 +132,7 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint
     if (!status)
         status =
             rdt_operands_check_apart(&self->traffic, operands->scratch, others, 2, places, err);
-    return status ? status : check_tables_apart(self, plan, err);
+    return status ? status : check_tables_apart(self, err);
 }
 
 /* For REDTUNE_CHECK. The context is current. */
@@ -147,7 +143,7 @@ static redtune_status check_key_pointers(const rdt_context *context, const keyed
         rdt_pointer_check(context, "d_keys", keys->begin, keys->end - keys->begin, err);
     if (!status && skipped->end)
         status = rdt_pointer_check(context, "d_skipped", skipped->begin, sizeof(uint64_t), err);
-    return status ? status : rdt_operands_check_pointers(context, &self->traffic, err);
+    return status ? status : rdt_operands_check_pointers(context, &self->traffic, "d_second", err);
 }
 
 /* problem: of the plan's class, with the width of the rows. */

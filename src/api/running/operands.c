@@ -104,10 +104,17 @@ static redtune_status refuse_d_out(int i, CUdeviceptr address, size_t bytes, red
                     (void *)(uintptr_t)address, output_names[i], bytes);
 }
 
-static redtune_status refuse_d_in(int i, CUdeviceptr address, size_t bytes, redtune_error *err) {
+/* What the caller's struct calls the second input. */
+static const char *second_name(const rdt_signature *signature) {
+    const bool tables = rdt_problem_segments_of(signature->layout);
+    return tables || signature->layout == RDT_LAYOUT_KEYED ? "d_second" : read_names[1];
+}
+
+static redtune_status refuse_d_in(const char *name, CUdeviceptr address, size_t bytes,
+                                  redtune_error *err) {
     return rdt_fail(err, REDTUNE_INVALID, 0,
                     "cannot reduce from %p: %s must be aligned to %zu bytes and not NULL",
-                    (void *)(uintptr_t)address, read_names[i], bytes);
+                    (void *)(uintptr_t)address, name, bytes);
 }
 
 static redtune_status refuse_overlap(int i, const rdt_span *output, const char *with,
@@ -255,7 +262,8 @@ redtune_status rdt_operands_take_more(const rdt_signature *signature, const redt
     const uint64_t mask = place_of_mask(signature, given);
     const CUdeviceptr in = alone ? 0 : address_of(given->d_in[1]), to = address_of(given->d_out[1]);
     const size_t input_bytes = signature->second_bytes, result_bytes = signature->result_bytes[1];
-    if (in && misaligned(in, input_bytes)) return refuse_d_in(1, in, input_bytes, err);
+    if (in && misaligned(in, input_bytes))
+        return refuse_d_in(second_name(signature), in, input_bytes, err);
     if (to && misaligned(to, result_bytes)) return refuse_d_out(1, to, result_bytes, err);
     *out = (rdt_given){.input = alone ? mask : in,
                        .output = to,
@@ -263,7 +271,7 @@ redtune_status rdt_operands_take_more(const rdt_signature *signature, const redt
                        .mask = alone ? 0 : mask};
     for (int i = 1; i < RDT_READS_MAX; i++) traffic->read[i] = (rdt_span){0, 0};
     if (in) traffic->read[1] = span_of(in, elements * input_bytes);
-    traffic->read[alone ? 1 : RDT_READ_MASK] = span_of_mask(signature, mask, elements);
+    traffic->read[RDT_READ_MASK] = span_of_mask(signature, mask, elements);
     if (to) traffic->written[traffic->written_count++] = span_of(to, results * result_bytes);
     rdt_operands_set_scalars(op, given->parameters, out);
     rdt_operands_set_initial(given->initial, out);
@@ -298,7 +306,7 @@ redtune_status rdt_operands_take(const rdt_signature *signature, const redtune_o
     const uint64_t results = extents->outer * extents->inner;
     if (!to || misaligned(to, result_bytes)) return refuse_d_out(0, to, result_bytes, err);
     if ((!in && elements) || misaligned(in, input_bytes))
-        return refuse_d_in(0, in, input_bytes, err);
+        return refuse_d_in("d_in", in, input_bytes, err);
     traffic->read_count = traffic->written_count = 1;
     traffic->read[0] = span_of(in, elements * input_bytes);
     traffic->written[0] = span_of(to, results * result_bytes);
@@ -346,7 +354,7 @@ redtune_status rdt_operands_take_strided(const rdt_signature *signature,
     if (status) return status;
     if (!to || misaligned(to, result_bytes)) return refuse_d_out(0, to, result_bytes, err);
     if ((!in && elements) || misaligned(in, input_bytes))
-        return refuse_d_in(0, in, input_bytes, err);
+        return refuse_d_in("d_in", in, input_bytes, err);
     traffic->read_count = traffic->written_count = 1;
     traffic->read[0] = span_of(in, 0);
     traffic->written[0] = span_of(to, 0);
@@ -359,7 +367,7 @@ redtune_status rdt_operands_take_strided(const rdt_signature *signature,
     if (signature->masked) {
         const uint64_t place = alone ? operands->given.input : operands->given.mask;
         const rdt_reach reach = rdt_strides_reach(problem, REDTUNE_ARRAY_MASK);
-        traffic->read[alone ? 1 : RDT_READ_MASK] =
+        traffic->read[RDT_READ_MASK] =
             span_of_mask(signature, place ? place + (uint64_t)reach.first : 0, reach.elements);
     }
     for (int i = 0; i < traffic->written_count; i++)
@@ -379,10 +387,11 @@ static redtune_status check_pointer(const rdt_context *context, const char *name
 }
 
 redtune_status rdt_operands_check_pointers(const rdt_context *context, const rdt_traffic *traffic,
-                                           redtune_error *err) {
+                                           const char *second_name, redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < traffic->read_count; i++)
-        status = check_pointer(context, read_names[i], &traffic->read[i], err);
+        status =
+            check_pointer(context, i == 1 ? second_name : read_names[i], &traffic->read[i], err);
     for (int i = 0; !status && i < traffic->written_count; i++)
         status = check_pointer(context, output_names[i], &traffic->written[i], err);
     return status;

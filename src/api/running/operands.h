@@ -79,6 +79,7 @@ redtune_status rdt_operands_check_apart(const rdt_traffic *traffic, CUdeviceptr 
                                         const rdt_span *others, uint64_t count,
                                         const char *const *places, redtune_error *err);
 
-/* For REDTUNE_CHECK: asks the driver about each pointer. The context is current. */
+/* For REDTUNE_CHECK: asks the driver about each pointer, of which the second input's has that name.
+ * The context is current. */
 redtune_status rdt_operands_check_pointers(const rdt_context *context, const rdt_traffic *traffic,
-                                           redtune_error *err);
+                                           const char *second_name, redtune_error *err);

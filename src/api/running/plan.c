@@ -317,7 +317,7 @@ redtune_status rdt_plan_run(redtune_plan *plan, const redtune_problem *problem,
     bool entered = false;
     status = rdt_context_enter(context, &entered, err);
     if (status) return status;
-    if (plan->rt->check) status = rdt_operands_check_pointers(context, &traffic, err);
+    if (plan->rt->check) status = rdt_operands_check_pointers(context, &traffic, "d_in[1]", err);
     if (!status) status = rdt_plan_start(plan, operands, &traffic, stream, err);
     rdt_context_leave(context, entered);
     if (__builtin_expect(plan->tally != NULL, 0) && !status)

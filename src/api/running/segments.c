@@ -194,7 +194,7 @@ redtune_status rdt_segments_check_pointers(const rdt_context *context, const rdt
         if (self->table[i].end)
             status = rdt_pointer_check(context, table_names[i], self->table[i].begin,
                                        self->table[i].end - self->table[i].begin, err);
-    return status ? status : rdt_operands_check_pointers(context, &self->traffic, err);
+    return status ? status : rdt_operands_check_pointers(context, &self->traffic, "d_second", err);
 }
 
 /* Lengths that only the tables have are those of the problem. */

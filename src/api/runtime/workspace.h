@@ -22,7 +22,7 @@ redtune_status rdt_workspace_reserve(rdt_workspace *workspace, redtune_error *er
 enum {
     RDT_READ_PARAMETERS = 2,
     RDT_READ_COUNT = 3,
-    RDT_READ_MASK = 4, /* of two inputs; that of one is the second array */
+    RDT_READ_MASK = 4,
     RDT_READ_OUTPUTS = 5,
     RDT_READS_MAX = 7,
     RDT_WRITES_MAX = 2

@@ -193,8 +193,9 @@ static redtune_status start_part(rank_call *self, redtune_error *err) {
     const rdt_context *context = team->rt->context;
     redtune_status status = REDTUNE_OK;
     if (team->rt->check)
-        status = self->segments ? rdt_segments_check_pointers(context, &self->run, err)
-                                : rdt_operands_check_pointers(context, &self->run.traffic, err);
+        status = self->segments
+                     ? rdt_segments_check_pointers(context, &self->run, err)
+                     : rdt_operands_check_pointers(context, &self->run.traffic, "d_in[1]", err);
     /* A run of segments may read anything. */
     if (self->segments) self->run.traffic.read[0] = (rdt_span){1, UINT64_MAX};
     self->call.traffic = &self->run.traffic;
