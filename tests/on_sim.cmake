@@ -102,7 +102,7 @@ endif()
 
 if(REDTUNE_BASH)
     set(header ${PROJECT_SOURCE_DIR}/include/redtune/redtune.h)
-    foreach(script bake gpu counters families keyed_tune keys ladder offsets paths report segments shards)
+    foreach(script bake beside_tune gpu counters families keyed_tune keys ladder offsets paths report segments shards)
         redtune_sim_test_of(cli.${script} ${REDTUNE_BASH}
             ${CMAKE_CURRENT_SOURCE_DIR}/cli/${script}.sh $<TARGET_FILE:redtune-command> ${header})
     endforeach()

@@ -296,12 +296,13 @@ def tune(
     order: Order = None, accuracy: Accuracy = None, device: Any = None,
     effort: Optional[str] = None, budget: Optional[float] = None, again: bool = False,
     database: Any = None, ops: Any = None, quiet: bool = False,
-    progress: Optional[Callable[[str], Any]] = None, count: Any = None
+    progress: Optional[Callable[[str], Any]] = None, count: Any = None, y: Any = None
 ) -> _tuning.Winners: ...
 def explain(
     op: str = "sum", dtype: Any = "f32", size: Any = None, shape: Any = None,
     axis: Any = None, *, order: Order = None, accuracy: Accuracy = None, device: Any = None,
-    gpu: Optional[str] = None, database: Any = None, ops: Any = None, count: Any = None
+    gpu: Optional[str] = None, database: Any = None, ops: Any = None, count: Any = None,
+    y: Any = None
 ) -> _tuning.Explanation: ...
 def show(
     op: Any = None, dtype: Any = None, *, gpu: Optional[str] = None, shipped: bool = False,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cli/beside.h"
 #include "cli/command.h"
 #include "cli/lengths.h"
 #include "cli/message.h"
@@ -227,7 +228,7 @@ static redtune_status read_extents(const rdt_options *options, uint64_t count,
     if (status || !more) return status;
     const redtune_dtype dtype = problem->dtype;
     if (!dtype) problem->dtype = REDTUNE_F32; /* any one: the extents are the same */
-    status = rdt_shape_fold(&shape, &options->axes, problem, err);
+    status = rdt_beside_fold(options, &shape, problem, err);
     problem->dtype = dtype;
     return status;
 }
@@ -252,7 +253,8 @@ redtune_status rdt_options_problem(const rdt_options *options, redtune_dtype dty
         .order = options->order,
         .accuracy = options->accuracy,
     };
-    redtune_status status = read_extents(options, count, &problem, err);
+    redtune_status status = rdt_beside_check(options, err);
+    if (!status) status = read_extents(options, count, &problem, err);
     if (!status) status = rdt_options_take_keys(options, options->key_count, &problem, err);
     if (!status) *out = problem;
     return status;

@@ -49,6 +49,7 @@ typedef struct rdt_options {
     const char *device, *database, *against, *family, *config, *show, *gpu, *machine, *output,
         *export, *recorded, *bits, *format;
     const char *shape;              /* arrays with commas between, read once already */
+    const char *second_shape;       /* of the second input, one array */
     const char *offsets;            /* a file of them */
     const char *where, *where_bits; /* a file: the mask */
     const char *by;                 /* a file: the keys */

@@ -257,7 +257,7 @@ redtune_status rdt_value_shapes(rdt_options *options, const rdt_option *row, con
     redtune_status status = more ? REDTUNE_OK : rdt_shape_read(value, strlen(value), &shape, err);
     while (!status && more) status = rdt_shape_read_next(&list, &shape, &more, err);
     if (status) return rdt_message_within(err, "cannot use --%s", row->name);
-    options->shape = value;
+    *(const char **)(void *)((char *)options + row->offset) = value;
     return REDTUNE_OK;
 }
 

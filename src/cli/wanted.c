@@ -2,6 +2,7 @@
 #include "cli/wanted.h"
 
 #include <stdlib.h>
+#include "cli/beside.h"
 #include "cli/lengths.h"
 #include "cli/message.h"
 #include "redtune/tools.h"
@@ -69,6 +70,7 @@ static redtune_status check_together(const rdt_options *options, redtune_error *
     if (sizes && (rows || cols)) return refuse_pair("size", rows ? "rows" : "cols", whole, err);
     if (sizes && axis) return refuse_pair("size", "axis", whole, err);
     redtune_status status = rdt_options_check_segments(options, err);
+    if (!status) status = rdt_beside_check(options, err);
     if (!status) status = check_keys(options, err);
     if (status) return status;
     if (options->shape && (rows || cols))
@@ -128,7 +130,7 @@ static redtune_problem begin_problem(const listing *self) {
 
 static redtune_status add_shape(listing *self, const rdt_shape_array *shape, redtune_error *err) {
     redtune_problem problem = begin_problem(self);
-    redtune_status status = rdt_shape_fold(shape, &self->options->axes, &problem, err);
+    redtune_status status = rdt_beside_fold(self->options, shape, &problem, err);
     return status ? status : keep_by_keys(self, problem, err);
 }
 
@@ -220,6 +222,7 @@ static redtune_status refuse_beside_recorded(const rdt_options *options, redtune
                   {"rows", options->rows.count_count},
                   {"cols", options->cols.count_count},
                   {"shape", options->shape},
+                  {"second-shape", options->second_shape},
                   {"segments", options->segments},
                   {"list", options->list},
                   {"axis", options->axes.count},

@@ -154,11 +154,10 @@ redtune_status rdt_problem_strided_set(redtune_problem *problem, redtune_axis *k
                                        size_t reduced_count, redtune_error *err);
 /* The sizes and the steps of x, of the reduced axes and of the kept ones. */
 void rdt_problem_strided_describe(const redtune_problem *problem, char out[RDT_PROBLEM_TEXT_BYTES]);
-/* Whether no two indices lead to one element of x, as far as steps alone tell: windows, broadcast
- * axes and some axes that interlock are not. */
-bool rdt_problem_strided_is_disjoint(const redtune_problem *problem);
-/* Of what databases have no words for: results with gaps, a second input with other steps, a mask;
- * and of problems by key. */
+/* Whether no two indices lead to one element of the array, as far as steps alone tell: windows,
+ * broadcast axes and some axes that interlock are not. */
+bool rdt_problem_strided_is_disjoint(const redtune_problem *problem, redtune_array array);
+/* Of what is not tuned: results with gaps, a mask; and of problems by key. */
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                                                  redtune_error *err);
 /* REDTUNE_UNSUPPORTED for such a problem whose results are not packed, whose parts none can join,
@@ -214,10 +213,11 @@ static inline rdt_extents rdt_problem_extents(const redtune_problem *problem) {
 /* Brings the axes into the form that equal problems have; REDTUNE_UNSUPPORTED for what no kernel
  * takes. */
 redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err);
-/* The kept or the reduced axes as text (problem_axes_text.c), and both back, in place of those that
- * the problem has; false for what is none, or of a later version. */
-enum { RDT_AXES_TEXT_BYTES = 128 };
-void rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
+/* The kept or the reduced axes as text (problem_axes_text.c), false where there is no room, as for
+ * many axes with long steps in all arrays; and both back, in place of those that the problem has,
+ * false for what is none. */
+enum { RDT_AXES_TEXT_BYTES = 512 };
+bool rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
                                  char out[RDT_AXES_TEXT_BYTES]);
 bool rdt_problem_axes_text_read(const char *kept, const char *reduced, redtune_problem *problem);
 /* What has the steps of x in that form. */

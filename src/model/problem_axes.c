@@ -208,7 +208,8 @@ static void complete_steps(redtune_problem *problem, bool two) {
 
 redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
-    const bool two = op && op->inputs > 1;
+    /* Of an op that only measurements name, its problem tells. */
+    const bool two = op && (op->inputs > 1 || (op->absent && is_given(problem, Y)));
     int no_results = -1, no_elements = -1;
     redtune_status status = check_later(problem, err);
     if (!status && problem->segmented) status = check_segments(problem, err);

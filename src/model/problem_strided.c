@@ -144,17 +144,6 @@ redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const 
                     verb);
 }
 
-/* Whether a second input has other steps than the first. */
-static bool has_steps_of_y(const redtune_problem *problem) {
-    enum { X = REDTUNE_ARRAY_X, Y = REDTUNE_ARRAY_Y };
-    bool other = false;
-    for (uint32_t i = 0; i < problem->kept_axes; i++)
-        other |= problem->kept[i].step[X] != problem->kept[i].step[Y];
-    for (uint32_t i = 0; i < problem->reduced_axes; i++)
-        other |= problem->reduced[i].step[X] != problem->reduced[i].step[Y];
-    return other && rdt_op_find(problem->op)->inputs > 1;
-}
-
 /* Whether the results lie row-major along the kept axes, without gaps. */
 static bool has_packed_results(const redtune_problem *problem) {
     uint64_t packed = 1;
@@ -181,16 +170,16 @@ static const redtune_axis *find_axis(const redtune_problem *problem, uint32_t i)
 }
 
 /* An axis must lead beyond all that those with shorter steps lead to. */
-bool rdt_problem_strided_is_disjoint(const redtune_problem *problem) {
+bool rdt_problem_strided_is_disjoint(const redtune_problem *problem, redtune_array array) {
     const uint32_t count = problem->kept_axes + problem->reduced_axes;
     for (uint32_t i = 0; i < count; i++) {
         const redtune_axis *axis = find_axis(problem, i);
-        const uint64_t step = step_magnitude(axis->step[REDTUNE_ARRAY_X]);
+        const uint64_t step = step_magnitude(axis->step[array]);
         uint64_t within = 0;
         if (axis->size < 2) continue;
         for (uint32_t k = 0; k < count; k++) {
             const redtune_axis *other = find_axis(problem, k);
-            const uint64_t shorter = step_magnitude(other->step[REDTUNE_ARRAY_X]);
+            const uint64_t shorter = step_magnitude(other->step[array]);
             if (k == i || other->size < 2 || shorter > step) continue;
             within += (other->size - 1) * shorter;
         }
@@ -201,15 +190,19 @@ bool rdt_problem_strided_is_disjoint(const redtune_problem *problem) {
 
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                                                  redtune_error *err) {
+    char text[RDT_AXES_TEXT_BYTES];
     if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse_tuning(problem, err);
+    if (!rdt_problem_axes_text_write(problem, true, text) ||
+        !rdt_problem_axes_text_write(problem, false, text))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot tune: the text of the axes is longer than databases hold; tune for "
+                        "an array of fewer axes");
     const bool packed = has_packed_results(problem);
-    if (!problem->mask && packed && !has_steps_of_y(problem)) return REDTUNE_OK;
+    if (!problem->mask && packed) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot tune for axes that are neither rows nor columns of memory and %s; tune "
                     "for the same axes without",
-                    problem->mask ? "a mask"
-                    : packed      ? "a second input with other steps"
-                                  : "results with gaps or in another order");
+                    problem->mask ? "a mask" : "results with gaps or in another order");
 }
 
 void rdt_problem_strided_describe(const redtune_problem *problem,

@@ -242,7 +242,8 @@ static void check_array(const array *array, tally *tally) {
         CHECK(!can_be_said(&all));
         CHECK(reads_strided(&problem, &all));
         tally->strided++;
-        const bool known = rdt_problem_strided_is_disjoint(&problem), disjoint = are_disjoint(&all);
+        const bool known = rdt_problem_strided_is_disjoint(&problem, REDTUNE_ARRAY_X),
+                   disjoint = are_disjoint(&all);
         CHECK(!known || disjoint);
         tally->disjoint += disjoint;
         tally->interlocked += disjoint && !known;

@@ -363,7 +363,7 @@ static void lines_that_make_no_sense_are_refused_by_their_number(void) {
         {"{\"reduced\":5}", "no axes"},
         {"{\"op\":\"sum\",\"dtype\":\"f32\",\"reduced\":\"5@\",\"calls\":2}",
          "reduced '5@' are no axes"},
-        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"reduced\":\"5@1,2\",\"calls\":2}", "are no axes"},
+        {"{\"op\":\"sum\",\"dtype\":\"f32\",\"reduced\":\"5@1;2\",\"calls\":2}", "are no axes"},
         {"{\"op\":\"sum\",\"dtype\":\"f32\",\"reduced\":\"1 1 1 1 1 1 1 1 1\",\"calls\":2}",
          "are no axes"},
     };

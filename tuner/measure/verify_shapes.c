@@ -210,11 +210,12 @@ typedef struct inspection {
     size_t plant_count, placed; /* placed: those that may stand in their places */
 } inspection;
 
-/* Whether no element is of two results. */
-static bool is_disjoint(const redtune_problem *problem) {
+/* Whether no element of the input is of two results. */
+static bool is_disjoint(const redtune_problem *problem, int input) {
+    const redtune_array array = input ? REDTUNE_ARRAY_Y : REDTUNE_ARRAY_X;
     const rdt_extents at = rdt_problem_extents(problem);
     const uint64_t along = (at.count - 1) * at.step, across = (at.outer - 1) * at.outer_step;
-    if (rdt_problem_is_strided(problem)) return rdt_problem_strided_is_disjoint(problem);
+    if (rdt_problem_is_strided(problem)) return rdt_problem_strided_is_disjoint(problem, array);
     return (at.step >= at.inner && at.outer_step >= along + at.inner) ||
            (at.outer_step >= at.inner && at.step >= across + at.inner);
 }
@@ -229,7 +230,7 @@ static bool has_plant(const inspection *self, uint64_t result) {
 static uint64_t periods_of(uint64_t first) { return first; }
 
 /* Over the sample's results from the first to the last, and in each at another border, of either
- * input. */
+ * input whose elements are of one result each. */
 static void add_plants(inspection *self, uint64_t first) {
     const rdt_answers *answers = self->answers;
     const rdt_test_buffers *buffers = answers->buffers;
@@ -243,19 +244,19 @@ static void add_plants(inspection *self, uint64_t first) {
     const size_t element = redtune_dtype_bytes(answers->problem.dtype);
     const size_t count = sample->count < PLANTS_MAX ? sample->count : PLANTS_MAX;
     uint64_t borders[BORDERS];
-    if (!extents.count || !is_disjoint(&answers->problem) ||
-        !rdt_test_data_hides(&answers->problem))
-        return;
+    bool disjoint[RDT_OP_INPUTS_MAX];
+    for (int k = 0; k < RDT_OP_INPUTS_MAX; k++) disjoint[k] = is_disjoint(&answers->problem, k);
+    if (!extents.count || !rdt_test_data_hides(&answers->problem)) return;
     for (size_t i = 0; i < count; i++) {
         const size_t chosen = count > 1 ? i * (sample->count - 1) / (count - 1) : 0;
         const uint64_t r = rdt_sample_result(sample, chosen);
         const uint64_t elements = rdt_answers_place(answers, r).count;
-        if (has_plant(self, r) || !elements) continue;
+        const int input = (int)i % buffers->inputs;
+        if (has_plant(self, r) || !elements || !disjoint[input]) continue;
         list_borders(self->launch->tile, elements, borders);
         plant *each = &self->plants[self->plant_count++];
         each->result = r;
         const uint64_t at = borders[i % BORDERS] % elements;
-        const int input = (int)i % buffers->inputs;
         const uint64_t place = rdt_answers_element(answers, input, r, at);
         const size_t kind = i / 2 % RDT_TEST_DATA_DECIDERS;
         each->place = inputs[input] + (first + place) * element;

@@ -1,0 +1,93 @@
+# Reductions of two inputs whose steps differ are tuned, recorded, shown, chosen, exported and imported; a
+# kernel that mistakes the second one's steps is found out.
+templates=$(realpath "${BASH_SOURCE%/*}")/../../templates
+. "${BASH_SOURCE%/*}/check.sh"
+
+
+vector() {
+    "$redtune" "$@" --device sim --op dot --dtype f32 --shape 64x128 --axis 1 --second-shape 128
+}
+
+tune_vector() {
+    export REDTUNE_DB=$folder/beside.db
+    [ -e "$REDTUNE_DB" ] || vector tune --effort quick --budget 1s >tuned 2>messages
+}
+
+rows_against_one_vector_are_tuned() {
+    tune_vector
+    run cat tuned messages
+    want_in_out "128@1 of 64@128,0"
+    want_in_out " 0 failed"
+    run vector explain
+    want_in_out "exact: measured"
+    run "$redtune" show --gpu all --json
+    want_in_out '"kept": "64@128,0"'
+}
+
+# Without the default beside it, so that how much the winner gained does not count.
+it_serves_what_lies_alike() {
+    tune_vector
+    "$redtune" export --winners --format json -o winners.jsonl 2>/dev/null
+    sed 's/"is_default":1/"is_default":0/' winners.jsonl >alone.jsonl
+    export REDTUNE_DB=$folder/alone.db
+    "$redtune" import alone.jsonl >/dev/null
+    run "$redtune" explain --device sim --op dot --shape 60x128 --axis 1 --second-shape 1x128
+    want_in_out "nearest size: measured"
+    run "$redtune" explain --device sim --op dot --shape 64x128 --axis 1 --second-shape 64x1
+    want_in_out "default: nothing near"
+    run "$redtune" explain --device sim --op dot --shape 64x128 --axis 1 --second-shape 64x128
+    want_in_out "64x128 f32 along axis 1"
+}
+
+they_go_to_another_database() {
+    tune_vector
+    run "$redtune" export --format json -o rows.jsonl
+    want_exit 0
+    run "$redtune" import --db other.db rows.jsonl
+    want_in_out " 0 refused"
+    REDTUNE_DB=$folder/other.db run vector explain
+    want_in_out "128@1 of 64@128,0"
+    want_in_out "imported"
+}
+
+what_is_recorded_is_tuned() {
+    tune_vector
+    printf '%s\n' '{"redtune_recording":2}' \
+        '{"op":"dot","dtype":"f32","kept":"64@128,0","reduced":"128@1","calls":3}' \
+        '{"op":"dot","dtype":"f32","kept":"8@-64,1","reduced":"64@1,0","calls":2}' >runs.jsonl
+    run "$redtune" tune --device sim --effort quick --budget 1s --recorded runs.jsonl
+    want_in_out "64@1,0 of 8@-64,1"
+    want_in_err "2 problems, 1 of them measured before"
+    want_in_err " 0 failed"
+}
+
+# The second one's steps are taken for the first one's.
+a_wrong_kernel_is_found_out() {
+    mkdir -p wrong/lib
+    cp "$templates/registry.lua" wrong
+    sed 's/p\.y += n \* a\.y/p.y += n * a.x/' "$templates/lib/strides.cu" >wrong/lib/strides.cu
+    cmp -s "$templates/lib/strides.cu" wrong/lib/strides.cu && fail "nothing was planted"
+    REDTUNE_TEMPLATES=$folder/wrong REDTUNE_DB=$folder/wrong.db run vector tune --effort quick --budget 1s
+    want_in_err "the first: wrong result: dot of "
+}
+
+what_cannot_be_is_refused() {
+    run "$redtune" explain --device sim --op sum --shape 3x4 --second-shape 4
+    want_refused 2 "it has one input; name an op of two, such as dot"
+    run "$redtune" tune --device sim --shape 3x4 --second-shape 4
+    want_refused 2 "name one of two inputs, such as dot"
+    run "$redtune" explain --device sim --op dot --second-shape 4
+    want_refused 2 "without --shape: name the array that the first input is"
+    run "$redtune" tune --device sim --op dot --shape 3x4 --second-shape 3
+    want_refused 2 "it does not broadcast to --shape; give the same sizes, or 1"
+    run "$redtune" tune --device sim --op dot --shape 3x4 --second-shape 1x3x4
+    want_refused 2 "it does not broadcast to --shape"
+    run "$redtune" tune --device sim --op dot --shape 1x1x1x1x1x1x1x3x4 --second-shape 4
+    want_refused 2 "beside an array of 9 axes: at most 8 are taken"
+    run "$redtune" tune --device sim --op dot --keys 4 --shape 3x4 --axis 0 --second-shape 4
+    want_refused 2 "by key both inputs have the elements of --shape"
+}
+
+have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
+check_run rows_against_one_vector_are_tuned it_serves_what_lies_alike they_go_to_another_database \
+    what_is_recorded_is_tuned a_wrong_kernel_is_found_out what_cannot_be_is_refused
