@@ -109,6 +109,7 @@ if(REDTUNE_BASH)
     # Kernels of lists take NVRTC most of a second; a page's lists are tuned with all that it can do.
     redtune_quick_kernels(mid sim.cli.segments)
     redtune_quick_kernels(min sim.cli.bake)
+    redtune_quick_kernels(min sim.cli.beside_tune)
     redtune_sim_test_of(cli.gpus ${REDTUNE_BASH} ${CMAKE_CURRENT_SOURCE_DIR}/cli/gpus.sh
         $<TARGET_FILE:redtune-command>)
     set_property(TEST sim.cli.gpus APPEND PROPERTY ENVIRONMENT

@@ -259,6 +259,14 @@ def std_mean(
     x: Array, axis: Axis = None, keepdims: bool = False, dtype: Any = None, where: Any = None, *,
     ddof: float = 1
 ) -> StdMeanResults: ...
+def vecdot(
+    x: Array, y: Array, axis: int = -1, keepdims: bool = False, *, out: Any = None,
+    dtype: Any = None, **more: Any
+) -> Array: ...
+def average(
+    x: Array, axis: Axis = None, weights: Optional[Array] = None, keepdims: bool = False, *,
+    out: Any = None, dtype: Any = None, **more: Any
+) -> Array: ...
 def norm(
     x: Array, ord: Union[None, float, str] = 2, axis: Axis = None, keepdims: bool = False, *,
     out: Any = None, dtype: Any = None, **more: Any
@@ -296,13 +304,14 @@ def tune(
     order: Order = None, accuracy: Accuracy = None, device: Any = None,
     effort: Optional[str] = None, budget: Optional[float] = None, again: bool = False,
     database: Any = None, ops: Any = None, quiet: bool = False,
-    progress: Optional[Callable[[str], Any]] = None, count: Any = None, y: Any = None
+    progress: Optional[Callable[[str], Any]] = None, count: Any = None, y: Any = None,
+    where: Any = None
 ) -> _tuning.Winners: ...
 def explain(
     op: str = "sum", dtype: Any = "f32", size: Any = None, shape: Any = None,
     axis: Any = None, *, order: Order = None, accuracy: Accuracy = None, device: Any = None,
     gpu: Optional[str] = None, database: Any = None, ops: Any = None, count: Any = None,
-    y: Any = None
+    y: Any = None, where: Any = None
 ) -> _tuning.Explanation: ...
 def show(
     op: Any = None, dtype: Any = None, *, gpu: Optional[str] = None, shipped: bool = False,

@@ -141,9 +141,9 @@ def _is_array(value):
     return hasattr(value, "dtype") and isinstance(getattr(value, "shape", None), tuple)
 
 
-def _problem(op, dtype, size, count, shape, axis, y):
+def _problem(op, dtype, size, count, shape, axis, y, where):
     """The options of a problem; an array as dtype stands for its own, and for its size or shape;
-    one as y for its shape."""
+    one as y or where for its shape."""
     if _is_array(op):
         raise TypeError(
             'cannot take an array as op: name the op first, such as "sum", then give the array'
@@ -156,12 +156,12 @@ def _problem(op, dtype, size, count, shape, axis, y):
         if size is None and shape is None:
             from math import prod
 
-            whole = axis is None and y is None
+            whole = axis is None and y is None and where is None
             size, shape = (prod(array.shape), None) if whole else (None, tuple(array.shape))
-    second = tuple(y.shape) if _is_array(y) else y
+    beside = [tuple(each.shape) if _is_array(each) else each for each in (y, where)]
     return {
         "op": op, "dtype": dtype, "size": size, "shape": _shape(shape), "axis": axis,
-        "second-shape": _shape(second),
+        "second-shape": _shape(beside[0]), "where-shape": _shape(beside[1]),
     }  # fmt: skip
 
 
@@ -224,7 +224,7 @@ def _read(text):
 def tune(
     op="sum", dtype=None, size=None, shape=None, axis=None, *, order=None, accuracy=None,
     device=None, effort=None, budget=None, again=False, database=None, ops=None, quiet=False,
-    progress=None, count=None, y=None,
+    progress=None, count=None, y=None, where=None,
 ):  # fmt: skip
     """Finds the fastest kernels on a GPU, and stores every measurement; later calls use them.
 
@@ -233,6 +233,7 @@ def tune(
     "1K..256M" or [4096, 65536]; count is the same. shape: a tuple, or a list of tuples, and axis
     the reduced axis. y: the shape of the second input of an op of two, such as "dot", or the input,
     where it broadcasts to the first one's, as in NumPy: y=(1024,) beside shape=(16384, 1024).
+    where: the shape of a mask that broadcasts, or the mask.
     order, accuracy: as for the functions. device: "0", "0,1", "all" or "sim"; None: as
     redtune.configure chose. effort: "quick", "standard" or "exhaustive". budget: seconds. again:
     also what is known already. database, ops: as for redtune.configure, whose settings hold for
@@ -247,7 +248,7 @@ def tune(
     'sum'
     """
     words = _options(
-        **_problem(op, dtype, size, count, shape, axis, y), order=order, accuracy=accuracy,
+        **_problem(op, dtype, size, count, shape, axis, y, where), order=order, accuracy=accuracy,
         device=_settings.device if device is None else device, effort=effort, machine=None,
         budget=None if budget is None else f"{budget}s", again=again, db=database, ops=ops,
         json=True,
@@ -262,12 +263,12 @@ def tune(
 
 def explain(
     op="sum", dtype="f32", size=None, shape=None, axis=None, *, order=None, accuracy=None,
-    device=None, gpu=None, database=None, ops=None, count=None, y=None,
+    device=None, gpu=None, database=None, ops=None, count=None, y=None, where=None,
 ):  # fmt: skip
     """Says which configuration a reduction would run, and where it was measured.
 
-    size, or count: the elements of a whole array; or shape and axis; or dtype: an array. y: as for
-    redtune.tune. order, accuracy: as for the functions.
+    size, or count: the elements of a whole array; or shape and axis; or dtype: an array. y, where: as
+    for redtune.tune. order, accuracy: as for the functions.
     device: a GPU here; gpu: a model by its name, such as "H200", which need not be here. database,
     ops: as for redtune.tune. Returns a dictionary that
     prints as redtune explain does.
@@ -280,7 +281,7 @@ def explain(
     if device is None and gpu is None:
         device = _settings.device
     words = _options(
-        **_problem(op, dtype, size, count, shape, axis, y), order=order, accuracy=accuracy,
+        **_problem(op, dtype, size, count, shape, axis, y, where), order=order, accuracy=accuracy,
         device=device, gpu=gpu, db=database, ops=ops,
     )  # fmt: skip
     found = Explanation(_read(_run("explain", *words, "--json")))

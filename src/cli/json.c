@@ -97,6 +97,8 @@ void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
     rdt_json_text(json, "reduced", reduced);
     rdt_json_count(json, "outer", complete.outer);
     rdt_json_count(json, "inner", complete.inner);
+    if (problem->mask)
+        rdt_json_text(json, "mask", problem->mask == REDTUNE_MASK_BITS ? "bits" : "bytes");
     if (problem->key_dtype) {
         rdt_json_count(json, "keys", problem->keys);
         rdt_json_text(json, "key_dtype", redtune_dtype_name(problem->key_dtype));

@@ -135,6 +135,8 @@ const rdt_option rdt_option_table[] = {
     {"second-shape", 0, "SHAPE", RDT_TUNE | RDT_BAKE | RDT_EXPLAIN | RDT_EMIT, rdt_value_shapes,
      MEMBER(second_shape),
      "... of the second input, if it is another: 1024 beside 16384x1024 is the same for all rows"},
+    {"where-shape", 0, "SHAPE", RDT_TUNE | RDT_BAKE | RDT_EXPLAIN | RDT_EMIT, rdt_value_shapes,
+     MEMBER(where_shape), "... of a mask that broadcasts, such as 1024 beside 16384x1024"},
     {"segments", 0, "LENGTHS,...", RDT_TUNE | RDT_BAKE, rdt_value_string, MEMBER(segments),
      "segments: 4096x1000, 4096x1000:MEDIAN:GREATEST, or a file of lengths, one a line"},
     {"list", 0, "LENGTHS,...", RDT_TUNE | RDT_BAKE, rdt_value_string, MEMBER(list),

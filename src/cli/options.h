@@ -50,6 +50,7 @@ typedef struct rdt_options {
         *export, *recorded, *bits, *format;
     const char *shape;              /* arrays with commas between, read once already */
     const char *second_shape;       /* of the second input, one array */
+    const char *where_shape;        /* of the mask, likewise */
     const char *offsets;            /* a file of them */
     const char *where, *where_bits; /* a file: the mask */
     const char *by;                 /* a file: the keys */

@@ -258,7 +258,8 @@ static void print_any_axes(char out[RDT_SHAPE_BYTES], const redtune_problem *pro
     char kept[RDT_SHAPE_AXES_BYTES], reduced[RDT_SHAPE_AXES_BYTES];
     rdt_shape_print_axes(reduced, problem, false);
     rdt_shape_print_axes(kept, problem, true);
-    snprintf(out, RDT_SHAPE_BYTES, "%.70s%s%.70s", reduced, *kept ? " of " : "", kept);
+    snprintf(out, RDT_SHAPE_BYTES, "%.70s%s%.70s%s", reduced, *kept ? " of " : "", kept,
+             problem->mask ? " masked" : "");
 }
 
 /* " by 1K i32 keys, uniform" */
@@ -298,7 +299,7 @@ void rdt_shape_describe(char out[RDT_SHAPE_BYTES], const redtune_problem *proble
     int axis = -1;
     if (rdt_shape_has_any_axes(problem)) {
         print_any_axes(array, problem);
-        snprintf(out, RDT_SHAPE_BYTES, "%s of %s along %.150s", redtune_op_name(problem->op),
+        snprintf(out, RDT_SHAPE_BYTES, "%s of %s along %.160s", redtune_op_name(problem->op),
                  redtune_dtype_name(problem->dtype), array);
         return;
     }

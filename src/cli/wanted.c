@@ -2,6 +2,7 @@
 #include "cli/wanted.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "cli/beside.h"
 #include "cli/lengths.h"
 #include "cli/message.h"
@@ -223,6 +224,7 @@ static redtune_status refuse_beside_recorded(const rdt_options *options, redtune
                   {"cols", options->cols.count_count},
                   {"shape", options->shape},
                   {"second-shape", options->second_shape},
+                  {"where-shape", options->where_shape},
                   {"segments", options->segments},
                   {"list", options->list},
                   {"axis", options->axes.count},
@@ -264,6 +266,14 @@ static redtune_status list_recorded(const rdt_options *options, rdt_wanted *out,
     return REDTUNE_OK;
 }
 
+/* With their steps, where these are none of rows and columns. */
+static bool has_same_axes(const redtune_problem *x, const redtune_problem *y) {
+    if (!rdt_shape_has_any_axes(x) && !rdt_shape_has_any_axes(y)) return true;
+    return x->kept_axes == y->kept_axes && x->reduced_axes == y->reduced_axes &&
+           !memcmp(x->kept, y->kept, x->kept_axes * sizeof *x->kept) &&
+           !memcmp(x->reduced, y->reduced, x->reduced_axes * sizeof *x->reduced);
+}
+
 static bool is_same(const redtune_problem *x, const redtune_problem *y) {
     const rdt_shape_extents a = rdt_shape_complete(x), b = rdt_shape_complete(y);
     return x->op == y->op && x->dtype == y->dtype && x->result == y->result &&
@@ -271,7 +281,7 @@ static bool is_same(const redtune_problem *x, const redtune_problem *y) {
            a.count == b.count && a.outer == b.outer && a.inner == b.inner && a.step == b.step &&
            (a.outer == 1 || a.outer_step == b.outer_step) && a.median == b.median &&
            a.greatest == b.greatest && x->key_dtype == y->key_dtype && x->keys == y->keys &&
-           x->spread == y->spread;
+           x->spread == y->spread && x->mask == y->mask && has_same_axes(x, y);
 }
 
 /* The time of one call before; that of the built-in default the tune has just measured. 0: unknown.

@@ -144,7 +144,7 @@ static inline bool rdt_problem_is_strided(const redtune_problem *problem) {
 }
 /* Elements and results of such a problem, as of packed rows. */
 rdt_extents rdt_problem_strided_extents(const redtune_problem *problem);
-/* Elements of an input from the first to the last, of the one that lies farther apart. */
+/* Elements of an input or of the mask from the first to the last, of what lies farthest apart. */
 uint64_t rdt_problem_strided_reach(const redtune_problem *problem);
 /* Makes it one of these axes, size 1 left out and neighbours joined; the lists are used up.
  * REDTUNE_UNSUPPORTED where more than REDTUNE_AXES_MAX of either are left; REDTUNE_INVALID where
@@ -157,7 +157,8 @@ void rdt_problem_strided_describe(const redtune_problem *problem, char out[RDT_P
 /* Whether no two indices lead to one element of the array, as far as steps alone tell: windows,
  * broadcast axes and some axes that interlock are not. */
 bool rdt_problem_strided_is_disjoint(const redtune_problem *problem, redtune_array array);
-/* Of what is not tuned: results with gaps, a mask; and of problems by key. */
+/* Of what is not tuned: results with gaps, masks that lie as the elements do, masks in fixed order;
+ * and of problems by key. */
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                                                  redtune_error *err);
 /* REDTUNE_UNSUPPORTED for such a problem whose results are not packed, whose parts none can join,

@@ -206,6 +206,14 @@ static void complete_steps(redtune_problem *problem, bool two) {
     }
 }
 
+/* Whether no step of x goes back. */
+static bool go_forwards(const redtune_problem *problem) {
+    bool all = true;
+    for (uint32_t i = 0; i < problem->kept_axes; i++) all &= problem->kept[i].step[X] >= 0;
+    for (uint32_t i = 0; i < problem->reduced_axes; i++) all &= problem->reduced[i].step[X] >= 0;
+    return all;
+}
+
 redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error *err) {
     const rdt_op_traits *op = rdt_op_find(problem->op);
     /* Of an op that only measurements name, its problem tells. */
@@ -229,7 +237,7 @@ redtune_status rdt_problem_axes_resolve(redtune_problem *problem, redtune_error 
     if (!packed || pairs || (given && !empty && !problem->segmented)) complete_steps(problem, two);
     if (!packed || pairs) return set_strided(problem, err);
     if (empty && is_given(problem, X) && problem->kept_axes < 3 && problem->reduced_axes < 2 &&
-        problem->accuracy != REDTUNE_ACCURACY_EXACT) {
+        go_forwards(problem) && problem->accuracy != REDTUNE_ACCURACY_EXACT) {
         /* Where the axes are those of rows or columns, their steps stay as they are. */
         const rdt_extents its = rdt_problem_extents(problem);
         if (its.outer * its.inner == extents.outer) extents = its;

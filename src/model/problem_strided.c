@@ -79,10 +79,13 @@ static bool add_distance(const redtune_axis *axes, uint32_t count, int array, ui
 }
 
 uint64_t rdt_problem_strided_reach(const redtune_problem *problem) {
-    const bool two = rdt_op_find(problem->op)->inputs > 1;
+    const bool has[] = {[REDTUNE_ARRAY_X] = true,
+                        [REDTUNE_ARRAY_Y] = rdt_op_find(problem->op)->inputs > 1,
+                        [REDTUNE_ARRAY_MASK] = problem->mask != REDTUNE_MASK_NONE};
     uint64_t most = 0;
-    for (int i = REDTUNE_ARRAY_X; i <= (two ? REDTUNE_ARRAY_Y : REDTUNE_ARRAY_X); i++) {
+    for (int i = REDTUNE_ARRAY_X; i <= REDTUNE_ARRAY_MASK; i++) {
         uint64_t reach = 1;
+        if (!has[i]) continue;
         add_distance(problem->kept, problem->kept_axes, i, UINT64_MAX, &reach);
         add_distance(problem->reduced, problem->reduced_axes, i, UINT64_MAX, &reach);
         if (most < reach) most = reach;
@@ -191,18 +194,22 @@ bool rdt_problem_strided_is_disjoint(const redtune_problem *problem, redtune_arr
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                                                  redtune_error *err) {
     char text[RDT_AXES_TEXT_BYTES];
-    if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse_tuning(problem, err);
+    const bool strided = rdt_problem_is_strided(problem);
+    if (problem->mask && (!strided || problem->order == REDTUNE_ORDER_FIXED))
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot tune with a mask%s: its kernel is the default; tune for the same "
+                        "problem without",
+                        strided ? " in fixed order" : ", but for one with steps of its own");
+    if (!strided) return rdt_problem_keyed_refuse_tuning(problem, err);
     if (!rdt_problem_axes_text_write(problem, true, text) ||
         !rdt_problem_axes_text_write(problem, false, text))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot tune: the text of the axes is longer than databases hold; tune for "
                         "an array of fewer axes");
-    const bool packed = has_packed_results(problem);
-    if (!problem->mask && packed) return REDTUNE_OK;
+    if (has_packed_results(problem)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                    "cannot tune for axes that are neither rows nor columns of memory and %s; tune "
-                    "for the same axes without",
-                    problem->mask ? "a mask" : "results with gaps or in another order");
+                    "cannot tune for results with gaps or in another order; tune for the same axes "
+                    "without");
 }
 
 void rdt_problem_strided_describe(const redtune_problem *problem,

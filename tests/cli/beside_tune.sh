@@ -1,5 +1,5 @@
-# Reductions of two inputs whose steps differ are tuned, recorded, shown, chosen, exported and imported; a
-# kernel that mistakes the second one's steps is found out.
+# Reductions of two inputs whose steps differ, and with masks of steps of their own, are tuned, recorded, shown,
+# chosen, exported and imported; a kernel that mistakes these steps, or takes what is absent, is found out.
 templates=$(realpath "${BASH_SOURCE%/*}")/../../templates
 . "${BASH_SOURCE%/*}/check.sh"
 
@@ -61,14 +61,43 @@ what_is_recorded_is_tuned() {
     want_in_err " 0 failed"
 }
 
-# The second one's steps are taken for the first one's.
-a_wrong_kernel_is_found_out() {
+masks_of_bits_are_recorded_tuned_and_go_to_another_database() {
+    export REDTUNE_DB=$folder/masks.db
+    printf '%s\n' '{"redtune_recording":2}' \
+        '{"op":"sum","dtype":"f32","mask":"bits","kept":"64@128,,0","reduced":"128@1","calls":3}' >masks.jsonl
+    run "$redtune" tune --device sim --effort quick --budget 1s --recorded masks.jsonl
+    want_in_out "128@1 of 64@128,,0 masked"
+    want_in_err " 0 failed"
+    run "$redtune" show --gpu all --json
+    want_in_out '"mask": "bits"'
+    run "$redtune" export --format json -o rows.jsonl
+    run "$redtune" import --db masks_too.db rows.jsonl
+    want_in_out " 0 refused"
+}
+
+# That the mask is of bytes is another class.
+masks_of_bytes_are_named_by_their_shape() {
+    run "$redtune" explain --device sim --op dot --shape 64x128 --axis 1 --second-shape 128 --where-shape 64x1
+    want_in_out "dot of f32 along 128@1,,0 of 64@128,0,1 masked"
+    want_in_out "default: nothing near"
+}
+
+# wrong_tune FILE FAULT OPTION...
+wrong_tune() {
+    rm -rf wrong
     mkdir -p wrong/lib
     cp "$templates/registry.lua" wrong
-    sed 's/p\.y += n \* a\.y/p.y += n * a.x/' "$templates/lib/strides.cu" >wrong/lib/strides.cu
-    cmp -s "$templates/lib/strides.cu" wrong/lib/strides.cu && fail "nothing was planted"
-    REDTUNE_TEMPLATES=$folder/wrong REDTUNE_DB=$folder/wrong.db run vector tune --effort quick --budget 1s
-    want_in_err "the first: wrong result: dot of "
+    sed "$2" "$templates/lib/$1" >"wrong/lib/$1"
+    cmp -s "$templates/lib/$1" "wrong/lib/$1" && fail "nothing was planted"
+    REDTUNE_TEMPLATES=$folder/wrong REDTUNE_DB=$folder/wrong.db run "$redtune" tune --device sim \
+        --dtype f32 --shape 64x128 --axis 1 --effort quick --budget 1s "${@:3}"
+    want_in_err "the first: wrong result: "
+}
+
+# The steps of what is beside x are taken for those of x; absent elements count.
+a_wrong_kernel_is_found_out() {
+    wrong_tune strides.cu 's/p\.y += n \* a\.y/p.y += n * a.x/' --op dot --second-shape 128
+    wrong_tune mask.lua 's/format(y, x, otherwise)/format(y, x, x)/' --op max --where-shape 128
 }
 
 what_cannot_be_is_refused() {
@@ -85,9 +114,16 @@ what_cannot_be_is_refused() {
     run "$redtune" tune --device sim --op dot --shape 1x1x1x1x1x1x1x3x4 --second-shape 4
     want_refused 2 "beside an array of 9 axes: at most 8 are taken"
     run "$redtune" tune --device sim --op dot --keys 4 --shape 3x4 --axis 0 --second-shape 4
-    want_refused 2 "by key both inputs have the elements of --shape"
+    want_refused 2 "by key all arrays have the elements of --shape"
+    run "$redtune" tune --device sim --op sum --shape 3x4 --where-shape 5
+    want_refused 2 "cannot use --where-shape 5: it does not broadcast to --shape"
+    run "$redtune" tune --device sim --op sum --shape 3x4 --where-shape 3x4
+    want_refused 1 "cannot tune with a mask, but for one with steps of its own"
+    run "$redtune" tune --device sim --op sum --shape 3x4 --axis 0 --where-shape 3x1 --order fixed
+    want_refused 1 "cannot tune with a mask in fixed order"
 }
 
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run rows_against_one_vector_are_tuned it_serves_what_lies_alike they_go_to_another_database \
-    what_is_recorded_is_tuned a_wrong_kernel_is_found_out what_cannot_be_is_refused
+    what_is_recorded_is_tuned masks_of_bits_are_recorded_tuned_and_go_to_another_database \
+    masks_of_bytes_are_named_by_their_shape a_wrong_kernel_is_found_out what_cannot_be_is_refused

@@ -101,6 +101,21 @@ static void up_to_64_dimensions(void) {
                 REDTUNE_UNSUPPORTED, err, "65 dimensions, of at most 64");
 }
 
+/* Of two inputs that lie apart, which no fold makes. */
+static void rows_of_no_elements_may_go_back(void) {
+    redtune_problem problem = {.op = REDTUNE_DOT,
+                               .dtype = REDTUNE_F32,
+                               .steps = 1u << REDTUNE_ARRAY_X | 1u << REDTUNE_ARRAY_Y,
+                               .kept_axes = 1,
+                               .reduced_axes = 1,
+                               .kept = {{5, {-2, 4}}},
+                               .reduced = {{0, {10, 0}}}};
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK(!rdt_problem_is_strided(&problem));
+    CHECK_INT(rdt_problem_results(&problem), 5);
+    CHECK_INT(rdt_problem_count(&problem), 0);
+}
+
 static void argmax_counts_in_row_major_order(void) {
     CHECK_FOLDS(REDTUNE_ARGMAX, LIST(2, 3, 4), NULL, LIST(2, 1), 2, 12, 1, 12, 1);
     redtune_problem any = {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32};
@@ -242,6 +257,7 @@ int main(int argc, char **argv) {
         FACT(strides_of_one_element_mean_nothing),
         FACT(arrays_of_one_element_and_of_none),
         FACT(up_to_64_dimensions),
+        FACT(rows_of_no_elements_may_go_back),
         FACT(argmax_counts_in_row_major_order),
         FACT(fixed_order_keeps_the_order_of_the_axes),
         FACT(resolving_again_changes_nothing),

@@ -114,7 +114,7 @@ rdt_operands rdt_answers_operands(const rdt_answers *self, const rdt_pool *pool,
     const bool strided = rdt_problem_is_strided(&self->problem);
     const uint64_t x = strided ? rdt_answers_element(self, 0, 0, 0) : 0;
     const uint64_t y = strided ? rdt_answers_element(self, 1, 0, 0) : 0;
-    return (rdt_operands){
+    rdt_operands out = {
         .input = pool->buffer.address + (first + x) * redtune_dtype_bytes(self->problem.dtype),
         .extents = rdt_problem_extents(&self->problem),
         .segments = rdt_segment_table_launch(&self->table),
@@ -124,6 +124,11 @@ rdt_operands rdt_answers_operands(const rdt_answers *self, const rdt_pool *pool,
         .given = rdt_test_buffers_given(
             buffers, rdt_test_buffers_second(buffers, pool, first + y, periods), second_output),
     };
+    if (!self->problem.mask) return out;
+    const uint64_t mask = first + rdt_gathered_lead(&self->problem, REDTUNE_ARRAY_MASK);
+    *(buffers->inputs > 1 ? &out.given.mask : &out.given.input) =
+        rdt_test_mask_place(&buffers->mask, mask);
+    return out;
 }
 
 redtune_status rdt_answers_scratch(rdt_answers *self, const rdt_launch *launch, CUdeviceptr *out,
@@ -133,33 +138,33 @@ redtune_status rdt_answers_scratch(rdt_answers *self, const rdt_launch *launch, 
     return rdt_key_table_scratch(&self->keys, self->buffers, &self->problem, launch, out, err);
 }
 
-/* Of one that was gathered; the first of several, for a result may be in several runs. */
-static rdt_question question_of_gathered(const rdt_gathered *gathered, uint64_t r) {
+/* Which of the sample a result is; the first of several, for a result may be in several runs. */
+static size_t find_in_sample(const rdt_sample *sample, uint64_t r) {
     size_t i = 0;
-    while (rdt_sample_result(gathered->sample, i) != r) i++;
-    return rdt_gathered_question(gathered, i);
+    while (rdt_sample_result(sample, i) != r) i++;
+    return i;
+}
+
+int64_t rdt_answers_number(const rdt_answers *self, uint64_t r, uint64_t e) {
+    if (!self->problem.mask) return (int64_t)e;
+    return rdt_gathered_number(&self->gathered, find_in_sample(self->gathered.sample, r), e);
 }
 
 rdt_question rdt_answers_question(const rdt_answers *self, uint64_t first, uint64_t r) {
-    if (is_gathered(&self->problem)) return question_of_gathered(&self->gathered, r);
+    if (is_gathered(&self->problem))
+        return rdt_gathered_question(&self->gathered, find_in_sample(self->gathered.sample, r));
     const rdt_place place = rdt_answers_place(self, r);
     return rdt_axis_question(&self->axis, first + place.first, place.count);
 }
 
-/* An index within a key's elements becomes that of a row. */
-static void name_rows(const rdt_answers *self, const rdt_sample *sample, rdt_answer *values) {
+void rdt_answers_name(const rdt_answers *self, uint64_t r, rdt_answer *answer) {
     const rdt_gathered *gathered = &self->gathered;
     const rdt_op_traits *op = rdt_op_find(self->problem.op);
     for (int k = 0; gathered->row && k < op->outputs; k++) {
-        if (op->output[k].result != RDT_RESULT_INDEX) continue;
-        for (size_t i = 0; i < sample->count; i++) {
-            int64_t *index = &values[i].value[k].i64;
-            const uint64_t r = rdt_sample_result(sample, i);
-            size_t first = 0;
-            while (rdt_sample_result(sample, first) != r) first++;
-            if (*index >= 0)
-                *index = (int64_t)gathered->row[gathered->begin[first] + (uint64_t)*index];
-        }
+        int64_t *index = &answer->value[k].i64;
+        if (op->output[k].result != RDT_RESULT_INDEX || *index < 0) continue;
+        const size_t i = find_in_sample(gathered->sample, r);
+        *index = (int64_t)gathered->row[gathered->begin[i] + (uint64_t)*index];
     }
 }
 
@@ -174,7 +179,8 @@ static redtune_status ask_set(rdt_answers *self, rdt_answer_set *set, redtune_er
         questions[i] = rdt_answers_question(self, set->first, rdt_sample_result(sample, i));
     if (!status)
         status = rdt_judge_answer(self->buffers->judge, questions, sample->count, set->values, err);
-    if (!status) name_rows(self, sample, set->values);
+    for (size_t i = 0; !status && i < sample->count; i++)
+        rdt_answers_name(self, rdt_sample_result(sample, i), &set->values[i]);
     free(questions);
     return status;
 }

@@ -52,6 +52,11 @@ uint64_t rdt_answers_element(const rdt_answers *answers, int input, uint64_t r, 
 /* Asks for result r of the problem whose first element is the pool's number `first`. Along any axes
  * it is one of the sample that was gathered there (rdt_answers_gather). */
 rdt_question rdt_answers_question(const rdt_answers *answers, uint64_t first, uint64_t r);
+/* The number of the result's element e among those that are there; -1: it is not. */
+int64_t rdt_answers_number(const rdt_answers *answers, uint64_t r, uint64_t e);
+/* Makes an answer's index, which is a number among those, that of the element, or by key of a row.
+ */
+void rdt_answers_name(const rdt_answers *answers, uint64_t r, rdt_answer *answer);
 /* Has the sample's elements gathered, along any axes. */
 redtune_status rdt_answers_gather(rdt_answers *answers, rdt_look look, uint64_t first,
                                   redtune_error *err);

@@ -28,18 +28,56 @@ uint64_t rdt_gathered_bytes(const redtune_problem *problem) {
     return elements * inputs * redtune_dtype_bytes(problem->dtype) + nodes;
 }
 
-static void copy_elements(const rdt_pool *pool, const rdt_sample *sample, uint64_t first, int input,
-                          size_t element, char *to) {
+/* Lists the elements of each result that are there. */
+static redtune_status list_present(rdt_gathered *self, redtune_error *err) {
+    const rdt_sample *sample = self->sample;
+    const redtune_problem *problem = &sample->problem;
+    const uint64_t count = rdt_problem_count(problem), all = sample->count * count;
+    const uint64_t origin = self->first + rdt_gathered_lead(problem, REDTUNE_ARRAY_MASK);
+    self->begin = malloc((sample->count + 1) * sizeof *self->begin);
+    self->row = malloc((all + 1) * sizeof *self->row);
+    if (!self->begin || !self->row) return rdt_fail_memory(err, all * sizeof *self->row);
+    uint64_t found = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t r = rdt_sample_result(sample, i);
+        self->begin[i] = found;
+        for (uint64_t e = 0; e < count; e++) {
+            const int64_t place = rdt_strides_place(problem, REDTUNE_ARRAY_MASK, r, e);
+            if (rdt_test_mask_has(origin + (uint64_t)place)) self->row[found++] = e;
+        }
+    }
+    self->begin[sample->count] = found;
+    return REDTUNE_OK;
+}
+
+int64_t rdt_gathered_number(const rdt_gathered *self, size_t i, uint64_t e) {
+    if (!self->begin) return (int64_t)e;
+    for (uint64_t at = self->begin[i]; at < self->begin[i + 1]; at++)
+        if (self->row[at] == e) return (int64_t)(at - self->begin[i]);
+    return -1;
+}
+
+static uint64_t count_elements(const rdt_gathered *self) {
+    const size_t results = self->sample->count;
+    return self->begin ? self->begin[results] : results * rdt_problem_count(&self->sample->problem);
+}
+
+static void copy_elements(const rdt_pool *pool, const rdt_gathered *self, int input, size_t element,
+                          char *to) {
+    const rdt_sample *sample = self->sample;
     const redtune_problem *problem = &sample->problem;
     const redtune_array array = input ? REDTUNE_ARRAY_Y : REDTUNE_ARRAY_X;
     const char *from = input ? pool->data->second : pool->data->elements;
-    const uint64_t count = rdt_problem_count(problem);
-    const uint64_t origin = first + rdt_gathered_lead(problem, array);
+    const uint64_t origin = self->first + rdt_gathered_lead(problem, array);
     for (size_t i = 0; i < sample->count; i++) {
+        const uint64_t *row = self->begin ? self->row + self->begin[i] : NULL;
+        const uint64_t count =
+            row ? self->begin[i + 1] - self->begin[i] : rdt_problem_count(problem);
         const uint64_t at =
             origin + (uint64_t)rdt_strides_place(problem, array, rdt_sample_result(sample, i), 0);
         for (uint64_t e = 0; e < count; e++, to += element) {
-            const uint64_t place = at + (uint64_t)rdt_strides_place(problem, array, 0, e);
+            const uint64_t place =
+                at + (uint64_t)rdt_strides_place(problem, array, 0, row ? row[e] : e);
             memcpy(to, from + place % pool->judged.period * element, element);
         }
     }
@@ -48,11 +86,11 @@ static void copy_elements(const rdt_pool *pool, const rdt_sample *sample, uint64
 static redtune_status gather_input(const rdt_test_buffers *buffers, const rdt_pool *pool, int input,
                                    rdt_gathered *self, redtune_error *err) {
     const size_t element = redtune_dtype_bytes(buffers->dtype);
-    const size_t bytes = self->sample->count * rdt_problem_count(&self->sample->problem) * element;
+    const size_t bytes = count_elements(self) * element;
     /* One element behind them, for the judge reads a period of one where there are none. */
     char *packed = calloc(1, bytes + element);
     if (!packed) return rdt_fail_memory(err, bytes + element);
-    copy_elements(pool, self->sample, self->first, input, element, packed);
+    copy_elements(pool, self, input, element, packed);
     redtune_status status =
         rdt_buffer_create(buffers->driver, bytes + element, &self->elements[input], err);
     if (!status)
@@ -66,10 +104,10 @@ redtune_status rdt_gathered_open(const rdt_test_buffers *buffers, const rdt_pool
                                  const rdt_sample *sample, uint64_t first, rdt_gathered *out,
                                  redtune_error *err) {
     rdt_gathered self = {.sample = sample, .first = first};
-    const uint64_t all = sample->count * rdt_problem_count(&sample->problem);
-    redtune_status status = REDTUNE_OK;
+    redtune_status status = sample->problem.mask ? list_present(&self, err) : REDTUNE_OK;
     for (int i = 0; !status && i < buffers->inputs; i++)
         status = gather_input(buffers, pool, i, &self, err);
+    const uint64_t all = status ? 0 : count_elements(&self);
     if (!status)
         status = rdt_judge_prepare(buffers->judge, self.elements[0].address,
                                    self.elements[1].address, all ? all : 1, &self.judged, err);

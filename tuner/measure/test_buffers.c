@@ -281,12 +281,23 @@ static redtune_status open_results(rdt_test_buffers *buffers, const rdt_domain *
                                       &buffers->samples, err);
 }
 
+/* It is asked about the elements that are there. */
+static redtune_status open_judge(rdt_test_buffers *buffers, const rdt_maker *maker,
+                                 redtune_error *err) {
+    redtune_problem without = buffers->problem;
+    without.mask = REDTUNE_MASK_NONE;
+    return rdt_judge_open(buffers->context, &without, maker, buffers->stream, &buffers->judge, err);
+}
+
+static redtune_status open_mask(rdt_test_buffers *buffers, redtune_error *err) {
+    const uint64_t dense = buffers->dense.count, sparse = buffers->sparse.count;
+    return rdt_test_mask_open(buffers->driver, buffers->stream, buffers->problem.mask,
+                              dense > sparse ? dense : sparse, &buffers->mask, err);
+}
+
 redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domain *domain,
                                      uint64_t bytes, const rdt_maker *maker, rdt_test_buffers **out,
                                      redtune_error *err) {
-    if (domain->problem.mask)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot measure a problem with a mask: its kernels run as those without");
     rdt_test_buffers *buffers = calloc(1, sizeof *buffers);
     if (!buffers) return rdt_fail_memory(err, sizeof *buffers);
     buffers->context = context;
@@ -298,15 +309,14 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domai
     buffers->deciders = count_deciders(&domain->problem);
     buffers->alignments = alignments_of(&domain->problem);
     redtune_status status = rdt_stream_create(buffers->driver, &buffers->stream, err);
-    if (!status)
-        status = rdt_judge_open(context, &buffers->problem, maker, buffers->stream, &buffers->judge,
-                                err);
+    if (!status) status = open_judge(buffers, maker, err);
     if (!status) status = rdt_timer_create(buffers->driver, &buffers->timer, err);
     if (!status)
         status = create_zeroed(buffers, flush_bytes(&context->facts), &buffers->flush, err);
     if (!status) status = open_output(buffers, err);
     if (!status) status = create_zeroed(buffers, SCRATCHES_BYTES, &buffers->scratch, err);
     if (!status) status = fill_pools(buffers, domain, bytes, err);
+    if (!status && buffers->problem.mask) status = open_mask(buffers, err);
     if (!status)
         status =
             buffers->is_whole ? open_hot(buffers, err) : open_results(buffers, domain, bytes, err);
@@ -357,6 +367,7 @@ void rdt_test_buffers_close(rdt_test_buffers *buffers) {
     }
     for (int i = 0; i < RDT_TEST_DATA_DECIDERS; i++) rdt_one_hot_destroy(&buffers->one_hot[i]);
     rdt_buffer_destroy(&buffers->opposite);
+    rdt_test_mask_close(&buffers->mask);
     rdt_judge_close(buffers->judge);
     rdt_buffer_destroy(&buffers->results);
     rdt_buffer_destroy(&buffers->samples);

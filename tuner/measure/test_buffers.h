@@ -7,6 +7,7 @@
 #include "tuner/measure/judge.h"
 #include "tuner/measure/one_hot.h"
 #include "tuner/measure/test_data.h"
+#include "tuner/measure/test_mask.h"
 
 /* Test data on the GPU.
  *
@@ -44,9 +45,10 @@ typedef struct rdt_test_buffers {
     const rdt_driver *driver;
     redtune_problem problem; /* of the class */
     redtune_dtype dtype;
-    bool is_whole;   /* one result of each problem; else several */
-    rdt_pool dense;  /* no zeros: what is timed, and verified where its results are exact */
-    rdt_pool sparse; /* exact results of any count in use; empty where dense has them */
+    bool is_whole;      /* one result of each problem; else several */
+    rdt_pool dense;     /* no zeros: what is timed, and verified where its results are exact */
+    rdt_pool sparse;    /* exact results of any count in use; empty where dense has them */
+    rdt_test_mask mask; /* beside both, where the problem has one */
     /* Of whole arrays: windows up to RDT_TEST_BUFFERS_HOT_BYTES long, for each of the deciders. */
     rdt_one_hot one_hot[RDT_TEST_DATA_DECIDERS];
     rdt_buffer opposite; /* what all of the other input is then, of ops of two */

@@ -262,7 +262,9 @@ static void add_plants(inspection *self, uint64_t first) {
         each->place = inputs[input] + (first + place) * element;
         each->decider = buffers->decider[kind];
         each->question = rdt_answers_question(answers, first, r);
-        rdt_judge_plant(&each->question, input, at, &decider[kind]);
+        const int64_t number = rdt_answers_number(answers, r, at);
+        if (number >= 0) /* else it is absent, and changes nothing */
+            rdt_judge_plant(&each->question, input, (uint64_t)number, &decider[kind]);
     }
 }
 
@@ -272,7 +274,10 @@ static redtune_status ask_plants(inspection *self, redtune_error *err) {
     for (size_t i = 0; i < self->plant_count; i++) questions[i] = self->plants[i].question;
     redtune_status status =
         rdt_judge_answer(self->answers->buffers->judge, questions, self->plant_count, answers, err);
-    for (size_t i = 0; !status && i < self->plant_count; i++) self->plants[i].expected = answers[i];
+    for (size_t i = 0; !status && i < self->plant_count; i++) {
+        rdt_answers_name(self->answers, self->plants[i].result, &answers[i]);
+        self->plants[i].expected = answers[i];
+    }
     return status;
 }
 

@@ -4,14 +4,15 @@
  * Each has two reduced axes and one or two kept ones, which lie in memory in one of a few orders,
  * with gaps or without, some read backwards: a plane within a batch, a column of a batch, every
  * second element. What is between the elements is of the pool, too, and differs from them. A second
- * input lies as the first does, or in another order, or is the same for all results or elements. */
+ * input, or a mask, lies as the first does, or in another order, or is the same for all results or
+ * elements. */
 #include "tuner/measure/verify_strides.h"
 
 #include <stdlib.h>
 #include "tuner/measure/answers.h"
 #include "tuner/measure/verify_shapes.h"
 
-enum { Y = REDTUNE_ARRAY_Y, RESULTS = REDTUNE_ARRAY_RESULTS, AXES = 4, ELEMENTS_MAX = 1 << 17 };
+enum { RESULTS = REDTUNE_ARRAY_RESULTS, AXES = 4, ELEMENTS_MAX = 1 << 17 };
 
 /* In which order axes lie, the innermost first: 0 and 1 are reduced, 2 and 3 kept. */
 static const int orders[][AXES] = {{1, 3, 0, 2}, {3, 1, 2, 0}, {1, 2, 0, 3}, {0, 2, 1, 3}};
@@ -31,16 +32,17 @@ static void lay_out(redtune_axis axes[AXES], size_t number) {
     axes[2].step[RESULTS] = (int64_t)axes[3].size;
 }
 
-/* How a second input lies that has steps of its own. */
+/* How an array lies beside x. */
 typedef enum manner { LIKE_X, ONE_VECTOR, ONE_WEIGHT, OTHER_ORDER, MANNERS } manner;
 
-static void lay_out_second(redtune_axis axes[AXES], manner how, size_t number) {
+static void lay_out_beside(redtune_axis axes[AXES], redtune_array array, manner how,
+                           size_t number) {
     const int *order = orders[(number + 1) % (sizeof orders / sizeof *orders)];
     int64_t step = 1;
     for (int i = 0; how != LIKE_X && i < AXES; i++) {
         redtune_axis *axis = &axes[order[i]];
         const bool stays = how == (order[i] < 2 ? ONE_WEIGHT : ONE_VECTOR);
-        axis->step[Y] = stays ? 0 : step;
+        axis->step[array] = stays ? 0 : step;
         if (!stays) step = step * (int64_t)axis->size + (int64_t)(number % 2);
     }
 }
@@ -56,7 +58,10 @@ static redtune_status make(const redtune_problem *like, uint64_t count, uint64_t
            axes[0].size * size * kept * axes[3].size > ELEMENTS_MAX)
         axes[3].size = (axes[3].size + 1) / 2;
     lay_out(axes, number);
-    if (rdt_op_find(like->op)->inputs > 1) lay_out_second(axes, (manner)(number % MANNERS), number);
+    if (rdt_op_find(like->op)->inputs > 1)
+        lay_out_beside(axes, REDTUNE_ARRAY_Y, (manner)(number % MANNERS), number);
+    if (like->mask)
+        lay_out_beside(axes, REDTUNE_ARRAY_MASK, (manner)((number + 1) % MANNERS), number + 1);
     *out = *like;
     return rdt_problem_strided_set(out, axes + 2, 2, axes, 2, err);
 }

@@ -39,6 +39,7 @@ typedef enum member_use { EACH, SOME, EXTENTS_1, AXES_2, USES } member_use;
     X(reduced, AXES, AXES_2)                                                                       \
     X(greatest, NUMBER, AXES_2)                                                                    \
     X(median, NUMBER, AXES_2)                                                                      \
+    X(mask, NAME, AXES_2)                                                                          \
     X(key_dtype, NAME, AXES_2)                                                                     \
     X(spread, NAME, AXES_2)                                                                        \
     X(keys, NUMBER, AXES_2)                                                                        \
@@ -235,6 +236,9 @@ redtune_status rdt_recording_line_read(const char *line, const char *end, redtun
         said.there[MEMBER_layout] ? rdt_problem_find_layout(said.text[MEMBER_layout]) : 0;
     if (!status && layout < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its layout is unknown");
     problem->segmented = rdt_problem_segments_of((rdt_layout)layout);
+    const int mask = said.there[MEMBER_mask] ? rdt_problem_find_mask(said.text[MEMBER_mask]) : 0;
+    if (!status && mask < 0) status = rdt_fail(err, REDTUNE_INVALID, 0, "its mask is unknown");
+    problem->mask = (redtune_mask)mask;
     if (!status) status = read_axes_of(&said, problem, err);
     if (!status) status = read_keys(&said, problem, err);
     if (!status) status = rdt_problem_resolve(problem, problem, err);

@@ -137,7 +137,7 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
     plan->problem.config = NULL; /* the caller's */
     plan->signature = rdt_operands_signature(&plan->problem, output_bytes(&plan->first->launch));
     atomic_init(&plan->now, plan->first);
-    /* What is pinned, masked, by key or a part of something is nothing to tune. */
+    /* What is pinned or a part of something is nothing to tune. */
     const bool is_tuned = !plan->yield && plan->first->info.match != REDTUNE_MATCH_PINNED &&
                           !rdt_problem_strided_refuse_tuning(&plan->problem, NULL);
     if (plan->first->launch.reorders) status = rdt_reordered_prepare(plan, err);
@@ -145,8 +145,7 @@ static redtune_status make_plan(redtune *rt, const rdt_need *need, redtune_plan 
         redtune_plan_destroy(plan);
         return status;
     }
-    if (rt->recorder && is_tuned && !plan->problem.mask)
-        plan->tally = calloc(1, sizeof *plan->tally);
+    if (rt->recorder && is_tuned) plan->tally = calloc(1, sizeof *plan->tally);
     if (plan->first->info.pending) finish_in_background(plan);
     *out = plan;
     return REDTUNE_OK;
