@@ -174,7 +174,12 @@ def _document(name, op, formula, inputs, outputs, parameters):
     return _DOC.format(
         formula=formula,
         arrays="x:" if inputs == 1 else "x, y:",
-        alike="" if inputs == 1 else ",\n    both of one shape, dtype and device",
+        alike=(
+            ""
+            if inputs == 1
+            else ",\n    both of one dtype and device, and of one shape, or the shape of one broadcasts to the "
+            "other's"
+        ),
         out="a tuple of arrays" if several else "an array",
         takes="take" if several else "takes",
         result="results" if several else "result",
@@ -348,8 +353,57 @@ def norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None, **more):
     return _norm_of(ord, x, **more)
 
 
+@functools.partial(_spelt, "vecdot")
+def vecdot(x, y, axis=-1, keepdims=False, *, out=None, dtype=None, **more):
+    """The dot products of the vectors along an axis of each array, as NumPy, PyTorch and the array
+    API standard have it: the other axes broadcast, where one shape broadcasts to the other.
+    Otherwise as redtune.dot.
+
+    >>> redtune.vecdot(numpy.ones((2, 3), dtype="f4"), numpy.array([1, 2, 3], dtype="f4"))
+    array([6., 6.], dtype=float32)
+    """
+    apart = len(getattr(x, "shape", ())) != len(getattr(y, "shape", ()))
+    if apart and axis >= 0:
+        raise ValueError(
+            f"cannot compute vecdot along axis={axis}: x and y have different numbers of axes; "
+            "count it from the end, as -1"
+        )
+    sizes = [each.shape[axis] for each in (x, y) if -len(each.shape) <= axis < len(each.shape)]
+    if len(sizes) == 2 and sizes[0] != sizes[1]:
+        raise ValueError(f"cannot compute vecdot: the vectors have {sizes[0]} and {sizes[1]} elements")
+    return _made["dot"](x, y, axis, keepdims, out=out, dtype=dtype, **more)
+
+
+@functools.partial(_spelt, "average")
+def average(x, axis=None, weights=None, keepdims=False, *, out=None, dtype=None, **more):
+    """The mean, or with weights the weighted mean, as numpy.average without `returned`: weights
+    have x's shape or, with an axis, that of x along it. Weights whose sum is 0 give NaN or
+    infinity. Otherwise as redtune.mean and redtune.wmean.
+
+    >>> x = numpy.array([[1, 2], [3, 6]], dtype="f4")
+    >>> redtune.average(x, 1, numpy.array([3, 1], dtype="f4"))
+    array([1.25, 3.75], dtype=float32)
+    """
+    more.update(out=out, dtype=dtype)
+    if weights is None:
+        return _made["mean"](x, axis, keepdims, **more)
+    shape = tuple(x.shape)
+    if tuple(weights.shape) != shape:
+        axes = axis if isinstance(axis, (tuple, list)) else () if axis is None else (axis,)
+        axes = [each % len(shape) if -len(shape) <= each < len(shape) else each for each in axes]
+        if axes != sorted(axes) or tuple(weights.shape) != tuple(shape[each] for each in axes):
+            raise ValueError(
+                f"cannot compute an average along axis={axis!r}: weights of shape "
+                f"{tuple(weights.shape)} are not those of x's {shape}; give x's shape, or that "
+                "of x along the axes, in their order"
+            )
+        weights = weights.reshape([n if i in axes else 1 for i, n in enumerate(shape)])
+    return _made["wmean"](x, weights, axis, keepdims, **more)
+
+
 # Those that give an op's results in other forms.
 _SPECIAL = {"var_mean": var_mean, "std_mean": std_mean, "norm": norm}
+_SPECIAL |= {"vecdot": vecdot, "average": average}
 for _function in _SPECIAL.values():
     _function.__module__ = "redtune"
 

@@ -6,7 +6,9 @@ import sys
 
 from . import _core, _functions
 
-__all__ = ["matrix_norm", "norm", "vector_norm"]
+__all__ = ["matrix_norm", "norm", "vecdot", "vector_norm"]
+
+vecdot = _functions.vecdot
 
 
 _SINGULAR = (2, -2, "nuc")  # orders of matrices that take singular values

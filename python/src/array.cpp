@@ -536,6 +536,23 @@ uint64_t array::count() const {
     return count;
 }
 
+bool array::broadcast_to(const array &other) {
+    const int ahead = other.dimensions - dimensions;
+    int64_t sizes[DIMENSIONS_MAX], steps[DIMENSIONS_MAX], packed = 1;
+    if (ahead < 0) return false;
+    for (int i = other.dimensions; i-- > 0;) {
+        const int64_t size = i < ahead ? 1 : shape[i - ahead];
+        if (size != 1 && size != other.shape[i]) return false;
+        sizes[i] = other.shape[i];
+        steps[i] = size == 1 ? 0 : strides ? strides[i - ahead] : packed;
+        packed *= size;
+    }
+    dimensions = other.dimensions;
+    shape = std::copy_n(sizes, dimensions, extents) - dimensions;
+    strides = std::copy_n(steps, dimensions, extents + DIMENSIONS_MAX) - dimensions;
+    return true;
+}
+
 // Arrays are given back while exceptions are raised, too, and who lent them may run Python.
 void array::give_back() {
     nb::error_scope exception;

@@ -34,6 +34,8 @@ struct array {
     // Whether elements share memory, or lie between those of another index.
     bool may_overlap_itself() const;
     uint64_t count() const;
+    // Gives it that shape, as NumPy's broadcast_to; false: it does not broadcast to it, and stays.
+    bool broadcast_to(const array &other);
 
   private:
     void read_place(const DLTensor &tensor);

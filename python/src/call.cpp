@@ -199,6 +199,13 @@ void refuse_gradients(const array &in, nb::handle x) {
          "them, and x.detach() leaves them out");
 }
 
+// Shapes of which neither broadcasts to the other's are refused later.
+void broadcast_pair(array *x, array *y) {
+    bool same = x->dimensions == y->dimensions;
+    for (int i = 0; same && i < x->dimensions; i++) same = x->shape[i] == y->shape[i];
+    if (!same && !y->broadcast_to(*x)) x->broadcast_to(*y);
+}
+
 void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in, array *second) {
     if (y.is_none() != (op->inputs == 1))
         fail(PyExc_TypeError, "cannot compute %s of %s: it has %d input%s", op->name,
@@ -208,6 +215,7 @@ void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *i
     if (y.is_none()) return;
     second->read(y, "reduce y");
     refuse_gradients(*second, y);
+    broadcast_pair(in, second);
 }
 
 // Whether the op needs an element, or an initial value.

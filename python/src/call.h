@@ -45,6 +45,8 @@ struct call_arguments {
 // tuple of two.
 nb::object call_op(int op, const call_arguments &given);
 
+// Brings two inputs to one shape where one broadcasts to the other's, as NumPy has it.
+void broadcast_pair(array *x, array *y);
 // The operands of a call of that op, read and checked; y may be None.
 void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *in, array *second);
 

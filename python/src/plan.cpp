@@ -52,6 +52,7 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
     if (!y.is_none()) {
         self->y.read(y, "reduce y");
         refuse_gradients(self->y, y);
+        broadcast_pair(&self->x, &self->y);
     }
     others beside(y.is_none() ? nullptr : &self->y);
     self->what.choose(op, self->x, static_cast<redtune_dtype>(dtype));
@@ -151,12 +152,14 @@ nb::object run_on(plan &self, nb::handle x, nb::handle y, nb::handle out, nb::ha
     outputs results;
     if (x.is_none()) fail(PyExc_TypeError, "cannot run the plan: x is None; run() takes none");
     in.read(x, "reduce x");
-    match(self.x, in, "x");
+    if (y.is_none()) match(self.x, in, "x");
     if (y.is_none() != (self.what.op->inputs == 1))
         fail(PyExc_TypeError, "cannot run the plan: %s has %d inputs", self.what.op->name,
              self.what.op->inputs);
     if (!y.is_none()) {
         second.read(y, "reduce y");
+        broadcast_pair(&in, &second);
+        match(self.x, in, "x");
         match(self.y, second, "y");
     }
     others beside(y.is_none() ? nullptr : &second);

@@ -2,7 +2,7 @@
 """Random calls of arrays that lie as they like, held against NumPy in f64 within the bounds of docs/ops.md.
 
 Arrays of 0 to 6 dimensions, some without elements, are permuted, sliced with any step, flipped and broadcast; calls
-reduce any set of axes, of two inputs with strides of their own, with masks, and into an `out` with strides whose
+reduce any set of axes, of two inputs with strides of their own and of shapes that broadcast, with masks, and into an `out` with strides whose
 gaps must stay.
 A call is a line of Python: what is printed of one that is refused or wrong repeats it, with this folder in
 PYTHONPATH. The arrays are made by NumPy and moved, and the library takes the same view there.
@@ -183,6 +183,14 @@ def draw_shape(random, most):
     return tuple(int(size) for size in random.permutation(shape))
 
 
+def draw_second(random, shape):
+    """The shape, or one that broadcasts to it."""
+    if random.integers(3):
+        return shape
+    first = int(random.integers(len(shape) + 1))
+    return tuple(n if random.integers(3) else 1 for n in shape[first:])
+
+
 def draw_axis(random, op, axes):
     axis = tuple(map(int, random.permutation(axes)[: random.integers(op in INDICES, 7)]))
     axis = tuple(a - axes if not random.integers(4) else a for a in axis)
@@ -202,9 +210,10 @@ def draw_call(random, library):
     if dtype == "?" and op in ("norm2", *TWO_INPUTS):
         dtype = "f4"
     limits = library.flips, 8 * library.most
+    beside = [draw_view(random, draw_second(random, shape), dtype, *limits)] * (op in TWO_INPUTS)
     call = Call(
         op,
-        tuple(draw_view(random, shape, dtype, *limits) for _ in range(1 + (op in TWO_INPUTS))),
+        (draw_view(random, shape, dtype, *limits), *beside),
         draw_axis(random, op, len(shape)),
         bool(random.integers(2)),
         out=(random.permutation(6), random.integers(2, size=6) * library.flips),
@@ -226,6 +235,7 @@ def namespace(name):
 def wanted_of(call):
     """NumPy's results, what their errors are relative to, and how many elements each is made of."""
     x, y = (call.arrays[i].numpy() for i in (0, -1))
+    y = numpy.broadcast_to(y, x.shape)
     more = call.more()
     if call.mask:
         more["where"] = numpy.broadcast_to(call.mask.numpy(), x.shape)

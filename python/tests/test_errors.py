@@ -95,7 +95,12 @@ WRONG = [
     (lambda: redtune.var(X, 0, numpy.dtype("f8")), TypeError, "keepdims=dtype", "by their names"),
     # Two inputs.
     (lambda: redtune.dot(X), TypeError, "missing 1 required positional argument: 'y'", ""),
-    (lambda: redtune.dot(X, X[0]), ValueError, "(2, 3) and (3,)", "make them equal"),
+    (lambda: redtune.dot(X, X[:, :2]), ValueError, "(2, 3) and (2, 2)", "make them equal, or such"),
+    (lambda: redtune.dot(X[:, :1], X[0]), ValueError, "(2, 1) and (3,)", "one broadcasts to the"),
+    (lambda: redtune.vecdot(X, X[0], 1), ValueError, "along axis=1", "from the end"),
+    (lambda: redtune.vecdot(X, X[:, :1]), ValueError, "have 3 and 1 elements", ""),
+    (lambda: redtune.average(X, weights=X[0]), ValueError, "shape (3,) are not", "give x's shape"),
+    (lambda: redtune.average(X, 0, X[0]), ValueError, "shape (3,) are not", "in their order"),
     (lambda: redtune.dot(X, X.astype("f8")), TypeError, "f32 and f64", "convert"),
     (lambda: redtune.dot(X, G), ValueError, "different devices", "copy one"),
     (lambda: redtune.reduce(X, X, op="sum"), TypeError, "sum of two arrays", "1 input"),

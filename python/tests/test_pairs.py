@@ -88,6 +88,49 @@ class Pairs(unittest.TestCase):
                     what = f"{op} of {dtype}, {order}, {low} to {high}, {i}"
                     numpy.testing.assert_allclose(value, want, close, close, err_msg=what)
 
+    def test_one_of_two_broadcasts_to_the_other(self):
+        random = numpy.random.default_rng(20261128)
+        for shape in ((5,), (4, 1), (3, 1, 5), ()):
+            x = random.integers(-3, 4, (3, 4, 5)).astype("f4")
+            y = numpy.asarray(random.integers(-3, 4, shape)).astype("f4")
+            on_gpu = [sim_memory.asarray(each) for each in (x, y)]
+            on_gpu[1].shape = shape  # () too
+            for axis in (None, -1, (0, 2)):
+                want = numpy.sum(x * y, axis)
+                for got in (
+                    redtune.dot(x, y, axis=axis),
+                    redtune.dot(y, x, axis=axis),
+                    redtune.dot(*on_gpu, axis=axis).numpy(),
+                    redtune.dot(*on_gpu[::-1], axis=axis).numpy(),
+                ):
+                    what = f"{shape} along {axis}"
+                    self.assertEqual(got.shape, want.shape, what)
+                    numpy.testing.assert_array_equal(got, want, what)
+        where = random.random((4, 1)) < 0.6
+        got = redtune.dot(x, x[0], axis=0, where=where)
+        numpy.testing.assert_array_equal(got, numpy.sum(x * x[0], 0, where=where))
+
+    def test_plans_of_a_vector_beside_rows(self):
+        x, y = numpy.arange(12, dtype="f4").reshape(3, 4), numpy.arange(4, dtype="f4")
+        on_gpu = [sim_memory.asarray(each) for each in (x, x + 1, y, y - 2)]
+        plan = redtune.plan(on_gpu[0], on_gpu[2], op="dot", axis=1)
+        numpy.testing.assert_array_equal(plan(on_gpu[1], on_gpu[3]).numpy(), (x + 1) @ (y - 2))
+        with self.assertRaisesRegex(ValueError, "on y: its shape, strides"):
+            plan(on_gpu[0], on_gpu[1])
+
+    def test_vecdot_and_average_are_numpys(self):
+        random = numpy.random.default_rng(46)
+        x, y = (random.random(shape).astype("f4") for shape in ((3, 4, 5), (5,)))
+        weights = random.random((3, 4)).astype("f4")
+        near = numpy.testing.assert_allclose
+        near(redtune.vecdot(x, y), numpy.sum(x * y, -1), 1e-5)
+        near(redtune.linalg.vecdot(y, x), numpy.sum(x * y, -1), 1e-5)
+        near(redtune.vecdot(x, x[:1], axis=1), numpy.sum(x * x[:1], 1), 1e-5)
+        near(redtune.average(x, 2), numpy.average(x, 2), 1e-5)
+        near(redtune.average(x, 2, y), numpy.average(x, 2, y), 1e-5)
+        near(redtune.average(x, (0, -2), weights), numpy.average(x, (0, 1), weights), 1e-5)
+        near(redtune.average(a=x, weights=x), numpy.average(x, weights=x), 1e-5)
+
     def test_what_is_no_pair_is_refused(self):
         x, offsets = numpy.arange(6, dtype="f4"), numpy.array([0, 2, 6])
         on_gpu = sim_memory.asarray(x)
