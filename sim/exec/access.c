@@ -17,9 +17,14 @@ static const char *verb(const sim_access *access) {
     return access->is_atomic ? "updates" : access->writes ? "writes" : "reads";
 }
 
+/* An access has a power of two of bytes. */
+static bool is_multiple(uint64_t address, const sim_access *access) {
+    return !(address & (access->bytes - 1));
+}
+
 static bool is_aligned(sim_run *x, const sim_inst *in, uint32_t lane, const sim_access *access,
                        const char *space) {
-    if (access->address[lane] % access->bytes == 0) return true;
+    if (is_multiple(access->address[lane], access)) return true;
     sim_find(x, in, lane, REDTUNE_SIM_MISALIGNED,
              "%s %u bytes of %s memory at 0x%llx, which is no multiple of them", verb(access),
              access->bytes, space, (unsigned long long)access->address[lane]);
@@ -75,7 +80,7 @@ static bool reach_row(sim_run *x, const sim_inst *in, sim_access *access) {
     for (uint32_t i = 0; i < SIM_LANES; i++) {
         apart |= access->address[i] ^ (first + (uint64_t)i * access->bytes);
     }
-    if (apart || first % access->bytes || access->writes) return false;
+    if (apart || !is_multiple(first, access) || access->writes) return false;
     sim_alloc *alloc = sim_memory_find(x->memory, first, bytes);
     if (!alloc) return false;
     uint64_t offset = first - alloc->address;

@@ -82,7 +82,9 @@ static void update(sim_run *x, const sim_inst *in, uint32_t lane, unsigned char 
 }
 
 void sim_step_atomic(sim_run *x, const sim_inst *in, uint32_t lanes) {
-    sim_access access = {.bytes = in->bytes, .writes = true, .is_atomic = true};
+    sim_access access;
+    sim_access_begin(&access, in->bytes, true);
+    access.is_atomic = true;
     const uint64_t *base = sim_row(x, in->ref[SIM_ATOMIC_ADDRESS]);
     for (uint32_t i = 0; i < SIM_LANES; i++) access.address[i] = base[i] + in->imm;
     if (in->result_bits & SIM_FENCE_BEFORE) sim_order_fence(x);

@@ -75,7 +75,8 @@ static void after_strong_read(sim_run *x, const sim_inst *in, const sim_access *
 }
 
 void sim_step_load(sim_run *x, const sim_inst *in, uint32_t lanes) {
-    sim_access access = {.bytes = (uint32_t)in->bytes * in->count, .writes = false};
+    sim_access access;
+    sim_access_begin(&access, (uint32_t)in->bytes * in->count, false);
     bool is_strong = in->order == SIM_STRONG && !is_shared(in);
     read_addresses(x, in, in->count, &access);
     if (!sim_access_reach(x, in, lanes, &access)) return;
@@ -89,7 +90,8 @@ void sim_step_load(sim_run *x, const sim_inst *in, uint32_t lanes) {
 }
 
 void sim_step_store(sim_run *x, const sim_inst *in, uint32_t lanes) {
-    sim_access access = {.bytes = (uint32_t)in->bytes * in->count, .writes = true};
+    sim_access access;
+    sim_access_begin(&access, (uint32_t)in->bytes * in->count, true);
     read_addresses(x, in, in->count, &access);
     if (in->mode & SIM_FENCE_BEFORE) sim_order_fence(x);
     if (!sim_access_reach(x, in, lanes, &access)) return;
