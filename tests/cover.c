@@ -10,8 +10,9 @@
 enum { OP, DTYPE, PARAMS, FACTORS = RDT_PARAM_MAX + PARAMS, VALUES = 64 };
 _Static_assert((int)VALUES >= (int)RDT_PARAM_VALUE_MAX, "every value has a place");
 
-/* How often a point with a given pair is looked for, well chosen and at random. */
-enum { GOOD_TRIES = 50, RANDOM_TRIES = 3000, POINTS_MAX = 1024 };
+/* How often a point with a given pair is looked for, well chosen and at random, and how many random
+ * numbers each of its values takes. */
+enum { GOOD_TRIES = 50, RANDOM_TRIES = 3000, GOOD_DRAWS = 3, RANDOM_DRAWS = 2, POINTS_MAX = 1024 };
 
 /* A point by its values' indices. */
 typedef struct index_point {
@@ -28,7 +29,8 @@ typedef struct cover {
     const rdt_facts *facts;
     const rdt_space *space;
     int factors, values[FACTORS];
-    bool missing[FACTORS][VALUES][FACTORS][VALUES]; /* both ways round */
+    uint64_t missing[FACTORS][VALUES]
+                    [FACTORS]; /* a bit for each of the other's values; both ways */
     life life[FACTORS][VALUES];
     rdt_random random;
 } cover;
@@ -75,9 +77,18 @@ typedef struct pair {
     int first, first_value, second, second_value;
 } pair;
 
+static void set_bit(uint64_t *bits, int value, bool to) {
+    *bits = (*bits & ~(UINT64_C(1) << value)) | (uint64_t)to << value;
+}
+
 static void set_missing(cover *self, pair p, bool missing) {
-    self->missing[p.first][p.first_value][p.second][p.second_value] = missing;
-    self->missing[p.second][p.second_value][p.first][p.first_value] = missing;
+    set_bit(&self->missing[p.first][p.first_value][p.second], p.second_value, missing);
+    set_bit(&self->missing[p.second][p.second_value][p.first], p.first_value, missing);
+}
+
+static bool is_missing(const cover *self, int first, int first_value, int second,
+                       int second_value) {
+    return self->missing[first][first_value][second] >> second_value & 1;
 }
 
 static bool is_wanted(const cover *self, int first, int second, cover_scope scope) {
@@ -99,7 +110,7 @@ static bool find_missing(const cover *self, cover_scope scope, pair *out) {
         for (p.second = p.first + 1; p.second < self->factors; p.second++)
             for (p.first_value = 0; p.first_value < self->values[p.first]; p.first_value++)
                 for (p.second_value = 0; p.second_value < self->values[p.second]; p.second_value++)
-                    if (self->missing[p.first][p.first_value][p.second][p.second_value] &&
+                    if (is_missing(self, p.first, p.first_value, p.second, p.second_value) &&
                         is_wanted(self, p.first, p.second, scope)) {
                         *out = p;
                         return true;
@@ -112,7 +123,7 @@ static int gain_of(const cover *self, const index_point *point, const bool *set,
                    int value) {
     int pairs = 0;
     for (int i = 0; i < self->factors; i++)
-        if (set[i] && i != factor) pairs += self->missing[factor][value][i][point->at[i]];
+        if (set[i] && i != factor) pairs += is_missing(self, factor, value, i, point->at[i]);
     return pairs;
 }
 
@@ -176,11 +187,32 @@ static redtune_status settle(cover *self, int factor, int value, redtune_error *
     return status;
 }
 
+static redtune_status settle_pair(cover *self, pair p, redtune_error *err) {
+    redtune_status status = settle(self, p.first, p.first_value, err);
+    return status ? status : settle(self, p.second, p.second_value, err);
+}
+
+/* A pair with a value that no allowed point has is not looked for: its tries' random numbers are
+ * passed over, each a step of the generator's state, so that the set stays that which it would be.
+ */
+static bool is_dead(cover *self, pair wanted) {
+    if (self->life[wanted.first][wanted.first_value] != LIFE_DEAD &&
+        self->life[wanted.second][wanted.second_value] != LIFE_DEAD)
+        return false;
+    const uint64_t values = (uint64_t)(self->factors - 2);
+    const uint64_t before = self->random.state;
+    rdt_random_next(&self->random);
+    self->random.state = before + (self->random.state - before) * values *
+                                      (GOOD_TRIES * GOOD_DRAWS + RANDOM_TRIES * RANDOM_DRAWS);
+    return true;
+}
+
 /* The best allowed point with the pair that was found; *pairs is 0 if there is none. */
 static redtune_status find_point(cover *self, pair wanted, index_point *best, int *pairs,
                                  redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     *pairs = 0;
+    if (is_dead(self, wanted)) return settle_pair(self, wanted, err);
     for (int i = 0; !status && i < GOOD_TRIES + RANDOM_TRIES; i++) {
         bool allowed = false;
         if (i >= GOOD_TRIES && *pairs) break;
@@ -192,9 +224,7 @@ static redtune_status find_point(cover *self, pair wanted, index_point *best, in
         *pairs = found;
         *best = point;
     }
-    if (!status && !*pairs) status = settle(self, wanted.first, wanted.first_value, err);
-    if (!status && !*pairs) status = settle(self, wanted.second, wanted.second_value, err);
-    return status;
+    return status || *pairs ? status : settle_pair(self, wanted, err);
 }
 
 static redtune_status find_points(cover *self, cover_scope scope, cover_point *out, size_t *made,
