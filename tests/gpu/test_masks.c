@@ -19,8 +19,7 @@ enum {
     RESULTS_MAX = 128,
     OFFSET_MAX = 17,
     SHAPES_PER_KERNEL = 4,
-    KERNELS_ON_SIM = 8, /* of each family and kind of mask */
-    PAIRS_KERNELS_ON_SIM = 4
+    KERNELS_ON_SIM = 8 /* of each family and kind of mask */
 };
 
 static redtune_error err;
@@ -231,15 +230,31 @@ static void check_kernel(workshop *shop, const cover_point *at) {
     subject_close(&all.self);
 }
 
-static void check_masks(const char *family, redtune_problem like, redtune_mask mask) {
+static void check_points(workshop *shop, int family, const cover_point *points, size_t count) {
+    const bool simulated = device_is_simulated(&gpu);
+    const rdt_space *space = &rdt_codegen_spaces(shop->codegen)->space[family];
+    size_t done = 0;
+    for (size_t i = 0; i < count && !check_state.failed && !subject_is_late(); i++) {
+        const size_t turn = subject_turn(i, count);
+        if (simulated && done == KERNELS_ON_SIM) break;
+        if (simulated && !subject_is_light(space, &points[turn].point)) continue;
+        if (!subject_is_of_part(i)) continue;
+        draw_from(turn);
+        check_kernel(shop, &points[turn]);
+        done++;
+    }
+    printf("%s: %zu of %zu kernels\n", check_state.fact, done, count);
+}
+
+/* Masks of bytes and of bits have the same points: rules ask whether there is a mask. */
+static void check_family(const char *family, redtune_problem like) {
+    static const redtune_mask masks[] = {REDTUNE_MASK_BYTES, REDTUNE_MASK_BITS};
     workshop shop;
     cover_point *points = NULL;
-    size_t count = 0, done = 0;
-    const size_t most = rdt_op_find(like.op)->inputs > 1 ? PAIRS_KERNELS_ON_SIM : KERNELS_ON_SIM;
+    size_t count = 0;
     if (!gpu.context) SKIP("there is no GPU");
-    like.mask = mask;
+    like.mask = REDTUNE_MASK_BYTES;
     cover_set set = {.like = like, .scope = COVER_KERNELS};
-    const bool simulated = device_is_simulated(&gpu);
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     CHECK_OK(rdt_space_find_family(rdt_codegen_spaces(shop.codegen), family, &set.family, &err),
              err);
@@ -247,26 +262,15 @@ static void check_masks(const char *family, redtune_problem like, redtune_mask m
     CHECK(count > 0);
     for (int k = 0; k < 2; k++)
         CHECK_OK(rdt_buffer_create(gpu.driver, RESULTS_MAX * 8, &all.output[k], &err), err);
-    for (size_t i = 0; i < count && !check_state.failed && !subject_is_late(); i++) {
-        const size_t turn = subject_turn(i, count);
-        const rdt_space *space = &rdt_codegen_spaces(shop.codegen)->space[set.family];
-        if (simulated && (done == most || !subject_is_light(space, &points[turn].point))) continue;
-        if (!subject_is_of_part(i)) continue;
-        draw_from(turn);
-        check_kernel(&shop, &points[turn]);
-        done++;
+    for (int m = 0; m < 2 && !check_state.failed; m++) {
+        for (size_t i = 0; i < count; i++) points[i].problem.mask = masks[m];
+        check_points(&shop, set.family, points, count);
     }
-    printf("%s: %zu of %zu kernels\n", check_state.fact, done, count);
     rdt_buffer *const buffers[] = {&all.output[0], &all.output[1], &all.input, &all.mask,
                                    &all.second};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) rdt_buffer_destroy(buffers[i]);
     free(points);
     workshop_close(&shop);
-}
-
-static void check_family(const char *family, redtune_problem like) {
-    check_masks(family, like, REDTUNE_MASK_BYTES);
-    if (!check_state.failed) check_masks(family, like, REDTUNE_MASK_BITS);
 }
 
 #define OF(...) shaped_problem((shaped){.op = REDTUNE_SUM, .dtype = REDTUNE_F32, __VA_ARGS__})
