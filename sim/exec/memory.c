@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Beyond what any host pointer can be on the machines that this runs on, so that neither side
  * can use the other's by mistake. */
 static const uint64_t FIRST_ADDRESS = 0xA00000000000ull;
-enum { ALIGN_BYTES = 512, GAP_BYTES = 1 << 20, HOST_ALIGN_BYTES = 64 };
+enum { ALIGN_BYTES = 512, GAP_BYTES = 1 << 20, HOST_ALIGN_BYTES = 64, MAPPED_BYTES = 1 << 24 };
 
 static uint32_t find_index(const sim_memory *memory, uint64_t address) {
     uint32_t low = 0, high = memory->count;
@@ -60,8 +61,18 @@ static bool make_room(sim_memory *memory) {
     return true;
 }
 
-/* calloc keeps the pages of a large allocation unused until something writes them. */
+/* Buffers for any piece of an array are large, and little of them is written: their pages are the
+ * kernel's until something writes them. calloc clears those that were in use before. */
+static bool is_mapped(uint64_t bytes, sim_owner owner) {
+    return owner != SIM_OWNER_HOST && bytes >= MAPPED_BYTES;
+}
+
 static unsigned char *get_host(uint64_t bytes, sim_owner owner) {
+    if (is_mapped(bytes, owner)) {
+        void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        return mapped == MAP_FAILED ? NULL : mapped;
+    }
     if (owner != SIM_OWNER_HOST) return calloc(1, bytes + HOST_ALIGN_BYTES);
     uint64_t rounded = (bytes + HOST_ALIGN_BYTES - 1) & ~(uint64_t)(HOST_ALIGN_BYTES - 1);
     return aligned_alloc(HOST_ALIGN_BYTES, rounded);
@@ -73,7 +84,10 @@ static void destroy(sim_alloc *alloc) {
         free(alloc->pages[i].tags);
     }
     free(alloc->pages);
-    free(alloc->host);
+    if (alloc->host && is_mapped(alloc->size_bytes, alloc->owner))
+        munmap(alloc->host, alloc->size_bytes);
+    else
+        free(alloc->host);
     free(alloc);
 }
 
