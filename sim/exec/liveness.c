@@ -141,13 +141,16 @@ static void extend(analysis *a, uint32_t row, uint32_t at) {
     if (a->end[row] == SIM_NONE || at > a->end[row]) a->end[row] = at;
 }
 
+static void extend_all(analysis *a, const uint64_t *set, uint32_t at) {
+    for (uint32_t w = 0; w < a->words; w++)
+        for (uint64_t rest = set[w]; rest; rest &= rest - 1)
+            extend(a, w * 64 + (uint32_t)__builtin_ctzll(rest), at);
+}
+
 static void find_intervals(analysis *a) {
     for (uint32_t b = 0; b < a->block_count; b++) {
-        flow_block *block = &a->blocks[b];
-        for (uint32_t row = 0; row < a->row_count; row++) {
-            if (has_bit(block->in, row)) extend(a, row, block->first);
-            if (has_bit(block->out, row)) extend(a, row, block->last);
-        }
+        extend_all(a, a->blocks[b].in, a->blocks[b].first);
+        extend_all(a, a->blocks[b].out, a->blocks[b].last);
     }
     for (uint32_t i = 0; i < a->inst_count; i++) {
         const sim_inst *inst = &a->insts[i];

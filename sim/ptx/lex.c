@@ -13,13 +13,18 @@ void sim_lex_start(sim_lexer *lexer, const char *text, size_t bytes) {
     lexer->line = 1;
 }
 
-static bool is_name_start(char c) {
-    return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.';
-}
+/* Of ASCII alone, and without the C library's tables, which are looked up for each letter. */
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+
+static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static bool is_name_part(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.';
+    return is_letter(c) || is_digit(c) || c == '_' || c == '$' || c == '.';
 }
+
+static bool is_name_start(char c) { return (is_name_part(c) && !is_digit(c)) || c == '%'; }
 
 static char peek(const sim_lexer *lexer, size_t ahead) {
     return (size_t)(lexer->end - lexer->at) > ahead ? lexer->at[ahead] : '\0';
@@ -42,7 +47,7 @@ static void skip_blank(sim_lexer *lexer) {
         if (c == '\n') {
             lexer->line++;
             lexer->at++;
-        } else if (isspace((unsigned char)c)) {
+        } else if (is_space(c)) {
             lexer->at++;
         } else if (c == '/' && peek(lexer, 1) == '/') {
             while (lexer->at < lexer->end && *lexer->at != '\n') lexer->at++;
@@ -139,8 +144,8 @@ sim_token sim_lex_next(sim_lexer *lexer) {
     token.text.at = lexer->at;
     if (lexer->at >= lexer->end || *lexer->at == '\0') return token;
     char c = *lexer->at;
-    bool dot_digit = c == '.' && isdigit((unsigned char)peek(lexer, 1));
-    if (isdigit((unsigned char)c) || dot_digit) {
+    bool dot_digit = c == '.' && is_digit(peek(lexer, 1));
+    if (is_digit(c) || dot_digit) {
         take_number(lexer, &token);
     } else if (is_name_start(c)) {
         take_name(lexer, &token);
