@@ -46,7 +46,7 @@ static bool is_open(const sim_capture *capture) {
 /* The captures that a call which none allows would spoil, as the calling thread's mode has it. */
 CUresult sim_capture_check_unsafe(void) {
     CUresult rc = CUDA_SUCCESS;
-    if (sim_thread.mode == CU_STREAM_CAPTURE_MODE_RELAXED) return rc;
+    if (sim_thread.mode == CU_STREAM_CAPTURE_MODE_RELAXED || !sim_state.captures) return rc;
     for (sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
         if (handle->kind != SIM_HANDLE_STREAM) continue;
         sim_capture *capture = ((struct CUstream_st *)handle)->capture;
@@ -68,7 +68,7 @@ CUresult sim_capture_check_stream(struct CUstream_st *stream) {
         stream->capture->spoilt = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    if (stream != stream->handle.context->null_stream) return CUDA_SUCCESS;
+    if (stream != stream->handle.context->null_stream || !sim_state.captures) return CUDA_SUCCESS;
     for (sim_handle *handle = sim_state.handles; handle; handle = handle->next) {
         struct CUstream_st *other = (struct CUstream_st *)handle;
         if (handle->kind != SIM_HANDLE_STREAM || !is_open(other->capture)) continue;
@@ -146,6 +146,7 @@ static void end_capture(sim_capture *capture) {
         }
     }
     capture->graph->is_captured_into = false;
+    sim_state.captures--;
     free(capture);
 }
 
@@ -181,6 +182,7 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode) {
     *capture =
         (sim_capture){++sim_state.next_id, graph, stream, mode, &sim_thread, CUDA_SUCCESS, 1};
     stream->capture = capture;
+    sim_state.captures++;
     return CUDA_SUCCESS;
 }
 

@@ -115,6 +115,7 @@ typedef struct sim_driver {
     sim_config config;
     sim_memory memory;
     sim_handle *handles; /* all of them */
+    size_t captures;     /* that have not ended */
     sim_handle *spare_streams;
     sim_late *late; /* the work that waits; NULL: none does */
     struct CUctx_st *primary[SIM_DEVICES_MAX];
