@@ -51,7 +51,9 @@ static bool check_global(sim_run *x, const sim_inst *in, uint32_t lane, const si
                          sim_alloc *alloc) {
     uint64_t offset = access->address[lane] - alloc->address;
     bool reads = !access->writes || access->is_atomic;
-    if (reads && !sim_shadow_written(alloc, offset, access->bytes) &&
+    const sim_page *page = &alloc->pages[offset / SIM_PAGE_BYTES]; /* aligned: it holds all bytes */
+    if (reads && page->state != SIM_PAGE_WRITTEN &&
+        !sim_shadow_written(alloc, offset, access->bytes) &&
         sim_find(x, in, lane, REDTUNE_SIM_UNINITIALISED,
                  "%s %u bytes at offset %llu of an allocation of %llu bytes, and not all of them "
                  "were ever written",
@@ -59,7 +61,8 @@ static bool check_global(sim_run *x, const sim_inst *in, uint32_t lane, const si
                  (unsigned long long)alloc->size_bytes)) {
         return false;
     }
-    if (sim_find_checks(x->grid, REDTUNE_SIM_GLOBAL_RACE)) {
+    if ((access->writes || sim_order_tagged(x->memory, page)) &&
+        sim_find_checks(x->grid, REDTUNE_SIM_GLOBAL_RACE)) {
         sim_order_global(x, in, lane, alloc, offset, access->bytes, access->writes);
     }
     if (access->writes) sim_shadow_put(alloc, offset, access->bytes);

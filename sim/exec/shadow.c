@@ -97,12 +97,11 @@ uint32_t sim_shadow_touch(sim_memory *memory, uint64_t cache_bytes, sim_page *pa
         page->cached[0] = page->cached[1] = 0;
     }
     uint32_t missed = 0;
-    for (uint32_t half = 0; half < 2; half++) {
-        uint32_t low = half * 64;
-        if (last < low || first >= low + 64) continue;
-        uint64_t mask = word_mask(half, first, last + 1);
-        missed += (uint32_t)__builtin_popcountll(mask & ~page->cached[half]);
-        page->cached[half] |= mask;
+    for (uint32_t half = first / 64; half <= last / 64; half++) {
+        uint64_t missing = word_mask(half, first, last + 1) & ~page->cached[half];
+        if (!missing) continue;
+        missed += (uint32_t)__builtin_popcountll(missing);
+        page->cached[half] |= missing;
     }
     memory->traffic += missed * SIM_SECTOR_BYTES;
     page->cache_stamp = memory->traffic;
