@@ -85,7 +85,8 @@ void rdt_kernel_unload(rdt_kernel *kernel) {
 void rdt_kernel_forget(rdt_kernel *kernel) { free(kernel); }
 
 static CUresult launch_overlapping(const rdt_driver *driver, CUfunction function, uint32_t blocks,
-                                   uint32_t threads, CUstream stream, void **args) {
+                                   uint32_t threads, uint32_t dynamic_bytes, CUstream stream,
+                                   void **args) {
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     attribute.value.programmaticStreamSerializationAllowed = 1;
     const CUlaunchConfig config = {
@@ -95,6 +96,7 @@ static CUresult launch_overlapping(const rdt_driver *driver, CUfunction function
         .blockDimX = threads,
         .blockDimY = 1,
         .blockDimZ = 1,
+        .sharedMemBytes = dynamic_bytes,
         .hStream = stream,
         .attrs = &attribute,
         .numAttrs = 1,
@@ -110,7 +112,7 @@ static bool can_overlap(const rdt_kernel *kernel, const rdt_launch *how) {
 
 static inline CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t blocks,
                               uint32_t threads, bool overlap, CUstream stream, void **args) {
-    if (overlap) return launch_overlapping(driver, function, blocks, threads, stream, args);
+    if (overlap) return launch_overlapping(driver, function, blocks, threads, 0, stream, args);
     return driver->launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
 }
 
@@ -256,14 +258,19 @@ static redtune_status start_keyed(const rdt_kernel *kernel, const rdt_launch *ho
     redtune_status status =
         how->sorts ? sort_keys(kernel, how, operands, &places, stream, err) : REDTUNE_OK;
     if (status) return status;
+    const bool overlap = can_overlap(kernel, how);
+    void **const own = how->sorts ? sorted_args : args;
     if (!how->sliced)
         rc = launch(driver, kernel->preset, over_keys, RDT_KEYED_THREADS, false, stream,
                     preset_args);
-    if (!rc)
+    if (!rc && overlap && !how->sliced)
+        rc = launch_overlapping(driver, kernel->reduce, blocks, how->threads, how->dynamic_bytes,
+                                stream, own);
+    else if (!rc)
         rc = driver->launch_kernel(kernel->reduce, blocks, 1, 1, how->threads, 1, 1,
-                                   how->dynamic_bytes, stream, how->sorts ? sorted_args : args,
-                                   NULL);
-    if (!rc) rc = launch(driver, kernel->finish, over_keys, RDT_KEYED_THREADS, false, stream, args);
+                                   how->dynamic_bytes, stream, own, NULL);
+    if (!rc)
+        rc = launch(driver, kernel->finish, over_keys, RDT_KEYED_THREADS, overlap, stream, args);
     return rdt_driver_check(driver, rc, err, "launch a reduction by key on %u blocks of %u threads",
                             blocks, how->threads);
 }

@@ -235,7 +235,7 @@ function family.launch(c, p, d)
     return {
         threads = c.block, tile = tile, blocks_max = math.min(c.per_sm * d.sm_count, d.blocks_max), keyed = true,
         sliced = c.tables == "private" or c.tables == "warps", cell_bytes = bytes,
-        dynamic_bytes = shared > 0 and shared or nil, sorts = c.tables == "sorted",
+        dynamic_bytes = shared > 0 and shared or nil, sorts = c.tables == "sorted", overlap = d.major >= 9,
     }
 end
 

@@ -298,6 +298,9 @@ __device__ __forceinline__ void find_scales(target &to, const element *input, u6
 extern "C" __global__ void __launch_bounds__(256)
 redtune_preset_keys(elements s, void *scratch)
 {
+//@ if arch >= 90 then
+    asm volatile("griddepcontrol.launch_dependents;");
+//@ end
     accumulator *table = table_in(scratch);
     for (u64 k = blockIdx.x * 256ull + threadIdx.x; k < s.keys; k += gridDim.x * 256ull) table[k] = @{op.identity};
 }
@@ -307,6 +310,9 @@ redtune_preset_keys(elements s, void *scratch)
 {
 //@ for _, line in ipairs(given.begin("input", "s.count", "output")) do
     @{line}
+//@ end
+//@ if arch >= 90 then
+    asm volatile("griddepcontrol.launch_dependents;");
 //@ end
     accumulator *table = table_in(scratch);
     target to = {};
@@ -364,6 +370,10 @@ redtune_preset_keys(elements s, void *scratch)
 //@ if hots > 0 then
     find_hot_keys(to, sample);
 //@ end
+//@ if arch >= 90 then
+    // From here on what the launch before this one leaves is added to.
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+//@ end
 //@ if sorted then
     const u64 slices = (s.width + COLUMNS - 1) / COLUMNS, pieces = (s.count + ROWS - 1) / ROWS * slices;
     for (u64 i = (blockIdx.x * (u64)BLOCK + threadIdx.x) / LANES_OF_ROW; i < pieces;
@@ -406,6 +416,9 @@ redtune_preset_keys(elements s, void *scratch)
 {
 //@ for _, line in ipairs(given.begin("input", "s.count", "output")) do
     @{line}
+//@ end
+//@ if arch >= 90 then
+    asm volatile("griddepcontrol.wait;" : : : "memory");
 //@ end
     const accumulator *table = table_in(scratch);
 //@ if sliced then
