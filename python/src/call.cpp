@@ -215,7 +215,6 @@ void read_inputs(const redtune_op_info *op, nb::handle x, nb::handle y, array *i
     if (y.is_none()) return;
     second->read(y, "reduce y");
     refuse_gradients(*second, y);
-    broadcast_pair(in, second);
 }
 
 // Whether the op needs an element, or an initial value.
@@ -251,6 +250,7 @@ nb::object call_op(int op, const call_arguments &given) {
     if (!given.stream.is_none()) stream_from(given.stream); // of the host's arrays, too
     read_inputs(op_get(op), given.x, given.y, &in, &second);
     others beside(given.y.is_none() ? nullptr : &second);
+    if (beside.y) broadcast_pair(&in, &second);
     what.choose(op, in, given.dtype);
     what.problem.order = given.order;
     what.problem.accuracy = given.accuracy;

@@ -192,7 +192,8 @@ void match(const array &x, const array &y) {
     bool same = x.dimensions == y.dimensions;
     for (int i = 0; same && i < x.dimensions; i++) same = x.shape[i] == y.shape[i];
     if (!same)
-        fail(PyExc_ValueError, "cannot reduce x and y: their shapes are %s and %s; make them equal, or such that "
+        fail(PyExc_ValueError,
+             "cannot reduce x and y: their shapes are %s and %s; make them equal, or such that "
              "one broadcasts to the other's",
              shape_text(x).c_str(), shape_text(y).c_str());
     if (x.dtype != y.dtype)

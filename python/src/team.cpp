@@ -173,6 +173,7 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     refuse_users(self, "run");
     using_team used(self);
     read_inputs(op_get(op), x, y, &in, &second);
+    if (!y.is_none()) second.broadcast_to(in); // not x, which says what this rank's part is
     const array *other = y.is_none() ? nullptr : &second;
     check_place(self, in);
     what.choose(op, in, static_cast<redtune_dtype>(dtype));

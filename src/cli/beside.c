@@ -19,7 +19,7 @@ static redtune_status refuse_option(const char *name, const char *reason, redtun
     return rdt_message_set(err, REDTUNE_INVALID, 0, "cannot use --%s %s", name, reason);
 }
 
-static redtune_status check_ops(const rdt_options *options, redtune_error *err) {
+static redtune_status check_two_inputs(const rdt_options *options, redtune_error *err) {
     redtune_op_info op;
     for (size_t i = 0; i < options->op_count; i++) {
         redtune_status status = redtune_op_get(options->ops[i], &op, err);
@@ -52,7 +52,7 @@ redtune_status rdt_beside_check(const rdt_options *options, redtune_error *err) 
                                  "--shape",
                                  err);
     }
-    return options->second_shape ? check_ops(options, err) : REDTUNE_OK;
+    return options->second_shape ? check_two_inputs(options, err) : REDTUNE_OK;
 }
 
 static redtune_status refuse_broadcast(const beside *of, redtune_error *err) {
@@ -63,8 +63,8 @@ static redtune_status refuse_broadcast(const beside *of, redtune_error *err) {
 }
 
 /* Sets the steps of a packed array that broadcasts to the first one, along the axes of that. */
-static redtune_status set_steps(const beside *of, const rdt_shape_array *shape, redtune_axis *axes,
-                                redtune_error *err) {
+static redtune_status set_broadcast_steps(const beside *of, const rdt_shape_array *shape,
+                                          redtune_axis *axes, redtune_error *err) {
     rdt_shape_array own;
     redtune_status status = rdt_shape_read(of->shape, strlen(of->shape), &own, err);
     if (status) return status;
@@ -116,7 +116,7 @@ redtune_status rdt_beside_fold(const rdt_options *options, const rdt_shape_array
     for (int i = 0; !status && i < 2; i++) {
         if (!all[i].shape) continue;
         problem->steps |= 1u << all[i].array;
-        status = set_steps(&all[i], shape, axes, err);
+        status = set_broadcast_steps(&all[i], shape, axes, err);
     }
     if (status) return status;
     if (all[1].shape) problem->mask = REDTUNE_MASK_BYTES;

@@ -219,7 +219,7 @@ static void print_segments(char out[RDT_SHAPE_BYTES], const rdt_shape_extents *o
 
 /* "@1024,0": a step of x, and those of other arrays that are not the same or, of the results, those
  * of packed ones. */
-static void print_steps(char *out, size_t room, const redtune_axis *axis, int64_t packed) {
+static void print_axis_steps(char *out, size_t room, const redtune_axis *axis, int64_t packed) {
     int last = REDTUNE_ARRAY_RESULTS;
     int64_t usual[REDTUNE_ARRAYS];
     for (int i = 0; i < REDTUNE_ARRAYS; i++) usual[i] = i == last ? packed : axis->step[0];
@@ -243,7 +243,7 @@ void rdt_shape_print_axes(char out[RDT_SHAPE_AXES_BYTES], const redtune_problem 
         const size_t behind =
             (size_t)snprintf(out + at, room, "%s%" PRIu64, i ? " " : "", axes[i].size);
         if (rdt_shape_has_any_axes(problem))
-            print_steps(out + at + behind, room - behind, &axes[i], packed);
+            print_axis_steps(out + at + behind, room - behind, &axes[i], packed);
         else if (problem->steps)
             snprintf(out + at + behind, room - behind, "@%" PRId64, axes[i].step[0]);
     }

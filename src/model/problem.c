@@ -313,7 +313,7 @@ static void keep_most(uint64_t *most, uint64_t value) {
 
 void rdt_problem_widen(rdt_domain *domain, const redtune_problem *problem) {
     keep_most(&domain->count, rdt_problem_segments_longest(problem));
-    keep_most(&domain->results, rdt_problem_results(problem));
+    keep_most(&domain->results, rdt_problem_strided_results_reach(problem));
     keep_most(&domain->reach, rdt_problem_reach(problem));
 }
 
@@ -326,7 +326,7 @@ rdt_domain rdt_problem_domain(const redtune_problem *problems, size_t count) {
 bool rdt_problem_is_within(const redtune_problem *problem, const rdt_domain *domain) {
     return rdt_problem_same_class(problem, &domain->problem) &&
            rdt_problem_segments_longest(problem) <= domain->count &&
-           rdt_problem_results(problem) <= domain->results &&
+           rdt_problem_strided_results_reach(problem) <= domain->results &&
            rdt_problem_reach(problem) <= domain->reach;
 }
 

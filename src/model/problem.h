@@ -146,6 +146,12 @@ static inline bool rdt_problem_is_strided(const redtune_problem *problem) {
 rdt_extents rdt_problem_strided_extents(const redtune_problem *problem);
 /* Elements of an input or of the mask from the first to the last, of what lies farthest apart. */
 uint64_t rdt_problem_strided_reach(const redtune_problem *problem);
+/* Whether the results lie row-major along the kept axes, without gaps. */
+bool rdt_problem_strided_packs_results(const redtune_problem *problem);
+/* Results from the first one in memory to the last, with their gaps; and how many are before the
+ * one with indices 0. */
+uint64_t rdt_problem_strided_results_reach(const redtune_problem *problem);
+uint64_t rdt_problem_strided_results_lead(const redtune_problem *problem);
 /* Makes it one of these axes, size 1 left out and neighbours joined; the lists are used up.
  * REDTUNE_UNSUPPORTED where more than REDTUNE_AXES_MAX of either are left; REDTUNE_INVALID where
  * they span more elements than there may be. */
@@ -157,8 +163,8 @@ void rdt_problem_strided_describe(const redtune_problem *problem, char out[RDT_P
 /* Whether no two indices lead to one element of the array, as far as steps alone tell: windows,
  * broadcast axes and some axes that interlock are not. */
 bool rdt_problem_strided_is_disjoint(const redtune_problem *problem, redtune_array array);
-/* Of what is not tuned: results with gaps, masks that lie as the elements do, masks in fixed order;
- * and of problems by key. */
+/* Of what is not tuned: masks that lie as the elements do, masks in fixed order; and of problems by
+ * key. */
 redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                                                  redtune_error *err);
 /* REDTUNE_UNSUPPORTED for such a problem whose results are not packed, whose parts none can join,
@@ -299,7 +305,7 @@ uint64_t rdt_problem_input_bytes(const redtune_problem *problem);
 /* The problems of a class up to some sizes, each the most that any of them has. */
 typedef struct rdt_domain {
     redtune_problem problem;        /* any of the class, resolved */
-    uint64_t count, results, reach; /* count: of the longest result */
+    uint64_t count, results, reach; /* count: of the longest result; results: with their gaps */
 } rdt_domain;
 
 /* The least one that has all of these, at least one, of one class. */

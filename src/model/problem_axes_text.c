@@ -74,7 +74,7 @@ bool rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
 }
 
 /* A number without a sign, and moves behind it. */
-static bool read_digits(const char **at, uint64_t most, uint64_t *out) {
+static bool read_whole(const char **at, uint64_t most, uint64_t *out) {
     char *end;
     if (**at < '0' || **at > '9') return false;
     errno = 0;
@@ -87,7 +87,7 @@ static bool read_step(const char **at, int64_t *out) {
     uint64_t magnitude;
     const bool back = **at == '-';
     *at += back;
-    if (!read_digits(at, INT64_MAX, &magnitude)) return false;
+    if (!read_whole(at, INT64_MAX, &magnitude)) return false;
     *out = back ? -(int64_t)magnitude : (int64_t)magnitude;
     return true;
 }
@@ -112,7 +112,7 @@ static bool read_axes(const char *text, bool kept, redtune_axis *axes, uint32_t 
     for (uint32_t i = 0; *at; *count = ++i) {
         if (i == REDTUNE_AXES_MAX || (i && *at++ != ' ')) return false;
         axes[i] = (redtune_axis){.size = 0};
-        if (!read_digits(&at, UINT64_MAX, &axes[i].size)) return false;
+        if (!read_whole(&at, UINT64_MAX, &axes[i].size)) return false;
         if (*at != '@') continue;
         at++;
         if (!read_steps(&at, &axes[i], &given[i])) return false;

@@ -147,12 +147,27 @@ redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const 
                     verb);
 }
 
-/* Whether the results lie row-major along the kept axes, without gaps. */
-static bool has_packed_results(const redtune_problem *problem) {
+bool rdt_problem_strided_packs_results(const redtune_problem *problem) {
     uint64_t packed = 1;
+    if (!rdt_problem_is_strided(problem)) return true;
     for (uint32_t i = problem->kept_axes; i-- > 0; packed *= problem->kept[i].size)
         if (problem->kept[i].step[RESULTS] != (int64_t)packed) return false;
     return true;
+}
+
+uint64_t rdt_problem_strided_results_reach(const redtune_problem *problem) {
+    uint64_t reach = 1;
+    if (!rdt_problem_is_strided(problem)) return rdt_problem_results(problem);
+    add_distance(problem->kept, problem->kept_axes, RESULTS, UINT64_MAX, &reach);
+    return reach;
+}
+
+uint64_t rdt_problem_strided_results_lead(const redtune_problem *problem) {
+    uint64_t lead = 0;
+    for (uint32_t i = 0; rdt_problem_is_strided(problem) && i < problem->kept_axes; i++)
+        if (problem->kept[i].step[RESULTS] < 0)
+            lead += (problem->kept[i].size - 1) * step_magnitude(problem->kept[i].step[RESULTS]);
+    return lead;
 }
 
 redtune_status rdt_problem_strided_refuse_parts(const redtune_problem *problem, const char *verb,
@@ -160,7 +175,7 @@ redtune_status rdt_problem_strided_refuse_parts(const redtune_problem *problem, 
     if (rdt_problem_is_keyed(problem))
         return rdt_problem_keyed_refuse(problem, "reduce by a team along", err);
     if (!rdt_problem_is_strided(problem)) return REDTUNE_OK;
-    if (has_packed_results(problem)) return REDTUNE_OK;
+    if (rdt_problem_strided_packs_results(problem)) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot %s into results with gaps or in another order; give packed ones, in "
                     "row-major order of the kept axes, and copy them",
@@ -201,15 +216,12 @@ redtune_status rdt_problem_strided_refuse_tuning(const redtune_problem *problem,
                         "problem without",
                         strided ? " in fixed order" : ", but for one with steps of its own");
     if (!strided) return rdt_problem_keyed_refuse_tuning(problem, err);
-    if (!rdt_problem_axes_text_write(problem, true, text) ||
-        !rdt_problem_axes_text_write(problem, false, text))
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot tune: the text of the axes is longer than databases hold; tune for "
-                        "an array of fewer axes");
-    if (has_packed_results(problem)) return REDTUNE_OK;
+    if (rdt_problem_axes_text_write(problem, true, text) &&
+        rdt_problem_axes_text_write(problem, false, text))
+        return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                    "cannot tune for results with gaps or in another order; tune for the same axes "
-                    "without");
+                    "cannot tune: the text of the axes is longer than databases hold; tune for "
+                    "an array of fewer axes");
 }
 
 void rdt_problem_strided_describe(const redtune_problem *problem,

@@ -130,6 +130,58 @@ static void ten_shapes_are_recorded_and_read_back(void) {
     CHECK_INT(find(&shapes[0])->calls, 2);
 }
 
+/* A second input, a mask and results with steps of their own; a mask that lies as the elements do
+ * is nothing to tune. */
+static void steps_of_all_arrays_are_recorded(void) {
+    enum { X = REDTUNE_ARRAY_X, Y, MASK, RESULTS };
+    const redtune_problem problems[] = {
+        {.op = REDTUNE_DOT,
+         .dtype = REDTUNE_F32,
+         .steps = 1u << X | 1u << Y,
+         .kept_axes = 1,
+         .reduced_axes = 1,
+         .kept = {{30, {100, 0}}},
+         .reduced = {{100, {1, 1}}}},
+        {.op = REDTUNE_SUM,
+         .dtype = REDTUNE_F32,
+         .mask = REDTUNE_MASK_BYTES,
+         .steps = 1u << X | 1u << MASK,
+         .kept_axes = 1,
+         .reduced_axes = 1,
+         .kept = {{30, {100, 0, 0}}},
+         .reduced = {{100, {1, 0, 1}}}},
+        {.op = REDTUNE_SUM,
+         .dtype = REDTUNE_F32,
+         .steps = 1u << X | 1u << RESULTS,
+         .kept_axes = 1,
+         .reduced_axes = 1,
+         .kept = {{30, {100, 0, 0, 3}}},
+         .reduced = {{100, {1}}}},
+        {.op = REDTUNE_SUM,
+         .dtype = REDTUNE_F32,
+         .mask = REDTUNE_MASK_BYTES,
+         .kept_axes = 1,
+         .reduced_axes = 1,
+         .kept = {{30}},
+         .reduced = {{100}}},
+    };
+    CHECK(begin());
+    for (int i = 0; i < 4; i++) {
+        void *const in = (void *)(uintptr_t)with.input.address;
+        const redtune_operands operands = {
+            .d_in = {in, i ? NULL : in},
+            .d_out = {(void *)(uintptr_t)results.address},
+            .d_mask = problems[i].mask ? in : NULL,
+            .count = i < 3 ? 0 : 100,
+            .outer = i < 3 ? 0 : 30,
+        };
+        CHECK_OK(redtune_run(rt, &problems[i], &operands, with.gpu.stream, &err), err);
+    }
+    CHECK_OK(end(), err);
+    CHECK_INT(found_count, 3);
+    for (int i = 0; i < 3; i++) CHECK(find(&problems[i]) && find(&problems[i])->calls == 1);
+}
+
 /* Most share the keys of the plan table: each is served by its own measurement all the same, in the
  * next process, too, which finds the plans in the cache. */
 static void segments_and_lists_are_recorded(void) {
@@ -360,6 +412,7 @@ static void a_file_of_something_else_is_refused(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(ten_shapes_are_recorded_and_read_back),
+        FACT(steps_of_all_arrays_are_recorded),
         FACT(segments_and_lists_are_recorded),
         FACT(once_they_are_measured_none_is_recorded),
         FACT(extents_beyond_a_plans_tally_count_for_its_own),

@@ -1,5 +1,6 @@
-# Reductions of two inputs whose steps differ, and with masks of steps of their own, are tuned, recorded, shown,
-# chosen, exported and imported; a kernel that mistakes these steps, or takes what is absent, is found out.
+# Reductions of two inputs whose steps differ, with masks of steps of their own, and into results with gaps are tuned,
+# recorded, shown, chosen, exported and imported; a kernel that mistakes these steps, or takes what is absent, is
+# found out.
 templates=$(realpath "${BASH_SOURCE%/*}")/../../templates
 . "${BASH_SOURCE%/*}/check.sh"
 
@@ -75,6 +76,19 @@ masks_of_bits_are_recorded_tuned_and_go_to_another_database() {
     want_in_out " 0 refused"
 }
 
+# Results two apart, and backwards in the other order, of an op of two.
+results_with_gaps_are_recorded_tuned_and_go_to_another_database() {
+    export REDTUNE_DB=$folder/gaps.db
+    printf '%s\n' '{"redtune_recording":2}' \
+        '{"op":"minmax","dtype":"f32","kept":"8@1600,,,-1 20@4,,,9","reduced":"33@100","calls":3}' >gaps.jsonl
+    run "$redtune" tune --device sim --effort quick --budget 1s --recorded gaps.jsonl
+    want_in_out "33@100 of 8@1600,,,-1 20@4,,,9"
+    want_in_err " 0 failed"
+    run "$redtune" export --format json -o rows.jsonl
+    run "$redtune" import --db gaps_too.db rows.jsonl
+    want_in_out " 0 refused"
+}
+
 # That the mask is of bytes is another class.
 masks_of_bytes_are_named_by_their_shape() {
     run "$redtune" explain --device sim --op dot --shape 64x128 --axis 1 --second-shape 128 --where-shape 64x1
@@ -126,4 +140,5 @@ what_cannot_be_is_refused() {
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run rows_against_one_vector_are_tuned it_serves_what_lies_alike they_go_to_another_database \
     what_is_recorded_is_tuned masks_of_bits_are_recorded_tuned_and_go_to_another_database \
-    masks_of_bytes_are_named_by_their_shape a_wrong_kernel_is_found_out what_cannot_be_is_refused
+    results_with_gaps_are_recorded_tuned_and_go_to_another_database masks_of_bytes_are_named_by_their_shape \
+    a_wrong_kernel_is_found_out what_cannot_be_is_refused

@@ -10,6 +10,11 @@
 static void choose_sample(const redtune_problem *problem, size_t runs, uint64_t length,
                           rdt_sample *out) {
     const uint64_t count = rdt_problem_count(problem) + 1;
+    /* Results with gaps are copied one by one. */
+    if (!rdt_problem_strided_packs_results(problem) && runs * length > RDT_ANSWERS_APART_MAX) {
+        runs = RDT_ANSWERS_APART_RUNS;
+        length = RDT_ANSWERS_APART_MAX / runs;
+    }
     if (rdt_problem_is_strided(problem) && runs * length * count > RDT_GATHERED_MAX) {
         uint64_t most = RDT_GATHERED_MAX / count;
         if (most < RDT_GATHERED_RESULTS_LEAST) most = RDT_GATHERED_RESULTS_LEAST;

@@ -57,7 +57,7 @@ int64_t rdt_gathered_number(const rdt_gathered *self, size_t i, uint64_t e) {
     return -1;
 }
 
-static uint64_t count_elements(const rdt_gathered *self) {
+static uint64_t count_gathered(const rdt_gathered *self) {
     const size_t results = self->sample->count;
     return self->begin ? self->begin[results] : results * rdt_problem_count(&self->sample->problem);
 }
@@ -86,7 +86,7 @@ static void copy_elements(const rdt_pool *pool, const rdt_gathered *self, int in
 static redtune_status gather_input(const rdt_test_buffers *buffers, const rdt_pool *pool, int input,
                                    rdt_gathered *self, redtune_error *err) {
     const size_t element = redtune_dtype_bytes(buffers->dtype);
-    const size_t bytes = count_elements(self) * element;
+    const size_t bytes = count_gathered(self) * element;
     /* One element behind them, for the judge reads a period of one where there are none. */
     char *packed = calloc(1, bytes + element);
     if (!packed) return rdt_fail_memory(err, bytes + element);
@@ -107,7 +107,7 @@ redtune_status rdt_gathered_open(const rdt_test_buffers *buffers, const rdt_pool
     redtune_status status = sample->problem.mask ? list_present(&self, err) : REDTUNE_OK;
     for (int i = 0; !status && i < buffers->inputs; i++)
         status = gather_input(buffers, pool, i, &self, err);
-    const uint64_t all = status ? 0 : count_elements(&self);
+    const uint64_t all = status ? 0 : count_gathered(&self);
     if (!status)
         status = rdt_judge_prepare(buffers->judge, self.elements[0].address,
                                    self.elements[1].address, all ? all : 1, &self.judged, err);

@@ -80,13 +80,15 @@ static void choose_places(rdt_measurement *self) {
 static void choose_outputs(rdt_measurement *self) {
     const redtune_problem *problem = self->what.problem;
     const uint64_t calls = (uint64_t)self->calls;
-    self->output_bytes = rdt_sample_output_bytes(rdt_problem_results(problem), problem);
+    self->output_bytes =
+        rdt_sample_output_bytes(rdt_problem_strided_results_reach(problem), problem);
     self->outputs = self->what.buffers->results.bytes / self->output_bytes;
     const uint64_t most = RDT_TEST_BUFFERS_ROTATED_BYTES / self->output_bytes;
     if (self->outputs > most) self->outputs = most > 0 ? most : 1;
     if (self->outputs > calls) self->outputs = calls;
 }
 
+/* Where call i leaves its results: the first of them in memory. */
 static CUdeviceptr output_of(const rdt_measurement *self, int i) {
     const rdt_measured *what = &self->what;
     if (!what->answers) return what->outputs + (size_t)i * RDT_TEST_BUFFERS_OUTPUT_BYTES;
@@ -98,7 +100,7 @@ static CUdeviceptr output_of(const rdt_measurement *self, int i) {
 static CUdeviceptr second_output(const rdt_measurement *self, CUdeviceptr first) {
     const redtune_problem *problem = self->what.problem;
     if (!self->what.answers) return first + RDT_TEST_BUFFERS_RESULT_BYTES;
-    return first + rdt_sample_second(rdt_problem_results(problem), problem);
+    return first + rdt_sample_second(rdt_problem_strided_results_reach(problem), problem);
 }
 
 static uint64_t input_of(const rdt_measurement *self, int i) {
@@ -118,8 +120,10 @@ static rdt_operands choose_operands(const rdt_measurement *self, int i) {
         .given = rdt_test_buffers_given(
             what->buffers, rdt_test_buffers_second(what->buffers, pool, first, 0), second),
     };
-    if (what->answers) operands = rdt_answers_operands(what->answers, pool, first, 0, second);
-    operands.output = output;
+    if (what->answers)
+        operands = rdt_answers_operands(what->answers, pool, first, 0,
+                                        second + rdt_sample_lead(what->problem, 1));
+    operands.output = output + rdt_sample_lead(what->problem, 0);
     operands.scratch = what->buffers->scratch.address + (size_t)scratch * RDT_SCRATCH_BYTES;
     if (self->tables) operands.scratch = self->tables;
     operands.chained = i > 0; /* as reductions that a program captures one after the other */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/random.h"
 #include "model/scalar.h"
+#include "model/strides.h"
 #include "tuner/measure/test_buffers.h"
 
 enum { GUARD_BYTES = RDT_SAMPLE_GUARD_BYTES };
@@ -84,10 +85,38 @@ size_t rdt_sample_gathered_at(const rdt_sample *sample, int output) {
     return GUARD_BYTES + (output ? gathered_bytes(sample, 0) : 0);
 }
 
+uint64_t rdt_sample_lead(const redtune_problem *problem, int output) {
+    return rdt_problem_strided_results_lead(problem) *
+           redtune_dtype_bytes(rdt_compare_dtype(problem, output));
+}
+
+/* Where result r is, in results from the first one in memory. */
+static uint64_t place_of_result(const redtune_problem *problem, uint64_t r) {
+    if (rdt_problem_strided_packs_results(problem)) return r;
+    return rdt_problem_strided_results_lead(problem) +
+           (uint64_t)rdt_strides_place(problem, REDTUNE_ARRAY_RESULTS, r, 0);
+}
+
+/* The same of results with gaps, one by one. */
+static CUresult gather_apart(const rdt_sample *sample, const rdt_driver *driver, size_t result,
+                             CUdeviceptr first, CUdeviceptr to, CUstream stream) {
+    const redtune_problem *problem = &sample->problem;
+    const CUdeviceptr behind = first + rdt_problem_strided_results_reach(problem) * result;
+    CUresult rc = driver->memcpy_dtod_async(to, first - GUARD_BYTES, GUARD_BYTES, stream);
+    to += GUARD_BYTES;
+    for (size_t i = 0; !rc && i < sample->count; i++, to += result) {
+        const uint64_t place = place_of_result(problem, rdt_sample_result(sample, i));
+        rc = driver->memcpy_dtod_async(to, first + place * result, result, stream);
+    }
+    return rc ? rc : driver->memcpy_dtod_async(to, behind, GUARD_BYTES, stream);
+}
+
 /* Of one output, whose results have so many bytes. */
 static CUresult gather(const rdt_sample *sample, const rdt_driver *driver, size_t result,
                        CUdeviceptr first, CUdeviceptr to, CUstream stream) {
     CUresult rc = CUDA_SUCCESS;
+    if (!rdt_problem_strided_packs_results(&sample->problem))
+        return gather_apart(sample, driver, result, first, to, stream);
     for (size_t i = 0; !rc && i < sample->run_count; i++) {
         const rdt_run *run = &sample->run[i];
         const size_t before = i == 0 ? GUARD_BYTES : 0;
@@ -103,7 +132,7 @@ redtune_status rdt_sample_gather(const rdt_sample *sample, const rdt_driver *dri
                                  CUdeviceptr first, CUdeviceptr to, CUstream stream,
                                  redtune_error *err) {
     const redtune_problem *problem = &sample->problem;
-    const uint64_t second = rdt_sample_second(rdt_problem_results(problem), problem);
+    const uint64_t second = rdt_sample_second(rdt_problem_strided_results_reach(problem), problem);
     CUresult rc = CUDA_SUCCESS;
     for (int k = 0; !rc && k < (second ? 2 : 1); k++)
         rc = gather(sample, driver, redtune_dtype_bytes(rdt_compare_dtype(problem, k)),
@@ -168,6 +197,22 @@ static redtune_status check_output(const rdt_sample *sample, const char *which, 
         return REDTUNE_OK;
     if (output) rdt_text_addf(&what, " (%s)", rdt_op_find(problem->op)->output[output].name);
     return fail_wrong(sample, which, &what, err);
+}
+
+redtune_status rdt_sample_check_gaps(const rdt_sample *sample, int output, unsigned char *copy,
+                                     redtune_error *err) {
+    const redtune_problem *problem = &sample->problem;
+    const size_t bytes = redtune_dtype_bytes(rdt_compare_dtype(problem, output));
+    const uint64_t all = rdt_problem_strided_results_reach(problem) * bytes;
+    rdt_text what = {0};
+    for (uint64_t r = 0; r < rdt_problem_results(problem); r++)
+        memset(copy + place_of_result(problem, r) * bytes, RDT_TEST_BUFFERS_POISON, bytes);
+    for (uint64_t i = 0; i < all; i++) {
+        if (copy[i] == RDT_TEST_BUFFERS_POISON) continue;
+        rdt_text_add(&what, "bytes between the results are written, too");
+        return fail_wrong(sample, "", &what, err);
+    }
+    return REDTUNE_OK;
 }
 
 redtune_status rdt_sample_check(const rdt_sample *sample, const char *which,

@@ -30,18 +30,21 @@ void rdt_sample_choose(const redtune_problem *problem, size_t runs, uint64_t len
 /* The number of the sample's result i among all. */
 uint64_t rdt_sample_result(const rdt_sample *sample, size_t i);
 
-/* Bytes of the outputs of `results` results of such a problem with their guards, a multiple of the
- * guards' alignment: that of an op's first result, and behind it that of its second, if there is
- * one. */
+/* Bytes from the first result in memory, of that output, to the one with indices 0. */
+uint64_t rdt_sample_lead(const redtune_problem *problem, int output);
+/* Bytes of the outputs of `results` results, their gaps included, of such a problem with their
+ * guards, a multiple of the guards' alignment: that of an op's first result, and behind it that of
+ * its second, if there is one. */
 uint64_t rdt_sample_output_bytes(uint64_t results, const redtune_problem *problem);
-/* Bytes from the first result of the first output to that of the second; 0: there is none. */
+/* Bytes from the first result in memory of the first output to that of the second; 0: there is
+ * none. */
 uint64_t rdt_sample_second(uint64_t results, const redtune_problem *problem);
 /* Bytes of a sample that was gathered. */
 size_t rdt_sample_gathered_bytes(const rdt_sample *sample);
 /* Where its results of that output are, in bytes; their guards are before and behind them. */
 size_t rdt_sample_gathered_at(const rdt_sample *sample, int output);
-/* Copies the sample and the guards out of the outputs, whose first result is at that address.
- * Asynchronous. */
+/* Copies the sample and the guards out of the outputs, whose first result in memory is at that
+ * address. Asynchronous. */
 redtune_status rdt_sample_gather(const rdt_sample *sample, const rdt_driver *driver,
                                  CUdeviceptr first, CUdeviceptr to, CUstream stream,
                                  redtune_error *err);
@@ -50,6 +53,10 @@ redtune_status rdt_sample_gather(const rdt_sample *sample, const rdt_driver *dri
 redtune_status rdt_sample_check(const rdt_sample *sample, const char *which,
                                 const unsigned char *const outputs[RDT_OP_OUTPUTS_MAX],
                                 const rdt_answer *expected, redtune_error *err);
+/* REDTUNE_WRONG unless all between the results of an output, a copy of which is from the first to
+ * the last one in memory, holds the poison; the results are overwritten. */
+redtune_status rdt_sample_check_gaps(const rdt_sample *sample, int output, unsigned char *copy,
+                                     redtune_error *err);
 /* The same of a gathered sample. */
 redtune_status rdt_sample_check_gathered(const rdt_sample *sample, const char *which,
                                          const unsigned char *gathered, const rdt_answer *expected,

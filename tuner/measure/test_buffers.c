@@ -90,7 +90,8 @@ uint64_t rdt_test_buffers_bytes(const rdt_facts *facts, const redtune_problem *p
     const uint64_t longest = rdt_problem_segments_longest(problem);
     const uint64_t pools = longest > rdt_test_data_dense_max(problem) ? 2 : 1;
     const uint64_t elements = pools * (rdt_problem_reach(problem) + SPARE_ELEMENTS);
-    return fixed_bytes(facts, problem) + results_bytes(problem, rdt_problem_results(problem)) +
+    return fixed_bytes(facts, problem) +
+           results_bytes(problem, rdt_problem_strided_results_reach(problem)) +
            rdt_segment_table_bytes(problem) + elements * rdt_problem_input_bytes(problem);
 }
 

@@ -5,14 +5,14 @@
 
 enum { PERIOD = RDT_TEST_MASK_PERIOD, ABSENT_FROM = 1000, ABSENT_TO = 1200 };
 
-static unsigned draw(uint64_t n) {
+static unsigned draw_byte(uint64_t n) {
     rdt_random random = {n % PERIOD};
     return (unsigned)rdt_random_below(&random, 255 * 3);
 }
 
 bool rdt_test_mask_has(uint64_t n) {
     const uint64_t at = n % PERIOD;
-    return (at < ABSENT_FROM || at >= ABSENT_TO) && draw(n) % 3 != 0;
+    return (at < ABSENT_FROM || at >= ABSENT_TO) && draw_byte(n) % 3 != 0;
 }
 
 /* Any byte that is not 0 says that an element is there. A bit's period in bytes is as long, since
@@ -24,7 +24,7 @@ static void fill_period(bool bits, unsigned char period[PERIOD]) {
         if (bits)
             period[n / 8] |= (unsigned char)(1u << n % 8);
         else
-            period[n] = (unsigned char)(1 + draw(n) / 3);
+            period[n] = (unsigned char)(1 + draw_byte(n) / 3);
     }
 }
 

@@ -315,29 +315,52 @@ static redtune_status remove_plants(inspection *self, redtune_error *err) {
     return rdt_driver_check(self->answers->buffers->driver, first, err, "put test elements back");
 }
 
+/* Whether the memory between the results is as it was, of as many as are read in a moment. */
+static redtune_status check_gaps(const inspection *self, CUdeviceptr output, redtune_error *err) {
+    const rdt_test_buffers *buffers = self->answers->buffers;
+    const redtune_problem *problem = &self->answers->problem;
+    const uint64_t reach = rdt_problem_strided_results_reach(problem);
+    redtune_status status = REDTUNE_OK;
+    for (int k = 0; !status && k < rdt_op_find(problem->op)->outputs; k++) {
+        const CUdeviceptr at = output + (k ? rdt_sample_second(reach, problem) : 0);
+        const size_t bytes = reach * redtune_dtype_bytes(rdt_compare_dtype(problem, k));
+        if (rdt_problem_strided_packs_results(problem) || bytes > RDT_TEST_BUFFERS_STAGE_BYTES)
+            continue;
+        unsigned char *copy = malloc(bytes);
+        if (!copy) return rdt_fail_memory(err, bytes);
+        status = rdt_buffer_read(buffers->driver, copy, at, bytes, buffers->stream, err);
+        if (!status)
+            status = rdt_sample_check_gaps(&self->answers->sample[RDT_LOOK_VERIFIED], k, copy, err);
+        free(copy);
+    }
+    return status;
+}
+
 /* Runs the kernel over the pool from its element number `first` on, and gathers the sample. */
 static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr to,
                              redtune_error *err) {
     const rdt_answers *answers = self->answers;
     const rdt_test_buffers *buffers = answers->buffers;
     const redtune_problem *problem = &answers->problem;
+    const uint64_t reach = rdt_problem_strided_results_reach(problem);
     const CUdeviceptr output = buffers->results.address + RDT_SAMPLE_GUARD_BYTES;
-    rdt_operands operands =
-        rdt_answers_operands(answers, answers->pool, first, periods_of(first),
-                             output + rdt_sample_second(rdt_problem_results(problem), problem));
-    operands.output = output;
+    const CUdeviceptr second = output + rdt_sample_second(reach, problem);
+    rdt_operands operands = rdt_answers_operands(answers, answers->pool, first, periods_of(first),
+                                                 second + rdt_sample_lead(problem, 1));
+    operands.output = output + rdt_sample_lead(problem, 0);
     redtune_status status =
         rdt_answers_scratch(self->answers, self->launch, &operands.scratch, err);
     if (status) return status;
-    CUresult rc = buffers->driver->memset_d8_async(
-        buffers->results.address, RDT_TEST_BUFFERS_POISON,
-        rdt_sample_output_bytes(rdt_problem_results(problem), problem), buffers->stream);
+    CUresult rc =
+        buffers->driver->memset_d8_async(buffers->results.address, RDT_TEST_BUFFERS_POISON,
+                                         rdt_sample_output_bytes(reach, problem), buffers->stream);
     status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
     if (!status)
         status = rdt_kernel_start(self->kernel, self->launch, &operands, buffers->stream, err);
-    return status ? status
-                  : rdt_sample_gather(&answers->sample[RDT_LOOK_VERIFIED], buffers->driver,
-                                      operands.output, to, buffers->stream, err);
+    if (!status)
+        status = rdt_sample_gather(&answers->sample[RDT_LOOK_VERIFIED], buffers->driver, output, to,
+                                   buffers->stream, err);
+    return status ? status : check_gaps(self, output, err);
 }
 
 /* A result may be in several of the sample's runs. */

@@ -17,7 +17,16 @@ enum { RESULTS = REDTUNE_ARRAY_RESULTS, AXES = 4, ELEMENTS_MAX = 1 << 17 };
 /* In which order axes lie, the innermost first: 0 and 1 are reduced, 2 and 3 kept. */
 static const int orders[][AXES] = {{1, 3, 0, 2}, {3, 1, 2, 0}, {1, 2, 0, 3}, {0, 2, 1, 3}};
 
-/* Sets the steps of all arrays; results are packed. */
+/* Results are packed, two apart or backwards, the outer ones inside. */
+static void lay_out_results(redtune_axis axes[AXES], size_t number) {
+    const int64_t apart = 1 + number % 3 % 2;
+    const int inner = number % 3 == 2 ? 2 : 3, outer = 5 - inner;
+    axes[inner].step[RESULTS] = apart;
+    axes[outer].step[RESULTS] = (int64_t)axes[inner].size * apart + (apart - 1);
+    if (inner == 2) axes[outer].step[RESULTS] = -axes[outer].step[RESULTS];
+}
+
+/* Sets the steps of all arrays. */
 static void lay_out(redtune_axis axes[AXES], size_t number) {
     static const int64_t gaps[] = {0, 1, 0, 4, 3};
     const int *order = orders[number % (sizeof orders / sizeof *orders)];
@@ -28,8 +37,7 @@ static void lay_out(redtune_axis axes[AXES], size_t number) {
         for (int k = 0; k < RESULTS; k++) axis->step[k] = way;
         step = step * (int64_t)axis->size + gaps[(number + (size_t)i) % 5];
     }
-    axes[3].step[RESULTS] = 1;
-    axes[2].step[RESULTS] = (int64_t)axes[3].size;
+    lay_out_results(axes, number);
 }
 
 /* How an array lies beside x. */
@@ -78,7 +86,7 @@ redtune_status rdt_verify_strides_edges(const rdt_test_buffers *buffers,
         redtune_problem small;
         status = make(problem, counts[i], results[i % 7], i, &small, err);
         if (status || rdt_problem_reach(&small) + 1 > buffers->dense.count ||
-            rdt_problem_results(&small) > buffers->results.bytes / 64 ||
+            rdt_problem_strided_results_reach(&small) > buffers->results.bytes / 64 ||
             rdt_problem_count(&small) > buffers->dense.data->count_max)
             continue;
         status = rdt_answers_need(answers, buffers, &small, err);
