@@ -264,7 +264,7 @@ def vecdot(
     dtype: Any = None, **more: Any
 ) -> Array: ...
 def average(
-    x: Array, axis: Axis = None, weights: Optional[Array] = None, keepdims: bool = False, *,
+    x: Array, axis: Axis = None, weights: Optional[Array] = None, *, keepdims: bool = False,
     out: Any = None, dtype: Any = None, **more: Any
 ) -> Array: ...
 def norm(

@@ -327,7 +327,7 @@ def _nuclear(x, axis, keepdims, dtype, **more):
     given = [key for key, value in more.items() if value is not None]
     if given:
         raise ValueError(f"cannot compute a norm with ord='nuc' and {given[0]}: leave {given[0]} out")
-    axes = tuple(range(len(x.shape))) if axis is None else axis
+    axes = tuple(range(len(_shape(x, "compute a norm")))) if axis is None else axis
     return linalg.matrix_norm(x, "nuc", axes, keepdims, dtype=dtype)
 
 
@@ -353,6 +353,26 @@ def norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None, **more):
     return _norm_of(ord, x, **more)
 
 
+def _shape(x, doing):
+    """Its shape, of an array."""
+    if not hasattr(x, "shape"):
+        raise TypeError(
+            f"cannot {doing}: {type(x).__name__} is no array, as it has no shape; make it one, such "
+            "as by numpy.asarray"
+        )
+    return tuple(x.shape)
+
+
+def _check_axis(axis, shape, doing):
+    if not isinstance(axis, int) or isinstance(axis, bool):
+        raise TypeError(f"cannot {doing} along axis={axis!r}: give a whole number")
+    if not -len(shape) <= axis < len(shape):
+        raise _core.AxisError(
+            f"cannot {doing}: there is no axis {axis} in an array of {len(shape)}; count from 0, or "
+            "from the end: -1"
+        )
+
+
 @functools.partial(_spelt, "vecdot")
 def vecdot(x, y, axis=-1, keepdims=False, *, out=None, dtype=None, **more):
     """The dot products of the vectors along an axis of each array, as NumPy, PyTorch and the array
@@ -362,20 +382,23 @@ def vecdot(x, y, axis=-1, keepdims=False, *, out=None, dtype=None, **more):
     >>> redtune.vecdot(numpy.ones((2, 3), dtype="f4"), numpy.array([1, 2, 3], dtype="f4"))
     array([6., 6.], dtype=float32)
     """
-    apart = len(getattr(x, "shape", ())) != len(getattr(y, "shape", ()))
-    if apart and axis >= 0:
+    shapes = [_shape(each, "compute vecdot") for each in (x, y)]
+    apart = len(shapes[0]) != len(shapes[1])
+    if apart and isinstance(axis, int) and axis >= 0:
         raise ValueError(
             f"cannot compute vecdot along axis={axis}: x and y have different numbers of axes; "
             "count it from the end, as -1"
         )
-    sizes = [each.shape[axis] for each in (x, y) if -len(each.shape) <= axis < len(each.shape)]
-    if len(sizes) == 2 and sizes[0] != sizes[1]:
+    for shape in shapes:
+        _check_axis(axis, shape, "compute vecdot")
+    sizes = [shape[axis] for shape in shapes]
+    if sizes[0] != sizes[1]:
         raise ValueError(f"cannot compute vecdot: the vectors have {sizes[0]} and {sizes[1]} elements")
     return _made["dot"](x, y, axis, keepdims, out=out, dtype=dtype, **more)
 
 
 @functools.partial(_spelt, "average")
-def average(x, axis=None, weights=None, keepdims=False, *, out=None, dtype=None, **more):
+def average(x, axis=None, weights=None, *, keepdims=False, out=None, dtype=None, **more):
     """The mean, or with weights the weighted mean, as numpy.average without `returned`: weights
     have x's shape or, with an axis, that of x along it. Weights whose sum is 0 give NaN or
     infinity. Otherwise as redtune.mean and redtune.wmean.
@@ -387,10 +410,12 @@ def average(x, axis=None, weights=None, keepdims=False, *, out=None, dtype=None,
     more.update(out=out, dtype=dtype)
     if weights is None:
         return _made["mean"](x, axis, keepdims, **more)
-    shape = tuple(x.shape)
-    if tuple(weights.shape) != shape:
+    shape = _shape(x, "compute an average")
+    if _shape(weights, "compute an average with weights") != shape:
         axes = axis if isinstance(axis, (tuple, list)) else () if axis is None else (axis,)
-        axes = [each % len(shape) if -len(shape) <= each < len(shape) else each for each in axes]
+        for each in axes:
+            _check_axis(each, shape, "compute an average")
+        axes = [each % len(shape) for each in axes]
         if axes != sorted(axes) or tuple(weights.shape) != tuple(shape[each] for each in axes):
             raise ValueError(
                 f"cannot compute an average along axis={axis!r}: weights of shape "

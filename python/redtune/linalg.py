@@ -38,8 +38,14 @@ def _by_its_library(x, ord, axes, keepdims, dtype):
     """The norm by numpy.linalg, torch.linalg or cupy.linalg: of halves and 8-bit floats as of f32,
     of integers as of f64, as redtune.norm has them; dtype: of the elements and the result."""
     library = _its_library(x, ord)
+    kinds = {name: kind for name, _, kind in _core.dtypes()}
     floats = {name: long_name for name, long_name, kind in _core.dtypes() if kind == "f"}
     own = _functions.dtype_name(x.dtype)
+    if own not in kinds and own != "bool":
+        raise TypeError(
+            f"cannot compute a matrix norm of ord={ord!r} of {x.dtype}: give floats, integers or "
+            "bools"
+        )
     given = (own if own in floats else "f64") if dtype is None else _functions.dtype_name(dtype)
     if given not in floats:
         raise TypeError(

@@ -305,13 +305,15 @@ def norm2(x, dim=None, keepdim=False):
 
 
 def dot(x, y, dim=None, keepdim=False):
-    """The sum of the products of x and y, of one shape, along dim.
+    """The sum of the products of x and y, whose shapes broadcast, along dim.
 
     >>> redtune.torch.dot(torch.ones(3, 4), torch.ones(3, 4), dim=1)
     tensor([4., 4., 4.])
     """
     if _is_plain(x, y):
         return redtune.dot(x, y, dim, keepdim)
+    if x.shape != y.shape:
+        x, y = torch.broadcast_tensors(x, y)
     return _dot(x, y, _dims(dim), keepdim)
 
 

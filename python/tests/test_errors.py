@@ -63,6 +63,10 @@ WRONG = [
     (lambda: redtune.sum(FaultyDevice()), TypeError, "__dlpack_device__ holds", "wrong type"),
     (lambda: redtune.sum(numpy.ma.masked_array(X, X > 1)), TypeError, "masked", "x.filled(0)"),
     # Elements and dtypes.
+    (lambda: redtune.linalg.norm(X.astype("c8"), 2), TypeError, "complex64", "give floats"),
+    (lambda: redtune.vecdot(X, X[0], axis=-2), redtune.AxisError, "vecdot", "no axis -2"),
+    (lambda: redtune.average(X, 2, X[0]), redtune.AxisError, "average", "no axis 2"),
+    (lambda: redtune.vecdot([1], X), TypeError, "list is no array", "numpy.asarray"),
     (lambda: redtune.sum(X.astype("c8")), TypeError, "complex numbers", "imaginary parts"),
     (lambda: redtune.sum(X.astype("c8")), TypeError, "64 bits, f16, bf16", "e4m3 and e5m2; reduce"),
     (lambda: redtune.sum(X.astype("U1")), TypeError, "elements are <U1", "convert it"),

@@ -57,7 +57,7 @@ class Pairs(unittest.TestCase):
             op, dtype = OPS[turn % len(OPS)], DTYPES[turn % 4]
             order = ("fixed", "free")[turn // 3 % 2]
             x, y = (random.integers(1, 5, 1 + 2000 * (turn % 3)).astype(dtype) for _ in range(2))
-            mask = random.random(x.size) < (0.03, 0.5, 0.9)[turn % 3]
+            mask = random.random(x.size) < (0.5, 0.03, 0.9)[turn // 3]
             x[~mask], y[~mask] = (99, 98) if dtype == "i4" else (numpy.nan, numpy.inf)
             begin = numpy.sort(random.integers(0, x.size + 1, 30)).astype(("i8", "i4")[turn % 2])
             bits = redtune.bits(numpy.packbits(mask, bitorder="little"))

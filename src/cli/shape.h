@@ -62,7 +62,7 @@ const char *rdt_shape_spread_name(redtune_spread spread);
 const char *rdt_shape_accuracy_name(const redtune_problem *problem);
 
 /* "64@1024": the kept axes, or the reduced ones, as exports write them (docs/database.md). */
-enum { RDT_SHAPE_AXES_BYTES = 512 };
+enum { RDT_SHAPE_AXES_BYTES = 1024 };
 void rdt_shape_print_axes(char out[RDT_SHAPE_AXES_BYTES], const redtune_problem *problem,
                           bool kept);
 

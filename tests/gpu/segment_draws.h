@@ -299,7 +299,7 @@ static void draw_integer(const redtune_problem *problem, uint64_t i, uint64_t ra
     const redtune_dtype dtype = problem->dtype;
     const uint64_t top = UINT64_C(1) << (8 * redtune_dtype_bytes(dtype) - 1);
     const uint64_t ends[] = {0, 1, top, top - 1, UINT64_MAX};
-    const bool overflows = problem->op == REDTUNE_PROD && problem->result == REDTUNE_F64;
+    const bool overflows = problem->op == REDTUNE_PROD && rdt_scalar_is_float(problem->result);
     if (!drawn.covered[i])
         put_bits(dtype, i, draw(2) ? draw_bits() : ends[draw(5)]);
     else if (overflows)

@@ -38,6 +38,14 @@ static uint64_t round_down(uint64_t count) {
 }
 
 static void take_extents(redtune_problem *problem, const redtune_problem *from) {
+    if (rdt_problem_is_strided(from)) {
+        memcpy(problem->kept, from->kept, sizeof problem->kept);
+        memcpy(problem->reduced, from->reduced, sizeof problem->reduced);
+        problem->kept_axes = from->kept_axes;
+        problem->reduced_axes = from->reduced_axes;
+        problem->steps = from->steps;
+        return;
+    }
     rdt_problem_segments_set_shape(problem, rdt_problem_segments_shape(from));
 }
 
@@ -45,10 +53,11 @@ static void take_extents(redtune_problem *problem, const redtune_problem *from) 
 static uint64_t less_than(uint64_t extent) { return round_down(extent - 1); }
 
 /* Takes elements from the problem until the memory has room for it, of the same layout: results
- * side by side first, since as many as a GPU has threads tell as much as more. false: it has none.
- */
+ * side by side first, since as many as a GPU has threads tell as much as more. false: it has none,
+ * or the problem is of any axes, whose steps would become others. */
 static bool shrink(redtune_problem *problem, const rdt_facts *facts, uint64_t bytes) {
     const uint64_t outer_least = rdt_problem_layout(problem) == RDT_LAYOUT_ROWS ? 2 : 1;
+    if (rdt_problem_is_strided(problem)) return false;
     if (rdt_problem_layout(problem) == RDT_LAYOUT_WHOLE) {
         const uint64_t within = rdt_test_buffers_count_within(facts, bytes, problem);
         rdt_problem_axes_set_count(problem, within ? round_down(within) : 0);

@@ -271,7 +271,8 @@ static void look_around(const rdt_rows *rows, rdt_codegen *codegen, rdt_case at,
                         const nearness *nearest, rdt_choice *best) {
     const double nearest_ns = rdt_estimate_time_or_none(codegen, at, &best->point);
     if (nearest_ns <= 0) {
-        if (is_beside(at, nearest, best) && (nearest->extents > FAR || is_as_good_by_default(best)))
+        const bool says_little = !at.problem->segmented && is_as_good_by_default(best);
+        if (is_beside(at, nearest, best) && (nearest->extents > FAR || says_little))
             best->row = NULL;
         return;
     }

@@ -205,7 +205,9 @@ static redtune_status add_all(draft *self, redtune_error *err) {
         status = add_layout(self, RDT_LAYOUT_COLUMNS, err);
     const bool everything = layouts & REDTUNE_LAYOUT_ROWS && layouts & REDTUNE_LAYOUT_COLUMNS &&
                             !wanted->op_count && !wanted->dtype_count && !self->simulated;
-    if (!status && everything) status = add_segments(self, err);
+    /* Of segments there are no exact sums. */
+    if (!status && everything && wanted->accuracy != REDTUNE_ACCURACY_EXACT)
+        status = add_segments(self, err);
     if (!status && everything) status = add_planes(self, err);
     /* In fixed order and with other accuracies they are reordered, which is not tuned. */
     const bool plain =
