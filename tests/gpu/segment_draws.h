@@ -281,13 +281,17 @@ static double draw_real(void) {
     return ldexp(draw(2) ? fraction : -fraction, (int)draw(13) - 6);
 }
 
+static bool is_product(const redtune_problem *problem) {
+    return problem->op == REDTUNE_PROD || problem->op == REDTUNE_NANPROD;
+}
+
 static void draw_float(const redtune_problem *problem, uint64_t i, uint64_t rare) {
     const redtune_dtype dtype = problem->dtype;
     if (!drawn.covered[i])
         put_real(dtype, i, draw(4) ? (double)NAN : draw_special(problem));
     else if (drawn.style == DRAWS_SPECIAL && !draw(rare))
         put_real(dtype, i, draw_special(problem));
-    else if (problem->op == REDTUNE_PROD)
+    else if (is_product(problem))
         put_real(dtype, i, draw_factor());
     else if (drawn.style == DRAWS_REAL)
         put_real(dtype, i, draw_real());
@@ -299,7 +303,7 @@ static void draw_integer(const redtune_problem *problem, uint64_t i, uint64_t ra
     const redtune_dtype dtype = problem->dtype;
     const uint64_t top = UINT64_C(1) << (8 * redtune_dtype_bytes(dtype) - 1);
     const uint64_t ends[] = {0, 1, top, top - 1, UINT64_MAX};
-    const bool overflows = problem->op == REDTUNE_PROD && rdt_scalar_is_float(problem->result);
+    const bool overflows = is_product(problem) && rdt_scalar_is_float(problem->result);
     if (!drawn.covered[i])
         put_bits(dtype, i, draw(2) ? draw_bits() : ends[draw(5)]);
     else if (overflows)
