@@ -3,8 +3,8 @@
  * Every rendered source defines
  *   redtune_reduce(const T *input, EXTENTS, R *output, void *scratch, uint32 overlaps, given)
  * where EXTENTS is an rdt_extents, or for whole arrays its first member, uint64 count; `given` is
- * an rdt_given (overlaps: not 0 if the launch may begin while the one before ends; a kernel leaves
- * out last parameters that it does not use).
+ * an rdt_given (overlaps: not 0 if the launch may begin while the one before ends, but 0 by key,
+ * where each launch waits in any case; a kernel leaves out last parameters that it does not use).
  *
  * A launch that accumulates leaves the op's accumulator in place of the result, so that a whole may
  * be reduced in parts. Its output is a slot: slot_bytes at an address aligned to as many, of which
