@@ -4,7 +4,6 @@
 templates=$(realpath "${BASH_SOURCE%/*}")/../../templates
 . "${BASH_SOURCE%/*}/check.sh"
 
-
 vector() {
     "$redtune" "$@" --device sim --op dot --dtype f32 --shape 64x128 --axis 1 --second-shape 128
 }
@@ -42,51 +41,42 @@ it_serves_what_lies_alike() {
 
 they_go_to_another_database() {
     tune_vector
-    run "$redtune" export --format json -o rows.jsonl
-    want_exit 0
-    run "$redtune" import --db other.db rows.jsonl
-    want_in_out " 0 refused"
+    bring_to other.db
     REDTUNE_DB=$folder/other.db run vector explain
     want_in_out "128@1 of 64@128,0"
     want_in_out "imported"
 }
 
+# tune_recorded LINE...: of a recording.
+tune_recorded() {
+    printf '%s\n' '{"redtune_recording":2}' "$@" >runs.jsonl
+    run "$redtune" tune --device sim --effort quick --budget 1s --recorded runs.jsonl
+    want_in_err " 0 failed"
+}
+
 what_is_recorded_is_tuned() {
     tune_vector
-    printf '%s\n' '{"redtune_recording":2}' \
-        '{"op":"dot","dtype":"f32","kept":"64@128,0","reduced":"128@1","calls":3}' \
-        '{"op":"dot","dtype":"f32","kept":"8@-64,1","reduced":"64@1,0","calls":2}' >runs.jsonl
-    run "$redtune" tune --device sim --effort quick --budget 1s --recorded runs.jsonl
+    tune_recorded '{"op":"dot","dtype":"f32","kept":"64@128,0","reduced":"128@1","calls":3}' \
+        '{"op":"dot","dtype":"f32","kept":"8@-64,1","reduced":"64@1,0","calls":2}'
     want_in_out "64@1,0 of 8@-64,1"
     want_in_err "2 problems, 1 of them measured before"
-    want_in_err " 0 failed"
 }
 
 masks_of_bits_are_recorded_tuned_and_go_to_another_database() {
     export REDTUNE_DB=$folder/masks.db
-    printf '%s\n' '{"redtune_recording":2}' \
-        '{"op":"sum","dtype":"f32","mask":"bits","kept":"64@128,,0","reduced":"128@1","calls":3}' >masks.jsonl
-    run "$redtune" tune --device sim --effort quick --budget 1s --recorded masks.jsonl
+    tune_recorded '{"op":"sum","dtype":"f32","mask":"bits","kept":"64@128,,0","reduced":"128@1","calls":3}'
     want_in_out "128@1 of 64@128,,0 masked"
-    want_in_err " 0 failed"
     run "$redtune" show --gpu all --json
     want_in_out '"mask": "bits"'
-    run "$redtune" export --format json -o rows.jsonl
-    run "$redtune" import --db masks_too.db rows.jsonl
-    want_in_out " 0 refused"
+    bring_to masks_too.db
 }
 
 # Results two apart, and backwards in the other order, of an op of two.
 results_with_gaps_are_recorded_tuned_and_go_to_another_database() {
     export REDTUNE_DB=$folder/gaps.db
-    printf '%s\n' '{"redtune_recording":2}' \
-        '{"op":"minmax","dtype":"f32","kept":"8@1600,,,-1 20@4,,,9","reduced":"33@100","calls":3}' >gaps.jsonl
-    run "$redtune" tune --device sim --effort quick --budget 1s --recorded gaps.jsonl
+    tune_recorded '{"op":"minmax","dtype":"f32","kept":"8@1600,,,-1 20@4,,,9","reduced":"33@100","calls":3}'
     want_in_out "33@100 of 8@1600,,,-1 20@4,,,9"
-    want_in_err " 0 failed"
-    run "$redtune" export --format json -o rows.jsonl
-    run "$redtune" import --db gaps_too.db rows.jsonl
-    want_in_out " 0 refused"
+    bring_to gaps_too.db
 }
 
 # That the mask is of bytes is another class.

@@ -56,6 +56,14 @@ want_no_out() { [ ! -s stdout ] || fail "stdout is not empty"; }
 want_no_err() { [ ! -s stderr ] || fail "stderr is not empty"; }
 want_one_line() { [ "$(wc -l <stderr)" -eq 1 ] || fail "stderr is not one line"; }
 
+# bring_to DATABASE: the rows of the one in use go to that one by an export, and none is refused.
+bring_to() {
+    run "$redtune" export --format json -o rows.jsonl
+    want_exit 0
+    run "$redtune" import --db "$1" rows.jsonl
+    want_in_out " 0 refused"
+}
+
 # want_refused CODE TEXT: nothing on stdout, one line that has the text on stderr.
 want_refused() {
     want_exit "$1"

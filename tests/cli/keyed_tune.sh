@@ -62,10 +62,7 @@ one_tune_takes_more_and_more_keys() {
 
 they_go_to_another_database() {
     tune_keyed
-    run "$redtune" export --format json -o rows.jsonl
-    want_exit 0
-    run "$redtune" import --db other.db rows.jsonl
-    want_in_out " 0 refused"
+    bring_to other.db
     run "$redtune" show --gpu all --db other.db --json
     want_in_out '"spread": "one"'
     want_in_out '"keys": 16'
