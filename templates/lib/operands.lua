@@ -14,8 +14,8 @@
 -- Masks of a list are one for each array, anywhere: a table has where each begins, and a kernel of segments makes the
 -- distance anew for each (lib/segments/masks.cu).
 --
--- A mask of an op of two inputs is a third array, of kernels of any axes, of segments and by key only. What such a kernel has beside
--- x is one value, a `beside`, of the second input and of the mask.
+-- A mask of an op of two inputs is a third array, of kernels of any axes, of segments and by key only. What such a
+-- kernel has beside x is one value, a `beside`, of the second input and of the mask.
 local convert = require "lib/convert"
 local dtypes = require "dtypes"
 local loads = require "lib/load"

@@ -32,7 +32,6 @@ __device__ __forceinline__ @{single.word.c} load_piece(u64 from)
 
 //@ end
 //@ if given.flat then
-//@     local single = loads.layout(dtype, 1)
 // What lies beside the element at that address.
 __device__ __forceinline__ beside load_beside(u64 from@{given.parameter})
 {

@@ -34,9 +34,11 @@ static redtune_status list_present(rdt_gathered *self, redtune_error *err) {
     const redtune_problem *problem = &sample->problem;
     const uint64_t count = rdt_problem_count(problem), all = sample->count * count;
     const uint64_t origin = self->first + rdt_gathered_lead(problem, REDTUNE_ARRAY_MASK);
-    self->begin = malloc((sample->count + 1) * sizeof *self->begin);
-    self->row = malloc((all + 1) * sizeof *self->row);
-    if (!self->begin || !self->row) return rdt_fail_memory(err, all * sizeof *self->row);
+    const uint64_t begin_bytes = (sample->count + 1) * sizeof *self->begin;
+    const uint64_t row_bytes = (all + 1) * sizeof *self->row;
+    self->begin = malloc(begin_bytes);
+    self->row = malloc(row_bytes);
+    if (!self->begin || !self->row) return rdt_fail_memory(err, begin_bytes + row_bytes);
     uint64_t found = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const uint64_t r = rdt_sample_result(sample, i);

@@ -1,4 +1,5 @@
-"""Graph times: what CUDA graphs take in turns, for masked_lists.py and masked_rows.py."""
+"""Graph times: how long CUDA graphs take, replayed one after the other in rounds, for masked_lists.py
+and masked_rows.py."""
 
 import statistics
 
