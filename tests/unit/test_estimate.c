@@ -162,12 +162,14 @@ static void defaults_are_near_the_best_estimate(void) {
 /* By an H200: loads of one element where rows are not aligned alike, without skew, unless there are
  * few bytes; a thread for each column of a few dozen elements, with all of them in flight; no
  * overlap of strips where narrow elements are aligned to 8 bytes; a block for each of a few long
- * rows; whole rows of 32 bytes by one thread each; as many bytes in flight by narrow loads. */
+ * rows; whole rows of 32 bytes by one thread each; as many bytes in flight by narrow loads; fewer
+ * of them where each comes with one of a mask. */
 static void defaults_are_of_the_family_that_is_faster(void) {
     static const struct {
         redtune_dtype dtype;
         uint64_t outer, count, inner;
         const char *config;
+        redtune_mask mask;
     } cases[] = {
         {REDTUNE_F16, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=8"},
         {REDTUNE_F32, 1, 7, 1000003, "thin:vec=1,strips=2,unroll=4"},
@@ -200,11 +202,14 @@ static void defaults_are_of_the_family_that_is_faster(void) {
         {REDTUNE_F16, 8192, 8192, 1, "rows:block=128,lanes=128,unroll=8"},
         {REDTUNE_F16, 1 << 20, 16, 1, "rows:lanes=1,rows=2,unroll=2"},
         {REDTUNE_F16, 1, 1 << 22, 4, "columns:vec=4,unroll=16"},
+        {REDTUNE_F32, 16384, 1024, 1, "rows:block=256,lanes=32,unroll=4", REDTUNE_MASK_BYTES},
+        {REDTUNE_F32, 32768, 512, 1, "rows:block=256,lanes=16,unroll=4", REDTUNE_MASK_BYTES},
     };
     CHECK(begin_rows());
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const redtune_problem problem =
+        redtune_problem problem =
             problem_of(cases[i].dtype, cases[i].outer, cases[i].count, cases[i].inner);
+        problem.mask = cases[i].mask;
         const rdt_case at = {&problem, &among.gpu};
         rdt_point named, point;
         /* What a config does not name is the default's. */
