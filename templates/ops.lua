@@ -67,6 +67,8 @@
 --                                      combines the lanes at the end
 -- append(a, x), of an op whose accumulators are wide: the statement that brings an element into the
 -- accumulator a, where no part does.
+-- of_some = { functions, map(x, there), combine(a, b), elements(a) }, of an op whose combination branches: the same
+-- numbers without a branch, of elements that may be absent, in place of map and combine (lib/mask.lua).
 -- elements(a), of an op whose accumulators know it: how many elements a is made of.
 -- slot_bytes = 32, of an op whose accumulator has at most 16 bytes, but more where it is exact.
 -- alone = true, of an op with fields or a part: all elements of a thread share one, where combining

@@ -190,6 +190,24 @@ class Masks(unittest.TestCase):
             want = redtune.sum(numpy.where(mask, x, 0), axis, order="fixed")
             self.assertEqual(numpy.asarray(got).tobytes(), numpy.asarray(want).tobytes())
 
+    def test_moments_in_fixed_order_have_the_bits_of_those_without_a_mask(self):
+        """Where the first elements are there, they have the numbers of the array cut behind them."""
+        random = numpy.random.default_rng(37)
+        for op, dtype, spoils in (
+            ("var", "f4", numpy.inf),
+            ("nanvar", "f2", numpy.nan),
+            ("mean_var", "f8", 3),
+        ):
+            x = random.standard_normal(5000) * 10.0 ** random.integers(0, 4, 5000)
+            x = x.astype(dtype)
+            x[77::700] = spoils
+            for cut in (1, 2, 3, 77, 130, 1024, 4097, 5000):
+                there = numpy.arange(x.size) < cut
+                got = redtune.reduce(x, op=op, where=there, order="fixed")
+                want = redtune.reduce(x[:cut].copy(), op=op, order="fixed")
+                what = f"{op} of {dtype}, the first {cut}"
+                numpy.testing.assert_array_equal(got, want, err_msg=what)
+
     def test_segments_have_the_results_of_arrays(self):
         """In fixed order their bits; of the host, and of a GPU with one table and with two."""
         random = numpy.random.default_rng(11)

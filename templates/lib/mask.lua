@@ -41,11 +41,17 @@ return function(made, dtype, two)
     if made.masked then return made end
     made.masked, made.narrow, made.word, made.fold, made.several = true, nil, nil, nil, nil
     if made.before then return made end -- of an index: the pieces leave absent elements out
-    local whole = made.part
+    local whole, some = made.part, made.of_some
+    if some then
+        made.functions = made.functions .. some.functions
+        made.combine, made.elements = some.combine, some.elements
+    end
     counted(made)
     local map, identity, part = made.map, made.identity, made.part
     if made.uncounted then made.part = counted_part(made, whole, dtype, two) end
-    made.map = function(x, y) return choose(there_of(y, two), map(x, second_of(y, two)), identity) end
+    made.map = some and some.map or function(x, y)
+        return choose(there_of(y, two), map(x, second_of(y, two)), identity)
+    end
     if part then
         local take = part.take
         part.tile, part.at_once = nil, nil

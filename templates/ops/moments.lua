@@ -62,6 +62,35 @@ __device__ __forceinline__ record moments_of(portion p)
 }
 ]]
 
+-- Of elements that may be absent, in f64: the same numbers without a branch, since a branch waits for those before it,
+-- and half of all joins of leaves would take each way. A number of elements is a whole number, so that the quotient of
+-- two is rounded as a division rounds it, from a reciprocal that is (Markstein, Computation of elementary functions on the
+-- IBM RISC System/6000 processor, 1990).
+local functions_of_some = [[
+__device__ __forceinline__ double share_of(double part, double n)
+{
+    float near;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"((float)n));
+    double r = near;
+    r = fma(r, fma(-n, r, 1.0), r);
+    r = fma(r, fma(-n, r, 1.0), r);
+    const double share = part * r;
+    return fma(r, fma(-n, share, part), share);
+}
+
+__device__ __forceinline__ record join_some(record a, record b)
+{
+    const bool is_one = a.n == 0 || b.n == 0;
+    const record whole = a.n == 0 ? b : a;
+    const double n = a.n + b.n, share = share_of(b.n, n);
+    const double apart = b.from - a.from, delta = apart + (b.off - a.off);
+    const double more = delta * delta * (share * a.n);
+    const double off = delta - delta == 0 ? a.off + delta * share : a.off + b.off + apart * 0;
+    return record{whole.from, is_one ? whole.off : off, a.m2 + b.m2 + (is_one ? 0 : more), n};
+}
+
+]]
+
 -- Of a load those elements that have a bit in `counted` (templates/strided/spans.cu).
 local add_counted = [[
 __device__ __forceinline__ portion add_counted(portion p, const @{c} (&x)[VEC], u32 counted)
@@ -175,6 +204,19 @@ local function moments(t, finalize, skips)
         combine = function(a, b) return ("join_moments(%s, %s)"):format(a, b) end,
         lanes = function(a, n) return ("join_lanes<%d>(%s)"):format(n, a) end,
         functions = (small and reciprocal or "") .. functions:gsub("@{(%w+)}", values_of[name]),
+        of_some = not small and {
+            functions = functions_of_some,
+            map = function(x, there)
+                if skips then there = ("(%s && %s == %s)"):format(there, x, x) end
+                local finite = ("(%s && %s - %s == 0)"):format(there, x, x)
+                local value = convert.value(t.dtype, dtype, ("(%s ? %s : 0)"):format(finite, x))
+                local spoils = ("(%s && !%s)"):format(there, finite)
+                return ("record{%s, %s ? (double)%s : 0.0, %s ? %s : 0.0, %s ? 1.0 : 0.0}"):format(
+                    value, spoils, x, spoils, dtype.nan, there)
+            end,
+            combine = function(a, b) return ("join_some(%s, %s)"):format(a, b) end,
+            elements = function(a) return a .. ".n" end,
+        } or nil,
         finalize = function(a, count)
             local first, second = finalize(a, dtype, skips and a .. ".n" or count)
             return stored(t.result, first), stored(t.second, second)
