@@ -651,7 +651,7 @@ class List:
         """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
 
         each: a result for each array instead, which order="fixed" is for. where: a list of
-        masks, one for each array or None; on a GPU with each=True. The rest is as for redtune.reduce.
+        masks, one for each array or None. The rest is as for redtune.reduce.
         """
         if "y" in parameters:
             raise TypeError(

@@ -383,18 +383,13 @@ static mask_places read_masks(const list &self, nb::handle where) {
 }
 
 // The tables of the last ones are kept.
-void list_run::take_masks(nb::handle object, bool each, nb::handle where, bool of_team) {
+void list_run::take_masks(nb::handle object, nb::handle where, bool of_team) {
     list &self = *nb::cast<list *>(object);
     if (where.is_none() || self.first.on_host) return;
     check_masks(self, where);
     mask_places masks = read_masks(self, where);
-    if (!masks.kind && !(of_team && each)) return;
+    if (!masks.kind && !of_team) return;
     if (!masks.kind) masks.kind = REDTUNE_MASK_BYTES;
-    if (!each)
-        fail(PyExc_ValueError,
-             "cannot reduce the list of a GPU to one result with where: only results of each array "
-             "have masks; give each=True and combine these, or concatenate the arrays, and their "
-             "masks, and reduce that");
     const bool bits = masks.kind == REDTUNE_MASK_BITS;
     if (!self.masked || !(masks == self.masks)) {
         redtune_list *made = nullptr;
@@ -424,7 +419,7 @@ static nb::object reduce_list(nb::handle self, int op, bool each, nb::handle out
         run_on_host(its, arrays, each, parameters, where);
         return its.results.get(its.what, *its.first, out);
     }
-    its.take_masks(self, each, where, false);
+    its.take_masks(self, where, false);
     if (each)
         say_lengths(its.what.problem, arrays.elements, static_cast<uint64_t>(arrays.count),
                     arrays.longest);

@@ -20,7 +20,7 @@ struct list_run {
               int accuracy, nb::handle parameters);
     // A mask for each array of a GPU, or None.
     // of_team: other ranks may give masks where this one has none.
-    void take_masks(nb::handle list, bool each, nb::handle where, bool of_team);
+    void take_masks(nb::handle list, nb::handle where, bool of_team);
 };
 
 // Destroys the C lists of all that are left, which cannot be reduced any more.

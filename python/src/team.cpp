@@ -205,7 +205,7 @@ nb::object reduce_list(team &self, nb::handle list, int op, bool each, nb::handl
     refuse_users(self, "run");
     using_team used(self);
     its.take(list, op, each, out, dtype, order, accuracy, parameters);
-    its.take_masks(list, each, where, true);
+    its.take_masks(list, where, true);
     check_place(self, *its.first);
     if (its.rt != self.rt)
         fail(PyExc_RuntimeError,

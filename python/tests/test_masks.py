@@ -266,7 +266,7 @@ class Masks(unittest.TestCase):
     def test_lists_of_a_gpu_take_a_mask_for_each_array(self):
         """Bools or bits from any bit on, other ones at the next call, and None for some."""
         random = numpy.random.default_rng(31)
-        for turn, op in enumerate(("sum", "mean", "argmin", "nanmean")):
+        for turn, op in enumerate(("sum", "mean", "argmin", "nanmean", "var", "var")):
             order = ("free", "fixed")[turn % 2]
             sizes = [(7,), (40, 30), (0,), (), (3000,), (513,)]
             xs = [random.integers(0, 5, s).astype(DTYPES[turn % 3]) for s in sizes]
@@ -285,6 +285,11 @@ class Masks(unittest.TestCase):
                            for i, m in enumerate(masks)]  # fmt: skip
                     given = [redtune.bits(sim_memory.asarray(b), i + 1) for i, b in enumerate(raw)]
                     given[4], masks[4] = None, numpy.ones(3000, bool)
+                if order == "free":  # all to one result, as their concatenation
+                    got = made.reduce(op, where=given).numpy()
+                    flat = [numpy.concatenate([v.ravel() for v in each]) for each in (shown, masks)]
+                    want = redtune.reduce(flat[0], op=op, where=flat[1])
+                    numpy.testing.assert_allclose(got, want, 1e-5, err_msg=f"{op}, bits {bits}")
                 for _ in range(2):  # the second call has the tables of the first
                     got = made.reduce(op, where=given, order=order, each=True).numpy()
                     for i, (x, m) in enumerate(zip(shown, masks)):
@@ -305,7 +310,6 @@ class Masks(unittest.TestCase):
             (lambda: host.reduce(where=[mask]), ValueError, "it has 1 masks, and the list 2"),
             (lambda: host.reduce(where=[mask, x]), TypeError, "give bools"),
             (lambda: host.reduce(where=[mask, mask[:2]]), ValueError, "(3,) and (2,)"),
-            (lambda: gpu.reduce(where=[there, None]), ValueError, "give each=True"),
             (lambda: gpu.reduce(where=[mask, None], each=True), ValueError, "different devices"),
             (lambda: gpu.reduce(where=[there, raw], each=True), TypeError, "masks of one kind"),
             (lambda: gpu.reduce(where=[there, stepped], each=True), ValueError, "not contiguous"),

@@ -33,10 +33,13 @@ function family.useful(c, p, d)
     return shapes.fills_multiprocessor(c, d)
 end
 
--- Warps that meet nobody want blocks of their own.
-function family.default()
+-- Warps that meet nobody want blocks of their own. With masks a kernel is left fewer registers: by 150 of each thread a
+-- multiprocessor has room for 12 warps, too few for loads of which each has a narrow one beside it. Accumulators of 32
+-- bytes would be stored to memory.
+function family.default(p, d)
+    local narrow = p.mask and limits.accumulator_bytes(p, d) <= 16
     return {
-        block = 64, chunks = 1, unroll = 4, resident = 4, load = "no_allocate", per_sm = 16,
+        block = narrow and 128 or 64, chunks = 1, unroll = 4, resident = 4, load = "no_allocate", per_sm = narrow and 8 or 16,
     }
 end
 

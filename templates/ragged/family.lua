@@ -30,8 +30,15 @@ function family.resident(c, p)
     return math.max(c.resident, 768 // c.block)
 end
 
+-- Whether each array of a list has a mask.
+local function is_listed(p)
+    return p.mask == "listed_bytes" or p.mask == "listed_bits"
+end
+
+-- Segments of one buffer with masks are left to "grouped", which finds their giants without a search.
 function family.serves(p)
-    return (p.layout == "ragged" or p.layout == "list") and not limits.has_beside(p)
+    if p.layout == "list" then return limits.inputs(p) == 1 end
+    return p.layout == "ragged" and (not limits.has_beside(p) or limits.inputs(p) == 1 and is_listed(p))
 end
 
 -- Bytes of shared memory of a block, beside those that the warps have (tiles.cu).
@@ -50,6 +57,9 @@ end
 local function has_unit(c, p, d)
     if p.layout == "list" and (c.unit == "tiles" or c.unit == "long") then
         return false, "unit=%s is for segments with a result each", c.unit
+    end
+    if p.layout == "ragged" and p.mask and c.unit ~= "anywhere" then
+        return false, "unit=%s is for segments without masks", c.unit
     end
     if c.unit ~= "tiles" then return true end
     return family.has_room(c, p, d)
@@ -104,16 +114,21 @@ local function are_long(p)
     return p.layout == "ragged" and (p.outer > 1 and p.outer < 256 or shapes.result_bytes(p) > 1 << 18)
 end
 
+local function unit_of(p)
+    if p.layout == "ragged" and p.mask then return "anywhere" end
+    return are_long(p) and "long" or "segments"
+end
+
 -- Long segments want loads in flight, short ones registers for several at once: on an H200 the first are
 -- those of 1 KiB and more.
 function family.default(p, d)
-    local tiles = differ(p) and default_of_tiles(p, d)
+    local tiles = not p.mask and differ(p) and default_of_tiles(p, d)
     if tiles then return tiles end
     local list = p.layout == "list"
     local long = list or shapes.result_bytes(p) >= 1024
     return {
         block = list and 256 or 128, vec = math.max(1, 16 // p.dtype.bytes), unroll = long and 8 or 4,
-        cost = 128, resident = list and 2 or 4, load = "no_allocate", unit = are_long(p) and "long" or "segments", per_sm = list and 2 or 4,
+        cost = 128, resident = list and 2 or 4, load = "no_allocate", unit = unit_of(p), per_sm = list and 2 or 4,
     }
 end
 

@@ -54,6 +54,7 @@ constexpr u64 NONE = ~0ull;  // no segment
 
 //@ local hidden = true
 //@ include "lib/segments/tables.cu"
+//@ include "lib/segments/masks.cu"
 //@ if anywhere then
 //@     include "lib/segments/prefix.cu"
 //@ end
@@ -70,6 +71,16 @@ constexpr u64 NONE = ~0ull;  // no segment
 //@ end
 //@ include "ragged/blocks.cu"
 //@ include "ragged/stretch.cu"
+//@ -- The statement that takes up the element at `from + at`, of that index.
+//@ local function take_near(index)
+//@     local x, its = "load_near(from + at)", given.argument_of("its_own")
+//@     local y = given.masked and ("load_other(second_of(from + at%s))"):format(its) or nil
+//@     if not indexed then
+//@         local of = y and x .. ", " .. y or x
+//@         return ("a = combine(a, map(%s%s)%s);"):format(of, given.argument, given.argument)
+//@     end
+//@     return ("%sa = combine(a, candidate(%s, %s)%s);"):format(y and "if (" .. y .. ") " or "", x, index, given.argument)
+//@ end
 //@ if whole then
 // Makes the result, by one block, from whatever tables.
 __device__ __noinline__ void reduce_slowly(const element *input, segments s, @{given.output})
@@ -80,14 +91,13 @@ __device__ __noinline__ void reduce_slowly(const element *input, segments s, @{g
     for (u64 i = 0; i < s.count; i++) {
         const segment one = segment_of(s, i);
         const element *const from = elements_of(s, input, i, one);
+//@ if given.listed then
+        const values its_own = values_in(s, given, i);
+//@ end
         // Each thread has every BLOCK-th of all elements, however short their segments are.
 #pragma unroll 1
         for (u64 at = (threadIdx.x - (u32)before) % BLOCK; at < one.count; at += BLOCK) {
-//@     if indexed then
-            a = combine(a, candidate(load_near(from + at), before + at)@{given.argument});
-//@     else
-            a = combine(a, map(load_near(from + at)@{given.argument})@{given.argument});
-//@     end
+            @{take_near("before + at")}
         }
         before += one.count;
     }
@@ -102,14 +112,13 @@ __device__ __noinline__ void reduce_slowly(const element *input, segments s, u64
     for (; i < end; i += step) {
         const segment one = segment_of(s, i);
         const element *const from = elements_of(s, input, i, one);
+//@ if given.listed then
+        const values its_own = values_in(s, given, i);
+//@ end
         accumulator a = @{op.identity};
 #pragma unroll 1
         for (u64 at = threadIdx.x % 32; at < one.count; at += 32) {
-//@     if indexed then
-            a = combine(a, candidate(load_near(from + at), at)@{given.argument});
-//@     else
-            a = combine(a, map(load_near(from + at)@{given.argument})@{given.argument});
-//@     end
+            @{take_near("at")}
         }
         a = reduce_warp(a@{given.argument});
         if (threadIdx.x % 32 == 0) finish(output, i, a, one.count@{given.argument});

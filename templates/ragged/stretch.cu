@@ -60,6 +60,9 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
         const bool crosses = at < mine.from || at + work > mine.to;
         const u64 count = one.count;
         const element *const elements = i <= mine.last ? elements_of(s, input, i, one) : input;
+//@ if given.listed then
+        const u64 to_second = i <= mine.last ? values_in(s, given, i).to_second : 0;
+//@ end
         const bool is_short = there && !crosses && count <= 32 * AT_ONCE;
         const u32 mask = __ballot_sync(ALL, is_short);
         const u32 tiny = __ballot_sync(ALL, count <= AT_ONCE);
@@ -69,7 +72,7 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
 #pragma unroll 1
         for (u32 wide = 1; wide <= 32; wide *= wide == 1 ? 8 : 4) {
             const u32 of = wide == 1 ? tiny : wide == 8 ? small & ~tiny : ~small;
-            reduce_short(mask & of, wide, elements, count, @{where}@{given.argument});
+            reduce_short(mask & of, wide, elements, count@{given.listed and ", to_second" or ""}, @{where}@{given.argument});
         }
         u32 rest = __ballot_sync(ALL, there && !is_short);
         while (rest) {
@@ -79,8 +82,12 @@ __device__ __forceinline__ bool reduce_stretch(const stretch &mine, const segmen
             const u64 n = __shfl_sync(ALL, count, whose), begin = __shfl_sync(ALL, at, whose);
             const u64 low = elements_before(mine.from, begin, n);
             const u64 high = elements_before(mine.to, begin, n);
+//@ if given.listed then
+            values its_own = given;
+            its_own.to_second = __shfl_sync(ALL, to_second, whose);
+//@ end
 //@ local index = indexed and (whole and ", begin - (base + whose) * COST + low" or ", low") or ""
-            const accumulator share = @{apart and "reduce_apart" or "reduce_run<UNROLL>"}(from + low, high - low@{index}, lane, 32@{given.argument});
+            const accumulator share = @{apart and "reduce_apart" or "reduce_run<UNROLL>"}(from + low, high - low@{index}, lane, 32@{given.argument_of("its_own")});
 //@ if whole then
             a = combine(a, share@{given.argument});
 //@ else

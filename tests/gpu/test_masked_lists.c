@@ -29,6 +29,7 @@ typedef struct trial {
     uint64_t longest;
     const char *config; /* NULL: the default's */
     bool by_tables;     /* else by a list, of which every seventh array has no mask */
+    bool together;      /* one result of all arrays */
 } trial;
 
 static trial now;
@@ -59,7 +60,7 @@ static redtune_status draw_arrays(void) {
         length[i] = i == 77 ? now.longest : i == 30 ? now.longest * 3 / 4 : usual[draw(8)];
         from[i] = next + draw(17);
         next = from[i] + length[i];
-        mask_from[i] = draw(ROOM - LONG);
+        mask_from[i] = rdt_problem_mask_listed(now.mask) ? draw(ROOM - LONG) : from[i];
         /* What is absent of an array, to itself here, spoils sums or would decide. */
         const double spoils = rdt_scalar_is_float(now.dtype) && draw(2) ? (double)NAN : 99;
         const redtune_value poison = rdt_scalar_from_real(now.dtype, spoils);
@@ -73,17 +74,19 @@ static redtune_status draw_arrays(void) {
     return status;
 }
 
-static double expected(int i) {
+/* The result of arrays [i, end), one behind the other. */
+static double expected(int i, int end) {
     double sum = 0, greatest = -INFINITY;
-    uint64_t present = 0, index = 0;
-    for (uint64_t e = 0; e < length[i]; e++) {
-        if (!is_there(i, e)) continue;
-        const double x = number[from[i] + e];
-        if (x > greatest) index = e;
-        greatest = fmax(greatest, x);
-        sum += x;
-        present++;
-    }
+    uint64_t present = 0, index = 0, before = 0;
+    for (; i < end; before += length[i++])
+        for (uint64_t e = 0; e < length[i]; e++) {
+            if (!is_there(i, e)) continue;
+            const double x = number[from[i] + e];
+            if (x > greatest) index = before + e;
+            greatest = fmax(greatest, x);
+            sum += x;
+            present++;
+        }
     if (now.op == REDTUNE_MEAN) return present ? sum / (double)present : (double)NAN;
     if (now.op == REDTUNE_ARGMAX) return present ? (double)index : -1;
     if (now.op == REDTUNE_MAX && present) return greatest;
@@ -108,6 +111,14 @@ static redtune_status run_tables(const redtune_problem *problem, redtune_segment
     run->d_begin = at + sizeof host[0];
     run->d_end = at + 2 * sizeof host[0];
     run->d_mask = at + 3 * sizeof host[0];
+    /* Or segments of one buffer beside one mask, by ends. */
+    for (int i = 0; !rdt_problem_mask_listed(now.mask) && i < ARRAYS; i++) {
+        host[1][i] = from[i];
+        host[2][i] = from[i] + length[i];
+        run->d_arrays = NULL;
+        run->d_in = (const void *)(uintptr_t)elements.address;
+        run->d_mask = (const void *)(uintptr_t)masks.address;
+    }
     redtune_status status =
         rdt_buffer_write(gpu.driver, tables.address, host, sizeof host, gpu.stream, &err);
     if (!status) status = redtune_run_segments(rt, problem, run, gpu.stream, &err);
@@ -145,7 +156,9 @@ static void check_trial(trial what) {
     redtune_problem problem =
         PROBLEM(.op = now.op, .dtype = now.dtype, .count = 500, .segmented = REDTUNE_SEGMENTED_EACH,
                 .order = now.order, .config = now.config);
+    const int many = now.together ? 1 : ARRAYS;
     problem.mask = now.mask;
+    if (now.together) problem.segmented = REDTUNE_SEGMENTED_ALL;
     redtune_segments run = {.d_out = {output(0)}};
     redtune_plan *plan = NULL; /* for a config is asked of a plan alone */
     if (now.by_tables) {
@@ -158,17 +171,19 @@ static void check_trial(trial what) {
     }
     redtune_dtype result = REDTUNE_DTYPE_NONE;
     CHECK_OK(redtune_problem_result(&problem, &result, &err), err);
-    CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address, ARRAYS * redtune_dtype_bytes(result),
-                             gpu.stream, &err),
+    CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address,
+                             (size_t)many * redtune_dtype_bytes(result), gpu.stream, &err),
              err);
-    for (int i = 0; i < ARRAYS && !check_state.failed; i++) {
-        const double wanted = expected(i), value = rdt_scalar_real(result, got, (uint64_t)i);
+    for (int i = 0; i < many && !check_state.failed; i++) {
+        const double wanted = expected(i, now.together ? ARRAYS : i + 1),
+                     value = rdt_scalar_real(result, got, (uint64_t)i);
         if (now.op == REDTUNE_MAX && !(wanted > 0) && value <= 0) continue; /* none there, or 0 */
         check_that(fabs(value - wanted) <= 1e-6 * fabs(wanted) || (isnan(value) && isnan(wanted)),
-                   __FILE__, __LINE__, "%s of %s, mask %d, %s: array %d of %llu: %g, not %g",
+                   __FILE__, __LINE__,
+                   "%s of %s, mask %d, %s: array %d of %llu, %d results: %g, not %g",
                    redtune_op_name(now.op), redtune_dtype_name(now.dtype), (int)now.mask,
-                   now.config ? now.config : "default", i, (unsigned long long)length[i], value,
-                   wanted);
+                   now.config ? now.config : "default", i, (unsigned long long)length[i], many,
+                   value, wanted);
     }
     redtune_plan_destroy(plan);
     redtune_list_destroy(list);
@@ -210,22 +225,48 @@ static void absent_elements_of_lists_change_nothing(void) {
 /* A thread, a warp, several warps and a block for each array, and two arrays at once. */
 static void every_group_finds_the_masks(void) {
     NEED_GPU();
-    static const char *const configs[] = {
-        "grouped:lanes=1,segments=2,vec=1", "grouped:lanes=8,vec=4", "grouped:lanes=32,segments=2",
-        "grouped:block=256,lanes=64", "grouped:block=128,lanes=128,unroll=8"};
+    static const char *const configs[] = {"grouped:lanes=1,segments=2,vec=1",
+                                          "grouped:lanes=8,vec=4",
+                                          "grouped:lanes=32,segments=2",
+                                          "grouped:block=256,lanes=64",
+                                          "grouped:block=128,lanes=128,unroll=8",
+                                          "ragged:unit=anywhere",
+                                          "ragged:unit=anywhere,block=64,vec=1,unroll=1",
+                                          "ragged:unit=anywhere,vec=2,unroll=4,load=plain"};
     open_all();
     for (size_t i = 0; i < sizeof configs / sizeof *configs && !check_state.failed; i++)
         OF(.config = configs[i], .mask = REDTUNE_MASK_LISTED_BYTES + (int)i % 2);
     close_all();
 }
 
-/* Other blocks help with it. */
+/* Other blocks help with it, or warps take stretches of it. */
 static void a_very_long_array_has_its_mask(void) {
     NEED_GPU();
     open_all();
     OF(.longest = LONG);
     OF(.longest = LONG, .op = REDTUNE_ARGMAX, .mask = REDTUNE_MASK_LISTED_BITS);
     OF(.longest = LONG, .by_tables = true);
+    OF(.longest = LONG, .config = "grouped:block=128,lanes=128");
+    OF(.longest = LONG, .op = REDTUNE_ARGMAX, .config = "grouped:block=128,lanes=8");
+    close_all();
+}
+
+/* The op of all arrays as if they stood one behind the other, whose tables have ends or not. */
+static void one_result_of_all_leaves_absent_elements_out(void) {
+    NEED_GPU();
+    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX};
+    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I32, REDTUNE_F64, REDTUNE_F16};
+    open_all();
+    for (int i = 0; i < 4 && !check_state.failed; i++) {
+        OF(.op = ops[i], .together = true, .mask = REDTUNE_MASK_LISTED_BYTES);
+        OF(.op = ops[i], .together = true, .mask = REDTUNE_MASK_LISTED_BITS, .longest = LONG);
+        OF(.op = REDTUNE_MAX, .dtype = dtypes[i], .together = true);
+        OF(.op = ops[i], .together = true, .by_tables = true,
+           .mask = REDTUNE_MASK_LISTED_BYTES + i % 2);
+        OF(.op = ops[i], .together = true, .by_tables = true, .mask = REDTUNE_MASK_BYTES + i % 2);
+    }
+    OF(.together = true, .config = "ragged:unit=anywhere,vec=1", .longest = LONG);
+    OF(.together = true, .config = "ragged:block=64,unroll=2", .op = REDTUNE_ARGMAX);
     close_all();
 }
 
@@ -292,6 +333,7 @@ int main(int argc, char **argv) {
         FACT(absent_elements_of_lists_change_nothing),
         FACT(every_group_finds_the_masks),
         FACT(a_very_long_array_has_its_mask),
+        FACT(one_result_of_all_leaves_absent_elements_out),
         FACT(absent_elements_of_lists_in_fixed_order_change_nothing),
         FACT(masks_that_make_no_sense_are_refused),
     };

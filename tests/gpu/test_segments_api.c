@@ -445,11 +445,6 @@ static void what_no_segments_have_is_refused(void) {
     CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
                 "problem.segmented is 9");
     problem = segments_of(REDTUNE_SUM);
-    problem.segmented = REDTUNE_SEGMENTED_ALL;
-    problem.mask = REDTUNE_MASK_BYTES;
-    CHECK_FAILS(redtune_plan_create(rt, &problem, &plan, &err), REDTUNE_UNSUPPORTED, err,
-                "with a mask: one result of all segments has none");
-    problem = segments_of(REDTUNE_SUM);
     redtune_counters counters;
     const redtune_emission emission = {.problem = problem};
     CHECK_FAILS(redtune_count(&emission, &counters, &err), REDTUNE_UNSUPPORTED, err,

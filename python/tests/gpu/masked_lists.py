@@ -1,7 +1,9 @@
-"""Masked lists: results of each array of a list with a mask for each, held against torch's, and their
-time over that of reading the elements and the masks. Needs torch and a GPU.
+"""Masked lists: results of each array of a list with a mask for each, and of all, held against
+NumPy's, and their time over that of reading the elements and the masks, beside those without masks.
+Needs torch and a GPU.
 
-usage: masked_lists.py [ARRAYS ELEMENTS]...     several lists; one array of each is 16 times as long
+usage: masked_lists.py [ARRAYS ELEMENTS]...     several lists; one array of each is 16 times as
+                                                long, or as often as REDTUNE_LONGER says
        masked_lists.py --dry                    the same comparison on the simulated GPU
 """
 
@@ -30,12 +32,19 @@ def check(op, order, got, xs, masks):
         assert abs(got[i] - want) <= 2e-5 * abs(want) + 1e-6, what
 
 
+def check_all(op, got, xs, masks):
+    """The one result of all arrays."""
+    want = getattr(numpy.concatenate([x[m] for x, m in zip(xs, masks)]).astype("f8"), op)()
+    assert abs(got - want) <= 2e-5 * abs(want), f"{op} of all: {got} and not {want}"
+
+
 def timed(arrays, elements):
     import torch
     from graph_times import median_us
 
     random = numpy.random.default_rng(1)
-    sizes = [elements] * (arrays - 1) + [16 * elements]
+    longer = int(os.environ.get("REDTUNE_LONGER", 16))
+    sizes = [elements] * (arrays - 1) + [longer * elements]
     xs = [torch.randint(0, 16, (n,), device="cuda").float() for n in sizes]
     masks = [torch.rand(n, device="cuda") < 0.5 for n in sizes]
     made, chosen = redtune.List(xs), random.choice(arrays, min(arrays, 200), replace=False)
@@ -43,6 +52,12 @@ def timed(arrays, elements):
     its = [[each[i].cpu().numpy() for i in chosen] for each in (xs, masks)]
     whole = torch.empty(sum(sizes) * 5 // 4, device="cuda")
     calls = {"reading": lambda: redtune.sum(whole), "no mask": lambda: made.reduce(each=True)}
+    for op in ("sum", "var"):
+        calls[f"no mask, {op}, fixed"] = lambda op=op: made.reduce(op, each=True, order="fixed")
+    for op in ("sum", "mean"):
+        call = lambda op=op: made.reduce(op, where=masks)
+        check_all(op, float(call()), *([each.cpu().numpy() for each in its] for its in (xs, masks)))
+        calls[f"{op} of all"] = call
     for order in ("free", "fixed"):
         for op in OPS:
             call = lambda op=op, order=order: made.reduce(op, each=True, where=masks, order=order)
@@ -74,6 +89,8 @@ def dry():
         for op in OPS:
             got = made.reduce(op, each=True, where=given, order=order).numpy()
             check(op, order, got, xs, masks)
+    for op in ("sum", "mean"):
+        check_all(op, float(made.reduce(op, where=given).numpy()), xs, masks)
     print("all right")
 
 
