@@ -147,10 +147,11 @@ class Several(unittest.TestCase):
         first = numpy.cumsum([0] + sizes)
         where = arguments.pop("where", [None] * len(parts))
         arrays = [sim_memory.asarray(part, device=rank) for rank, part in enumerate(parts)]
+        second = arguments.pop("y", [None] * len(parts))
 
         def call(rank):
             got = self.teams[rank].reduce(
-                arrays[rank], first=int(first[rank]), where=where[rank], **arguments
+                arrays[rank], second[rank], first=int(first[rank]), where=where[rank], **arguments
             )
             return tuple(part.numpy() for part in (got if isinstance(got, tuple) else (got,)))
 
@@ -199,6 +200,21 @@ class Several(unittest.TestCase):
                 want = -1 if not mask.any() else numpy.where(mask, whole, -99).argmax()
                 self.assertEqual(at, want)
 
+    def test_masks_leave_out_pairs_of_any_part(self):
+        rng = numpy.random.default_rng(5)
+        x, y = rng.integers(-9, 9, (2, 50, 4)).astype("f4")
+        mask = rng.random(x.shape) < 0.6
+        shown = numpy.where(mask, x, numpy.nan)
+        for cut, axis in ((20, None), (20, 0), (0, None)):
+            parts = [[each[:cut], each[cut:]] for each in (shown, y, mask)]
+            beside, where = (
+                [sim_memory.asarray(part, device=rank) for rank, part in enumerate(each)]
+                for each in parts[1:]
+            )
+            (got,) = self.reduce(parts[0], op="dot", y=beside, axis=axis, where=where)
+            want = (x * y).sum(axis, where=mask)
+            numpy.testing.assert_allclose(got, want, 1e-6, err_msg=f"{cut}, {axis}")
+
     def test_lists_take_masks_of_each_array(self):
         lists = [redtune.List([sim_memory.asarray(numpy.arange(3.0), device=r)]) for r in (0, 1)]
         masks = [sim_memory.asarray(numpy.array([r, 1, 1], bool), device=r) for r in (0, 1)]
@@ -206,6 +222,9 @@ class Several(unittest.TestCase):
             lambda r: self.teams[r].reduce(lists[r], op="mean", each=True, where=[masks[r]])
         ):
             self.assertEqual(got.numpy().tolist(), [6 / 5])
+        masks[0] = None  # and to one result of all
+        for got in on_ranks(lambda r: self.teams[r].reduce(lists[r], op="mean", where=[masks[r]])):
+            self.assertEqual(got.numpy(), 6 / 6)
         with self.assertRaisesRegex(TypeError, "where=True: all ranks give a mask"):
             self.teams[0].reduce(sim_memory.asarray(numpy.ones(3)), where=True)
 

@@ -1,6 +1,7 @@
-/* Facts about teams with masks: absent elements of any rank's part change nothing, and results over
- * a count divide by the elements that are there on all ranks. Elements are small whole numbers,
- * and in fixed order fractions whose sum every other order changes; what is absent would show. */
+/* Facts about teams with masks: absent elements, or pairs, of any rank's part change nothing, and
+ * results over a count divide by those that are there on all ranks. Elements are small whole
+ * numbers, and in fixed order fractions whose sum every other order changes; what is absent would
+ * show. */
 #include <math.h>
 #include "check.h"
 #include "crew.h"
@@ -33,6 +34,7 @@ typedef struct trial {
 
 static trial now;
 static double number[ELEMENTS]; /* row r has those from r * count on */
+static double beside[ELEMENTS]; /* the second elements, where there are two inputs */
 static bool there[ELEMENTS];
 static uint64_t border[CREW_MAX + 1]; /* rank r has the elements from border[r] on of each row */
 
@@ -47,9 +49,12 @@ static void draw_rows(void) {
         const int rank = rank_of(i % now.count);
         const bool whole = now.order != REDTUNE_ORDER_FIXED;
         number[i] = whole ? (double)draw(8) : (double)draw(1 << 24) / (1 << 20);
+        beside[i] = whole ? (double)draw(8) : (double)draw(1 << 24) / (1 << 20);
         there[i] = now.absent != ALL && (now.absent == SOME || rank != 1) && draw(3);
     }
 }
+
+static bool has_pairs(void) { return now.op == REDTUNE_DOT || now.op == REDTUNE_MSE; }
 
 static void cut(redtune_plan *const *plans) {
     uint64_t part;
@@ -69,7 +74,8 @@ static void cut(redtune_plan *const *plans) {
 enum { FIRST = 5, OFFSETS_AT = ELEMENTS + 64 };
 
 static void give(int r) {
-    static unsigned char elements[INPUT_BYTES], mask[ELEMENTS + FIRST];
+    static unsigned char elements[INPUT_BYTES], second_elements[INPUT_BYTES],
+        mask[ELEMENTS + FIRST];
     const size_t bytes = redtune_dtype_bytes(now.dtype);
     const uint64_t part = border[r + 1] - border[r];
     uint64_t offsets[64];
@@ -80,7 +86,10 @@ static void give(int r) {
             const double spoils = rdt_scalar_is_float(now.dtype) && draw(2) ? (double)NAN : 99;
             const redtune_value value =
                 rdt_scalar_from_real(now.dtype, there[at] ? number[at] : spoils);
+            const redtune_value other =
+                rdt_scalar_from_real(now.dtype, there[at] ? beside[at] : spoils);
             memcpy(elements + to * bytes, &value, bytes);
+            memcpy(second_elements + to * bytes, &other, bytes);
             if (!there[at]) continue;
             if (rdt_problem_mask_bits(now.mask))
                 mask[(FIRST + to) / 8] |= (unsigned char)(1 << (FIRST + to) % 8);
@@ -94,12 +103,15 @@ static void give(int r) {
     CHECK_OK(
         crew_write(&all, r, all.rank[r].input[0].address, elements, now.rows * part * bytes, &err),
         err);
+    CHECK_OK(crew_write(&all, r, all.rank[r].input[0].address + INPUT_BYTES, second_elements,
+                        now.rows * part * bytes, &err),
+             err);
     CHECK_OK(crew_write(&all, r, second, mask, sizeof mask, &err), err);
     CHECK_OK(crew_write(&all, r, second + OFFSETS_AT, offsets, (now.rows + 1) * 8, &err), err);
 }
 
 static double expected(uint64_t row) {
-    double sum = 0, squares = 0, greatest = -INFINITY;
+    double sum = 0, squares = 0, products = 0, distances = 0, greatest = -INFINITY;
     uint64_t present = 0, index = 0;
     for (uint64_t e = 0; e < now.count; e++) {
         const uint64_t at = row * now.count + e;
@@ -108,29 +120,35 @@ static double expected(uint64_t row) {
         greatest = fmax(greatest, number[at]);
         sum += number[at];
         squares += number[at] * number[at];
+        products += number[at] * beside[at];
+        distances += (number[at] - beside[at]) * (number[at] - beside[at]);
         present++;
     }
     const double n = (double)present;
     if (now.op == REDTUNE_ARGMAX) return present ? (double)index : -1;
     if (now.op == REDTUNE_MAX && present) return greatest;
     if (now.op == REDTUNE_MEAN) return sum / n;
+    if (now.op == REDTUNE_DOT) return products;
+    if (now.op == REDTUNE_MSE) return distances / n;
     if (now.op == REDTUNE_VAR) return squares / n - sum / n * (sum / n);
     return sum;
 }
 
-/* Of f32: the sum in fixed order, with 0 in place of what is absent. */
+/* Of f32: the sum or dot in fixed order, with 0 in place of what is absent. */
 static float ordered(uint64_t row) {
-    static float elements[ELEMENTS];
+    static float elements[ELEMENTS], others[ELEMENTS];
     redtune_value results[2];
     redtune_problem resolved;
-    const redtune_problem problem =
-        PROBLEM(.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED, .count = now.count);
+    const redtune_problem problem = PROBLEM(.op = now.op, .dtype = REDTUNE_F32,
+                                            .order = REDTUNE_ORDER_FIXED, .count = now.count);
     for (uint64_t e = 0; e < now.count; e++) {
         const uint64_t at = row * now.count + e;
         elements[e] = there[at] ? (float)number[at] : 0;
+        others[e] = there[at] ? (float)beside[at] : 0;
     }
     if (rdt_problem_resolve(&problem, &resolved, &err)) return NAN;
-    rdt_order_reference_reduce(&resolved, elements, NULL, now.count, results);
+    rdt_order_reference_reduce(&resolved, elements, has_pairs() ? others : NULL, now.count,
+                               results);
     return results[0].f32;
 }
 
@@ -164,23 +182,33 @@ static void check_trial(trial what) {
         PROBLEM(.op = now.op, .dtype = now.dtype, .order = now.order,
                 .count = now.count / (uint64_t)all.size + 1, .outer = now.rows,
                 .segmented = now.segmented ? REDTUNE_SEGMENTED_EACH : REDTUNE_SEGMENTED_NOT);
-    problem.mask = now.mask;
+    problem.mask = has_pairs() ? REDTUNE_MASK_NONE : now.mask;
     CHECK_OK(redtune_problem_result(&problem, &result, &err), err);
     for (int r = 0; r < all.size; r++)
         CHECK_OK(redtune_plan_create(all.rank[r].rt, &problem, &plans[r], &err), err);
     cut(plans);
+    /* Those of pairs are of any axes, and of a rank's part alone. */
+    problem.mask = now.mask;
+    for (int r = 0; has_pairs() && r < all.size; r++) {
+        redtune_plan_destroy(plans[r]);
+        RESHAPE(&problem, count, border[r + 1] - border[r]);
+        CHECK_OK(redtune_plan_create(all.rank[r].rt, &problem, &plans[r], &err), err);
+    }
     draw_rows();
     for (int r = 0; r < all.size; r++) {
         const crew_rank *rank = &all.rank[r];
         const bool bits = rdt_problem_mask_bits(now.mask);
         const CUdeviceptr mask = rank->input[1].address;
         give(r);
-        operands[r] = (redtune_operands){.d_in = {pointer_to(rank->input[0].address)},
-                                         .d_out = {pointer_to(rank->output[0].address)},
-                                         .count = border[r + 1] - border[r],
-                                         .outer = now.rows,
-                                         .d_mask = pointer_to(bits ? mask : mask + FIRST),
-                                         .mask_first = bits ? FIRST : 0};
+        const CUdeviceptr y = has_pairs() ? rank->input[0].address + INPUT_BYTES : 0;
+        operands[r] =
+            (redtune_operands){.d_in = {pointer_to(rank->input[0].address), pointer_to(y)},
+                               .d_out = {pointer_to(rank->output[0].address)},
+                               .count = border[r + 1] - border[r],
+                               .outer = now.rows,
+                               .d_mask = pointer_to(bits ? mask : mask + FIRST),
+                               .mask_first = bits ? FIRST : 0};
+        if (has_pairs()) operands[r].count = operands[r].outer = 0;
         segments[r] = (redtune_segments){.d_in = operands[r].d_in[0],
                                          .d_out = {operands[r].d_out[0]},
                                          .count = now.rows,
@@ -226,6 +254,23 @@ static void absent_elements_of_parts_change_nothing(void) {
     }
 }
 
+static void absent_pairs_of_parts_change_nothing(void) {
+    static const trial trials[] = {
+        {REDTUNE_DOT, REDTUNE_F32, .rows = 1, .count = 12000},
+        {REDTUNE_MSE, REDTUNE_F32, .rows = 1, .count = 5000, .absent = ALL_OF_RANK_1},
+        {REDTUNE_DOT, REDTUNE_F32, .order = REDTUNE_ORDER_FIXED, .rows = 3, .count = 3500,
+         .mask = REDTUNE_MASK_BITS, .absent = ALL_OF_RANK_1},
+        {REDTUNE_MSE, REDTUNE_F32, .rows = 1, .count = 500, .absent = ALL},
+    };
+    if (!all.size) SKIP("there is no GPU, or no NCCL");
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+        trial each = trials[i];
+        if (!each.mask) each.mask = REDTUNE_MASK_BYTES;
+        draw_from(i);
+        check_trial(each);
+    }
+}
+
 static void nothing_there_on_any_rank_is_the_result_of_no_elements(void) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_ARGMAX};
@@ -245,6 +290,7 @@ static void masked_parts_in_fixed_order_have_the_bits_of_one_gpu(void) {
 int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(absent_elements_of_parts_change_nothing),
+        FACT(absent_pairs_of_parts_change_nothing),
         FACT(nothing_there_on_any_rank_is_the_result_of_no_elements),
         FACT(masked_parts_in_fixed_order_have_the_bits_of_one_gpu),
     };
