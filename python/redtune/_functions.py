@@ -205,6 +205,13 @@ def _spelt(name, function):
 
     @functools.wraps(function)
     def spelt(*given, **named):
+        if "ddof" in own and "mean" in named and "mean" not in own:
+            if named.pop("mean") is not None:  # NumPy's keyword
+                raise TypeError(
+                    f"{name}() takes no mean: it computes the mean in the same pass, so that giving "
+                    "it saves nothing; leave mean out, or take redtune.mse(x, mean, axis) for the "
+                    "mean square of the distances from another value"
+                )
         if "ddof" in own and isinstance(given[1] if len(given) > 1 else None, bool):
             named, given = {"unbiased": given[1], **named}, given[:1] + given[2:]  # PyTorch's place
         for word, key in _WORDS.items():

@@ -62,13 +62,14 @@ def _by_its_library(x, ord, axes, keepdims, dtype):
 
 
 @functools.partial(_functions._spelt, "vector_norm")
-def vector_norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None):
+def vector_norm(x, ord=2, axis=None, keepdims=False, *, out=None, dtype=None, where=None):
     """The norm of the elements as of one vector, of any order: redtune.norm with its order second.
+    With where, as in redtune.norm, that of the elements where it is true.
 
     >>> redtune.linalg.vector_norm(numpy.array([[3, 4]], dtype="f4"), axis=1)
     array([5.], dtype=float32)
     """
-    return _functions.norm(x, ord, axis, keepdims, out=out, dtype=dtype)
+    return _functions.norm(x, ord, axis, keepdims, out=out, dtype=dtype, where=where)
 
 
 @functools.partial(_functions._spelt, "matrix_norm")

@@ -140,6 +140,21 @@ nb::object outputs::get(const reduction &what, const array &x, nb::handle out) c
     return nb::make_tuple(its(0), its(1));
 }
 
+// Without a dtype a result has that of out, as in NumPy, where the op has results of it.
+void choose_for(reduction *what, int op, const array &x, redtune_dtype dtype, nb::handle out) {
+    what->choose(op, x, dtype);
+    if (dtype || out.is_none() || what->op->outputs > 1) return;
+    array given;
+    given.read(out, "write the result to out");
+    const result_dtype &its = what->result[0];
+    if (given.boolean || its.boolean || given.dtype == its.shown || given.dtype == its.c) return;
+    redtune_problem asked = what->problem;
+    redtune_dtype found[2];
+    redtune_error err;
+    asked.result = given.dtype;
+    if (!redtune_problem_results(&asked, found, &err)) what->choose(op, x, given.dtype);
+}
+
 // ---- running -----------------------------------------------------------------------------------
 
 redtune_operands operands_of(const reduction &what, const array &x, const others &beside,
@@ -251,7 +266,7 @@ nb::object call_op(int op, const call_arguments &given) {
     read_inputs(op_get(op), given.x, given.y, &in, &second);
     others beside(given.y.is_none() ? nullptr : &second);
     if (beside.y) broadcast_pair(&in, &second);
-    what.choose(op, in, given.dtype);
+    choose_for(&what, op, in, given.dtype, given.out);
     what.problem.order = given.order;
     what.problem.accuracy = given.accuracy;
     what.take_parameters(given.parameters);

@@ -45,6 +45,9 @@ struct call_arguments {
 // tuple of two.
 nb::object call_op(int op, const call_arguments &given);
 
+// Chooses for x as reduction::choose; out: the array of the result, or None.
+void choose_for(reduction *what, int op, const array &x, redtune_dtype dtype, nb::handle out);
+
 // Brings two inputs to one shape where one broadcasts to the other's, as NumPy has it.
 void broadcast_pair(array *x, array *y);
 // The operands of a call of that op, read and checked; y may be None.

@@ -81,8 +81,10 @@ static const redtune_dtype *results_of(op_facts &its, const redtune_problem &pro
     // Python has dtype where C has result.
     const std::string text = err.message;
     const size_t remedy = text.find("; set result to");
-    fail(PyExc_TypeError, "%s%s", text.substr(0, remedy).c_str(),
-         remedy == text.npos ? "" : "; give such a dtype, or none");
+    const bool converts = text.find("or to f32, and convert", remedy) != text.npos;
+    fail(PyExc_TypeError, "%s%s%s", text.substr(0, remedy).c_str(),
+         remedy == text.npos ? "" : "; give such a dtype, or none",
+         converts ? ", or \"f32\", and convert the result" : "");
 }
 
 void reduction::choose(int number, const array &x, redtune_dtype dtype) {

@@ -164,6 +164,8 @@ class Functions(unittest.TestCase):
             self.near(linalg.vector_norm(x, p, dim=1, keepdim=True),
                       wanted.norm(x, p, axis=1, keepdims=True), f"vectors of {p}")  # fmt: skip
             self.near(linalg.norm(x[0], p), wanted.norm(x[0], p), f"one of {p}")
+            some = linalg.vector_norm(x, p, where=x > 0)
+            self.near(some, wanted.norm(x[x > 0], p), f"those above 0 of {p}")
             self.near(linalg.norm(x, p, axis=0), wanted.norm(x, p, axis=0), f"columns of {p}")
         both = numpy.stack([x, 2 * x])
         for p in (None, "fro", 1, -1, numpy.inf, -numpy.inf):
@@ -319,6 +321,37 @@ class Functions(unittest.TestCase):
         self.near(out, SMALL.sum(1), "out")
         pair = numpy.empty(4, "f4"), numpy.empty(4, "f4")
         self.assertIs(redtune.minmax(x, axis=0, out=pair).max, pair[1])
+
+    def test_without_a_dtype_the_result_has_that_of_out(self):
+        """As in NumPy, where the op has results of it; a dtype that is given is meant."""
+        whole = numpy.arange(12, dtype="i4").reshape(3, 4)
+        for op, x, dtype in (
+            ("sum", whole, "f4"), ("sum", whole, "f8"), ("sum", whole, "i4"), ("sum", whole > 4, "f4"),
+            ("sum", whole.astype("f4"), "f8"), ("mean", whole, "f4"), ("sumsq", whole, "f8"),
+            ("sum", whole, "i8"), ("nonzeros", whole, "u8"), ("nonzeros", whole, "i8"),
+        ):  # fmt: skip
+            out = numpy.empty(3, dtype)
+            self.assertIs(redtune.reduce(x, op=op, axis=1, out=out), out)
+            self.near(out, redtune.reduce(x, op=op, axis=1), f"{op} of {x.dtype} into {dtype}")
+        self.assertEqual(redtune.sum(whole, out=numpy.empty((), "f4")), 66)
+        for op, x, dtype, asked in (
+            ("max", whole, "f4", None), ("sum", whole.astype("f4"), "i4", None),
+            ("sum", whole, "f2", None), ("sum", whole, "f4", "i64"), ("any", whole, "f4", None),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(TypeError, "cannot write the result to out"):
+                redtune.reduce(x, op=op, out=numpy.empty((), dtype), dtype=asked)
+
+    def test_newcomers_are_told_the_remedy(self):
+        x = numpy.arange(12, dtype="i4").reshape(3, 4)
+        for call, part in (
+            (lambda: redtune.var(x, axis=1, mean=x.mean(1, keepdims=True)), "leave mean out"),
+            (lambda: redtune.std(x, mean=3.0), r"take redtune.mse\(x, mean, axis\)"),
+            (lambda: redtune.sum(x, dtype="float16"), 'or "f32", and convert the result'),
+            (lambda: redtune.mean(x, dtype=numpy.float16), 'or "f32", and convert the result'),
+        ):
+            with self.assertRaisesRegex(TypeError, part):
+                call()
+        self.near(redtune.var(x, mean=None), x.var(), "var")
 
     def test_views_of_the_host_need_no_copy(self):
         x = numpy.arange(60, dtype="f4").reshape(5, 12)

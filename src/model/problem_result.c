@@ -51,15 +51,18 @@ static redtune_status refuse_result(const redtune_problem *problem, const rdt_op
                                     const rdt_dtype_traits *input, redtune_dtype usual,
                                     redtune_error *err) {
     const char *name = redtune_dtype_name(problem->result);
+    const rdt_dtype_traits *wanted = rdt_dtype_find(problem->result);
     rdt_text others = {0};
     for (const rdt_dtype_traits *each = rdt_dtype_table; each->name; each++)
         if (each->dtype != usual && may_result(problem, op, input, each->dtype))
             rdt_text_addf(&others, " or %s", each->name);
-    redtune_status status =
-        rdt_fail(err, REDTUNE_INVALID, 0,
-                 "cannot have the %s of %s as %s: it is %s%s; set result to such a dtype or to 0",
-                 op->name, input->name, name ? name : "an unknown dtype", redtune_dtype_name(usual),
-                 others.data ? others.data : "");
+    const bool is_narrow = wanted && wanted->kind == RDT_KIND_FLOAT && wanted->bytes < 4;
+    const bool converts = is_narrow && may_result(problem, op, input, REDTUNE_F32);
+    redtune_status status = rdt_fail(
+        err, REDTUNE_INVALID, 0,
+        "cannot have the %s of %s as %s: it is %s%s; set result to such a dtype or to 0%s",
+        op->name, input->name, name ? name : "an unknown dtype", redtune_dtype_name(usual),
+        others.data ? others.data : "", converts ? ", or to f32, and convert the result" : "");
     rdt_text_free(&others);
     return status;
 }
