@@ -188,6 +188,11 @@ class Keys(unittest.TestCase):
             outside = (keys < 0) | (keys > 9)
             outside = numpy.count_nonzero(outside & where if len(shape) == 1 else outside)
             self.assertEqual(skipped.numpy()[0], 2 * outside)
+        rows = redtune.by_key(x, keys, 10, "argmax", where=where, order="fixed")
+        for d in range(x.shape[1]):
+            given = {"where": where[:, d].copy(), "order": "fixed"}
+            want = redtune.by_key(x[:, d].copy(), keys, 10, "argmax", **given)
+            self.assertEqual(rows[:, d].tolist(), want.tolist())
         where = where[:, 0]
         got = redtune.by_key(x[:, 0], keys, 10, "argmax", where=where, order="fixed")
         for k in range(10):

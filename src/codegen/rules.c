@@ -236,9 +236,8 @@ redtune_status rdt_rules_defaults(rdt_codegen *codegen, rdt_case at, rdt_point o
     if (found) return REDTUNE_OK;
     char problem[RDT_PROBLEM_TEXT_BYTES];
     rdt_problem_describe(at.problem, problem);
-    const char *reason = rdt_problem_keyed_unserved(at.problem);
-    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot reduce %s: %s", problem,
-                    reason ? reason : "no template serves it");
+    return rdt_fail(err, REDTUNE_UNSUPPORTED, 0, "cannot reduce %s: no template serves it",
+                    problem);
 }
 
 redtune_status rdt_rules_default(rdt_codegen *codegen, rdt_case at, rdt_point *out,

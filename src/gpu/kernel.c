@@ -177,8 +177,9 @@ static uint64_t blocks_of(uint64_t count) {
  */
 static CUresult place_keys(const rdt_kernel *kernel, const rdt_launch *how, rdt_keyed *keyed,
                            const rdt_given *given, rdt_reordering *places, CUstream stream) {
-    const uint64_t keys = keyed->keys / keyed->width + how->masked,
-                   blocks = rdt_launch_sort_blocks(how, keyed->count);
+    const rdt_keyed sorted = rdt_launch_sorted(how, keyed);
+    const uint64_t keys = sorted.keys / sorted.width + how->masked,
+                   blocks = rdt_launch_sort_blocks(how, sorted.count);
     const uint32_t digits =
         (64 - (uint32_t)__builtin_clzll(keys) + RDT_DIGIT_BITS - 1) / RDT_DIGIT_BITS;
     uint32_t warps = (uint32_t)blocks * (RDT_DIGITS / 32);
@@ -198,12 +199,13 @@ static redtune_status sort_keys(const rdt_kernel *kernel, const rdt_launch *how,
                                 const rdt_operands *operands, rdt_reordering *out, CUstream stream,
                                 redtune_error *err) {
     rdt_keyed keyed = operands->keyed;
-    const uint64_t keys = keyed.keys / keyed.width;
-    if (keyed.count > SORTED_MAX || keys > SORTED_MAX)
+    const rdt_keyed sorted = rdt_launch_sorted(how, &keyed);
+    const uint64_t keys = sorted.keys / sorted.width;
+    if (sorted.count > SORTED_MAX || keys > SORTED_MAX)
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                         "cannot bring %" PRIu64 " elements into the order of %" PRIu64
                         " keys: at most %u of each; reduce them in parts, with accumulate",
-                        keyed.count, keys, (unsigned)SORTED_MAX);
+                        sorted.count, keys, (unsigned)SORTED_MAX);
     rdt_launch_reorder(how, &keyed, operands->scratch, out);
     return rdt_driver_check(kernel->driver,
                             place_keys(kernel, how, &keyed, &operands->given, out, stream), err,
@@ -218,7 +220,8 @@ static redtune_status start_reordering(const rdt_kernel *kernel, const rdt_launc
     redtune_status status = sort_keys(kernel, how, operands, &places, stream, err);
     if (status) return status;
     void *args[] = {&keyed, &places}, *take_args[] = {(void *)&operands->input, &keyed, &places};
-    const uint64_t keys = keyed.keys / keyed.width;
+    const rdt_keyed sorted = rdt_launch_sorted(how, &keyed);
+    const uint64_t keys = sorted.keys / sorted.width;
     const uint64_t blocks = blocks_of(keyed.count * keyed.width);
     CUresult rc = start_sorting(kernel, kernel->find_keys, blocks_of(keys + 1), stream, args);
     if (!rc) rc = start_sorting(kernel, kernel->reduce, blocks, stream, take_args);

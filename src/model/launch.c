@@ -33,9 +33,19 @@ static uint64_t tables_end(const rdt_launch *launch, uint64_t keys) {
     return end;
 }
 
+rdt_keyed rdt_launch_sorted(const rdt_launch *launch, const rdt_keyed *sizes) {
+    rdt_keyed sorted = *sizes;
+    if (!launch->reorders || !launch->masked) return sorted;
+    if (__builtin_mul_overflow(sorted.count, sorted.width, &sorted.count))
+        sorted.count = UINT64_MAX;
+    sorted.width = 1;
+    return sorted;
+}
+
 uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, uint64_t scratch,
                             rdt_reordering *out) {
-    const uint64_t n = sizes->count, cells = sizes->width > 1 ? sizes->keys : 0;
+    const rdt_keyed sorted = rdt_launch_sorted(launch, sizes);
+    const uint64_t n = sorted.count, cells = sorted.width > 1 ? sorted.keys : 0;
     const uint64_t warps = (uint64_t)rdt_launch_sort_blocks(launch, n) * (RDT_DIGITS / 32);
     uint64_t end = launch->reorders ? RDT_SCRATCH_BYTES : tables_end(launch, sizes->keys);
     uint64_t elements = 0;
@@ -46,8 +56,8 @@ uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, ui
     out->counts = scratch + add_room(&end, RDT_DIGITS * warps, sizeof(uint32_t));
     out->totals = scratch + add_room(&end, RDT_DIGITS, sizeof(uint32_t));
     if (!launch->reorders) return end;
-    if (__builtin_mul_overflow(n, sizes->width, &elements)) elements = UINT64_MAX;
-    out->first = scratch + add_room(&end, sizes->keys / sizes->width + 1, sizeof(uint64_t));
+    if (__builtin_mul_overflow(n, sorted.width, &elements)) elements = UINT64_MAX;
+    out->first = scratch + add_room(&end, sorted.keys / sorted.width + 1, sizeof(uint64_t));
     out->begin = scratch + add_room(&end, cells, sizeof(uint64_t));
     out->end = scratch + add_room(&end, cells, sizeof(uint64_t));
     out->values = scratch + add_room(&end, elements, launch->cell_bytes);

@@ -243,6 +243,10 @@ static inline bool rdt_launch_has_prefix(const rdt_launch *launch) {
 uint64_t rdt_launch_keyed_bytes(const rdt_launch *launch, const rdt_keyed *sizes);
 /* How many blocks of RDT_DIGITS threads sort `count` elements. */
 uint32_t rdt_launch_sort_blocks(const rdt_launch *launch, uint64_t count);
+/* What is brought into an order: rows; where some of their elements may be absent, elements, whose
+ * keys are those of their results. */
+rdt_keyed rdt_launch_sorted(const rdt_launch *launch, const rdt_keyed *sizes);
+
 /* The bytes of a launch that sorts or reorders, and where in scratch its parts are. */
 uint64_t rdt_launch_reorder(const rdt_launch *launch, const rdt_keyed *sizes, uint64_t scratch,
                             rdt_reordering *out);

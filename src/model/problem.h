@@ -181,8 +181,6 @@ static inline bool rdt_problem_is_keyed(const redtune_problem *problem) {
 }
 /* Whether a problem by key makes sense, and has kernels; of others, that they have no keys. */
 redtune_status rdt_problem_keyed_check(const redtune_problem *problem, redtune_error *err);
-/* Why no template serves it, with the remedy, as far as its keys are the reason; else NULL. */
-const char *rdt_problem_keyed_unserved(const redtune_problem *problem);
 /* Of what has one kernel, in fixed order or with an accuracy, and of too many elements. */
 redtune_status rdt_problem_keyed_refuse_tuning(const redtune_problem *problem, redtune_error *err);
 /* REDTUNE_UNSUPPORTED for a problem by key: cannot <verb> keys. */

@@ -85,19 +85,8 @@ static const char *lacking(const redtune_problem *problem) {
     if (extents.outer > 1 || extents.step > extents.inner || rdt_problem_is_strided(problem))
         return "values lie side by side, alone or in rows, whose columns are reduced; copy them to "
                "such an array";
-    if (problem->mask && extents.inner > 1 && has_only_reordered(problem))
-        return "rows with a mask are not brought into the order of their keys; reduce each column "
-               "by redtune_problem_by_key, or leave problem.order and accuracy, or problem.mask, 0";
     if (problem->uses & REDTUNE_USE_DEVICE_COUNT) return "there are no kernels with d_count";
     return NULL;
-}
-
-const char *rdt_problem_keyed_unserved(const redtune_problem *problem) {
-    if (!rdt_problem_is_keyed(problem) || !problem->mask || rdt_problem_keyed_width(problem) < 2)
-        return NULL;
-    return "a table of so many keys is larger than shared memory, and rows with a mask are not "
-           "brought into the order of their keys; reduce each column by redtune_problem_by_key, "
-           "or leave problem.mask 0";
 }
 
 redtune_status rdt_problem_keyed_check(const redtune_problem *problem, redtune_error *err) {

@@ -2,7 +2,8 @@
 -- their keys, those of a key in their own order, and reduced as the segments that they are then, by the kernels of
 -- segments. The kernel here does the former alone, by counting the keys' digits, the lowest first.
 --
--- Elements that a mask leaves out come behind all keys. Of two inputs both are brought into that order.
+-- Elements that a mask leaves out come behind all keys, those of rows each by itself. Of two inputs both are brought into
+-- that order.
 --
 -- p has, beside what all problems have, keys, how many there are, key, their dtype, and of_rows: elements come in rows
 -- of p.inner, with a key each, whose columns are taken apart.
@@ -20,9 +21,6 @@ family.order = "any"
 
 function family.serves(p)
     if p.layout ~= "keyed" then return false end
-    if p.mask and p.of_rows then
-        return false, "an element of a reordered row cannot be absent by itself"
-    end
     if p.op.indexed and (p.resumes or p.begins) then
         return false, "an index of a reordered array cannot go on from one of another"
     end

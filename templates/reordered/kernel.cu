@@ -6,8 +6,15 @@
 //   redtune_count_digits  each warp counts the digits of its stretch of the keys
 //   redtune_scan_digits   block d scans the warps' counts of digit d
 //   redtune_place_digits  each warp takes its keys to where those of their digit go, in their order
+//@ local apart = mask and of_rows or nil
+//@ local count = apart and "s.count * s.width" or "s.count"
+//@ if apart then
+// Then redtune_find_keys finds where each key begins, and redtune_reduce takes the elements there. Element d of a row is one
+// by itself, whose key is that of the row times the width, and d.
+//@ else
 // Then redtune_find_keys finds where each key begins, and redtune_reduce takes the elements there. Of rows it takes each
 // column by itself: element (i, d) goes to number d * count + i.
+//@ end
 //@ if mask then
 // Elements whose @{mask == "bits" and "bit" or "byte"} in the mask is 0 are absent: they come behind those, and no key has them.
 //@ end
@@ -31,12 +38,12 @@ struct elements {
 
 static_assert(sizeof(elements) == 48, "");
 
-//@ include("lib/keyed/digits.cu", { mask = mask or nil })
+//@ include("lib/keyed/digits.cu", { apart = apart, mask = mask or nil })
 //@ if mask then
 // How many keys are less.
 __device__ __forceinline__ u64 first_of(const elements &s, const reordering &r, u64 key)
 {
-    u64 begin = 0, end = s.count;
+    u64 begin = 0, end = @{count};
     while (begin < end) {
         const u64 middle = (begin + end) / 2;
         if (r.key[0][middle] < key) begin = middle + 1;
@@ -50,6 +57,16 @@ __device__ __forceinline__ u64 first_of(const elements &s, const reordering &r, 
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_find_keys(elements s, reordering r)
 {
+//@ if apart then
+    // Rows whose keys are out of range count, whatever their elements.
+    u64 skipped = 0;
+    for (u64 i = blockIdx.x * (u64)BLOCK + threadIdx.x; s.skipped && i < s.count; i += gridDim.x * (u64)BLOCK)
+        skipped += (u64)@{key.kind == "signed" and "(i64)" or ""}s.key[i] >= s.keys / s.width;
+    if (skipped > 0) atomicAdd(s.skipped, skipped);
+    for (u64 k = blockIdx.x * (u64)BLOCK + threadIdx.x; k <= s.keys; k += gridDim.x * (u64)BLOCK)
+        r.first[k] = first_of(s, r, k);
+}
+//@ else
     const u64 keys = s.keys / s.width;
     for (u64 k = blockIdx.x * (u64)BLOCK + threadIdx.x; k <= keys; k += gridDim.x * (u64)BLOCK) {
 //@ if mask then
@@ -69,6 +86,8 @@ redtune_find_keys(elements s, reordering r)
     }
 }
 
+//@ end
+//@ if not apart then
 // Columns of 32 rows by shared memory, so that loads and stores are side by side.
 __device__ __forceinline__ void take_columns(const element *input, const elements &s, const reordering &r)
 {
@@ -92,15 +111,18 @@ __device__ __forceinline__ void take_columns(const element *input, const element
     }
 }
 
+//@ end
 extern "C" __global__ void __launch_bounds__(@{block})
 redtune_reduce(const element *input, elements s, reordering r)
 {
+//@ if not apart then
     if (s.width > 1) {
         take_columns(input, s, r);
         return;
     }
+//@ end
 #pragma unroll 4
-    for (u64 i = blockIdx.x * (u64)BLOCK + threadIdx.x; i < s.count; i += gridDim.x * (u64)BLOCK)
+    for (u64 i = blockIdx.x * (u64)BLOCK + threadIdx.x; i < @{count}; i += gridDim.x * (u64)BLOCK)
         ((element *)r.values)[i] = input[r.index[0][i]];
 }
 
@@ -109,5 +131,9 @@ extern "C" __global__ void __launch_bounds__(@{block})
 redtune_name_indices(elements s, reordering r, i64 *indices)
 {
     for (u64 cell = blockIdx.x * (u64)BLOCK + threadIdx.x; cell < s.keys; cell += gridDim.x * (u64)BLOCK)
+//@ if apart then
+        if (indices[cell] >= 0) indices[cell] = r.index[0][r.first[cell] + indices[cell]] / s.width;
+//@ else
         if (indices[cell] >= 0) indices[cell] = r.index[0][r.first[cell / s.width] + indices[cell]];
+//@ end
 }

@@ -147,6 +147,9 @@ static void what_lies_beside_elements_is_read_with_them(void) {
         {"reordered:", REDTUNE_DOT, REDTUNE_BF16, REDTUNE_MASK_BITS},
         {"reordered:", REDTUNE_VAR, REDTUNE_F32, REDTUNE_MASK_BYTES},
         {"reordered:", REDTUNE_ARGMAX, REDTUNE_F32, REDTUNE_MASK_BITS},
+        {"reordered:", REDTUNE_MEAN_VAR, REDTUNE_F32, REDTUNE_MASK_BYTES, 5},
+        {"reordered:", REDTUNE_MAX_AT, REDTUNE_F16, REDTUNE_MASK_BITS, 3},
+        {"reordered:", REDTUNE_DOT, REDTUNE_I16, REDTUNE_MASK_BYTES, 5},
     };
     begin();
     for (size_t c = 0; c < sizeof kernels / sizeof *kernels && !check_state.failed; c++) {
@@ -254,7 +257,8 @@ static void columns_of_rows_have_results_of_their_own(void) {
     end();
 }
 
-/* Those of each key's elements packed in their order, whatever the keys and the rows. */
+/* Those of each key's elements that are there, packed in their order, whatever the keys and the
+ * rows. */
 static void fixed_order_has_the_bits_of_packed_elements(void) {
     NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_VAR, REDTUNE_PROD};
@@ -268,6 +272,7 @@ static void fixed_order_has_the_bits_of_packed_elements(void) {
                                  draw(ROOM / width - 8), width);
         redtune_problem plain = redtune_problem_whole(at.p.op, REDTUNE_F32, 0);
         draw_the_rest(&at);
+        at.p.mask = (redtune_mask)(i % 4 < 2 ? REDTUNE_MASK_NONE : 1 + i / 4 % 2);
         at.p.order = plain.order = REDTUNE_ORDER_FIXED;
         at.p.accuracy = plain.accuracy =
             i % 8 == 0 ? REDTUNE_ACCURACY_COMPENSATED : REDTUNE_ACCURACY_PLAIN;
@@ -287,7 +292,7 @@ static void fixed_order_has_the_bits_of_packed_elements(void) {
             redtune_value want[2];
             uint64_t count = 0;
             for (uint64_t e = 0; e < at.count; e++)
-                if (key_of[e] == (int64_t)(cell / width))
+                if (key_of[e] == (int64_t)(cell / width) && is_there(&at, e * width + cell % width))
                     memcpy(packed + count++, values + (at.x_off + e * width + cell % width) * 4, 4);
             rdt_order_reference_reduce(&plain, packed, NULL, count, want);
             CHECK(!memcmp(&got[cell], &want[0].f32, 4) || (got[cell] != got[cell] && count < 2));
@@ -396,12 +401,8 @@ static redtune_plan *draw_plan(trial *at) {
         if (draw(3) == 0) at->p.result = (redtune_dtype)(1 + draw(REDTUNE_DTYPE_END - 1));
         at->p.mask = (redtune_mask)(draw(2) ? 0 : draw(3));
     } while (redtune_problem_result(&at->p, &result, NULL));
-    /* Rows with a mask are not reordered. */
-    const bool reorders = !rows || !at->p.mask;
-    if (!reorders) at->p.keys = 1 + at->p.keys % 200;
-    if (reorders && draw(4) == 0) at->p.order = REDTUNE_ORDER_FIXED;
-    if (reorders && draw(4) == 0 && rdt_op_find(at->p.op)->compensated &&
-        rdt_scalar_is_float(at->p.dtype))
+    if (draw(4) == 0) at->p.order = REDTUNE_ORDER_FIXED;
+    if (draw(4) == 0 && rdt_op_find(at->p.op)->compensated && rdt_scalar_is_float(at->p.dtype))
         at->p.accuracy = REDTUNE_ACCURACY_COMPENSATED;
     if (rdt_op_find(at->p.op)->resumes && !rdt_op_find(at->p.op)->indexed && draw(4))
         at->p.uses = REDTUNE_USE_ACCUMULATE;

@@ -284,13 +284,6 @@ static void what_makes_no_sense_is_refused(void) {
     REFUSED(REDTUNE_INVALID, "d_second is not NULL, and it has one input");
     keyed.d_mask = keyed.d_in;
     REFUSED(REDTUNE_INVALID, "d_mask is not NULL");
-    p = redtune_problem_rows_by_key(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 10, 50, 2);
-    p.mask = REDTUNE_MASK_BYTES;
-    p.order = REDTUNE_ORDER_FIXED;
-    REFUSED(REDTUNE_UNSUPPORTED, "leave problem.order and accuracy, or problem.mask, 0");
-    p = redtune_problem_rows_by_key(REDTUNE_ARGMAX, REDTUNE_F32, REDTUNE_I32, 30000, 50, 2);
-    p.mask = REDTUNE_MASK_BYTES;
-    REFUSED(REDTUNE_UNSUPPORTED, "reduce each column by redtune_problem_by_key");
     p.mask = REDTUNE_MASK_BYTES;
     keyed.d_mask = keyed.d_out[0];
     REFUSED(REDTUNE_INVALID, "within the mask");

@@ -50,7 +50,7 @@ redtune_status rdt_reordered_run(const redtune_plan *plan, const rdt_executable 
     rdt_operands its = *operands;
     rdt_reordering places;
     redtune_plan *segments = atomic_load(&plan->segments), *serving = NULL;
-    const bool rows = operands->keyed.width > 1;
+    const bool rows = rdt_launch_sorted(&executable->launch, &operands->keyed).width > 1;
     rdt_launch_reorder(&executable->launch, &operands->keyed, operands->scratch, &places);
     its.input = places.values;
     its.given.input =

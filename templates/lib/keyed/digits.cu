@@ -1,8 +1,10 @@
 //@ -- Brings the numbers of elements into the order of their keys, by digits of 8 bits, the lowest first. Launched on
 //@ -- 256 threads. A key that is out of range is the last.
-//@ -- mask: "bytes" or "bits", nil: each element counts. Keys of absent elements come behind all others.
-//@ takes key, mask?
+//@ -- mask: "bytes" or "bits", nil: each element counts. Keys of absent elements come behind all others. `apart`: the
+//@ -- elements of rows, which may be absent, are brought into the order of their results, each by itself.
+//@ takes key, apart?, mask?
 //@ local given = mask and ", arguments rest" or ""
+//@ local count = apart and "s.count * s.width" or "s.count"
 constexpr u32 DIGITS = 256, SORT_WARPS = DIGITS / 32;
 
 struct reordering {
@@ -37,7 +39,12 @@ struct arguments {
 __device__ __forceinline__ u32 key_at(const elements &s, const reordering &r, u32 shift, u32 to, u64 i@{mask and ", const arguments &rest" or ""})
 {
     if (shift > 0) return r.key[1 - to][i];
+//@ if apart then
+    const u64 row = i / s.width, its = (u64)@{key.kind == "signed" and "(i64)" or ""}s.key[row], keys = s.keys;
+    const u64 key = its < keys / s.width ? its * s.width + (i - row * s.width) : keys;
+//@ else
     const u64 key = (u64)@{key.kind == "signed" and "(i64)" or ""}s.key[i], keys = s.keys / s.width;
+//@ end
 //@ if mask == "bits" then
     const u64 bit = rest.mask + i;
     if ((*(const unsigned char *)(bit / 8) >> bit % 8 & 1) == 0) return (u32)keys + 1;
@@ -69,7 +76,7 @@ redtune_count_digits(elements s, reordering r, u32 shift, u32 to@{given})
     __shared__ u32 counts[SORT_WARPS][DIGITS];
     u32 *own = counts[threadIdx.x / 32];
     const u32 lane = threadIdx.x % 32, warps = gridDim.x * SORT_WARPS, warp = blockIdx.x * SORT_WARPS + threadIdx.x / 32;
-    const stretch at = stretch_of(s.count);
+    const stretch at = stretch_of(@{count});
     for (u32 d = lane; d < DIGITS; d += 32) own[d] = 0;
     __syncwarp();
 #pragma unroll 4
@@ -101,7 +108,7 @@ redtune_place_digits(elements s, reordering r, u32 shift, u32 to@{given})
     __shared__ u32 places[SORT_WARPS][DIGITS], sums[DIGITS], firsts[DIGITS];
     u32 *own = places[threadIdx.x / 32], total;
     const u32 lane = threadIdx.x % 32, warps = gridDim.x * SORT_WARPS, warp = blockIdx.x * SORT_WARPS + threadIdx.x / 32;
-    const stretch at = stretch_of(s.count);
+    const stretch at = stretch_of(@{count});
     firsts[threadIdx.x] = scan(sums, r.totals[threadIdx.x], &total);
     __syncthreads();
     for (u32 d = lane; d < DIGITS; d += 32) own[d] = firsts[d] + r.counts[d * warps + warp];
