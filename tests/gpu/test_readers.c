@@ -365,6 +365,56 @@ static void segments_come_in_pieces(void) {
     check_segments("min_at", offsets, results.least, results.place);
 }
 
+static bool is_there(uint64_t k) { return k % 7 != 2; }
+
+static redtune_status serve_mask(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                 redtune_error *failure) {
+    supply *self = user;
+    (void)failure;
+    if (capacity > self->count - self->served) capacity = (size_t)(self->count - self->served);
+    for (size_t i = 0; i < capacity; i++) ((unsigned char *)buffer)[i] = is_there(self->served + i);
+    self->served += capacity;
+    *bytes = capacity;
+    return REDTUNE_OK;
+}
+
+/* The second of three segments is longer than pieces of other ops are: it is taken whole, or, where
+ * the simulated GPU has no room for it, nothing is written. */
+static void long_segments_of_masked_pairs_are_whole_or_refused_first(void) {
+    NEED_GPU();
+    static const uint64_t lengths[] = {800000, LONG_ELEMENTS};
+    for (int i = 0; i < 2 && !check_state.failed; i++) {
+        const uint64_t offsets[] = {0, 50, 50 + lengths[i], 90 + lengths[i]};
+        redtune_problem problem = problem_of("dot", 0);
+        redtune_reading reading;
+        pair inputs;
+        double got[3] = {77, 77, 77};
+        RESHAPE(&problem, outer, 3);
+        problem.segmented = REDTUNE_SEGMENTED_EACH;
+        problem.result = REDTUNE_F64;
+        problem.mask = REDTUNE_MASK_BYTES;
+        set_pair(&inputs, offsets[3], 0, true);
+        supply from_mask = {.count = offsets[3]};
+        const redtune_input mask = {.read = serve_mask, .user = &from_mask};
+        inputs.second.second = &mask;
+        const redtune_status status = redtune_reduce_segments_input(
+            rt, &problem, &inputs.first, offsets, got, sizeof got, &reading, &err);
+        if (i == 1 && device_is_simulated(&gpu)) {
+            CHECK_INT(status, REDTUNE_UNSUPPORTED);
+            CHECK_CONTAINS(err.message, "segment 1 of 2000000 elements");
+            CHECK(got[0] == 77 && inputs.from[0].served == 0);
+            continue;
+        }
+        CHECK_OK(status, err);
+        for (int s = 0; s < 3; s++) {
+            double want = 0;
+            for (uint64_t k = offsets[s]; k < offsets[s + 1]; k++)
+                if (is_there(k)) want += (double)element(0, k) * (double)element(1, k);
+            CHECK(got[s] == want);
+        }
+    }
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void inputs_of_other_lengths_are_refused(void) {
@@ -431,6 +481,7 @@ int main(int argc, char **argv) {
         FACT(parts_side_by_side_are_the_whole),
         FACT(parts_in_fixed_order_are_nodes),
         FACT(segments_come_in_pieces),
+        FACT(long_segments_of_masked_pairs_are_whole_or_refused_first),
         FACT(inputs_of_other_lengths_are_refused),
         FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused),
     };
