@@ -22,6 +22,23 @@ REDTUNE_API redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype,
                                                const void *const *d_arrays, const uint64_t *counts,
                                                size_t count, redtune_list **out,
                                                redtune_error *err);
+/* An array as NumPy, PyTorch and DLPack have it: redtune_problem_fold says what shape and strides
+ * are. */
+typedef struct redtune_view {
+    const void *d_in; /* the element whose indices are 0; may be NULL where there are none */
+    const int64_t *shape;
+    const int64_t *strides; /* in elements; NULL: packed, row-major */
+    size_t dimensions;
+    uint64_t reserved[2];
+} redtune_view;
+
+/* The same of arrays with any strides, whose elements are those in row-major order of their shape.
+ * One whose elements do not lie so, side by side, is copied by each run ahead of its launch, by one
+ * launch for each, into memory of the list's, as much as its elements take (docs/lists.md).
+ * REDTUNE_UNSUPPORTED for more than REDTUNE_AXES_MAX axes that do not join. */
+REDTUNE_API redtune_status redtune_list_create_views(redtune *rt, redtune_dtype dtype,
+                                                     const redtune_view *views, size_t count,
+                                                     redtune_list **out, redtune_error *err);
 /* Makes a list of the arrays of another one, each with a mask: d_masks[i] has a byte for each
  * element of array i or, where first_bits is not NULL, a bit, the first one's number first_bits[i];
  * NULL: all elements of that array are there. Its runs are those of plans of

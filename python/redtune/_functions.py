@@ -635,8 +635,9 @@ class List:
     """Arrays of one dtype on one device, such as a model's gradients, that are reduced together.
 
     Making it takes longer than a reduction, as the GPU gets the arrays' places. It holds the
-    arrays, whose elements may change meanwhile. Raises ValueError for arrays of a GPU that
-    are not contiguous, or of several devices, and TypeError for those of several dtypes.
+    arrays, whose elements may change meanwhile. Arrays of a GPU that have gaps are copied side
+    by side ahead of each reduction. Raises ValueError for arrays of several devices, and
+    TypeError for those of several dtypes.
 
     >>> gradients = redtune.List(gpu_arrays)       # doctest: +SKIP
     >>> gradients.reduce("norm2")                  # doctest: +SKIP

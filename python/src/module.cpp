@@ -3,6 +3,7 @@
 #include "function.h"
 #include "jax.h"
 #include "keyed.h"
+#include "list.h"
 #include "plan.h"
 #include "runtime.h"
 #include "segments.h"
@@ -18,6 +19,7 @@ NB_MODULE(_core, module) {
     plan_add(module);
     jax_add(module);
     segments_add(module);
+    list_add(module);
     keyed_add(module);
     team_add(module);
     torch_calls_add(module);
@@ -27,7 +29,7 @@ NB_MODULE(_core, module) {
         if (ending_is_inherited() || !ending_wait()) return;
         team_close_all();
         plan_close_all();
-        segments_close_lists();
+        list_close_all();
         runtime_close();
     });
     module.attr("__version__") = REDTUNE_VERSION;

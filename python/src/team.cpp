@@ -12,7 +12,7 @@
 
 #include "redtune/team.h"
 #include "runtime.h"
-#include "segments.h"
+#include "list.h"
 
 namespace {
 

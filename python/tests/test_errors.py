@@ -136,9 +136,6 @@ WRONG = [
     (lambda: redtune.segments(ROW, OFFSETS, longest="3"), TypeError, "longest='3'", "a whole"),
     (lambda: redtune.segments(ROW, OFFSETS, longest=99), ValueError, "longest=99", "fewer"),
     (lambda: redtune.List([]), ValueError, "no arrays", "one at least"),
-    (lambda: redtune.List([G.view((2,), (2,))]), ValueError, "gaps between", "copy it"),
-    (lambda: redtune.List([G.view((3, 2), (1, 3))]).reduce("argmax"), ValueError, "argmax", "copy"),
-    (lambda: redtune.List([G.view((3, 2), (1, 3))]).reduce(order="fixed"), ValueError, "fixed", "copy"),
     (lambda: redtune.List([ROW, OFFSETS]), TypeError, "f32 and i32", "a list of each"),
     # Ops, parameters, streams, plans and settings.
     (lambda: redtune.suum, AttributeError, "no attribute 'suum'", ""),

@@ -1,12 +1,15 @@
 /* List: arrays with tables on the GPU that are made once: where each is, how many elements come
  * before it, which are offsets that do not decrease, and where its mask is. An array without a mask
- * in a list with some has one of ones, which all of these share. */
+ * in a list with some has one of ones, which all of these share. An array with gaps is where each
+ * run packs it (packing.h). */
 #include "api/running/list.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "api/running/packing.h"
 #include "api/runtime/runtime.h"
+#include "base/reserved.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "model/segment_lengths.h"
@@ -19,6 +22,7 @@ struct redtune_list {
     redtune_mask mask; /* of problems that its masks are for */
     rdt_buffer tables; /* count addresses, count + 1 offsets, and where masks are */
     rdt_buffer ones;
+    rdt_packing packing;
     rdt_span *arrays; /* count of them, on the host, and behind these as many masks */
 };
 
@@ -57,6 +61,15 @@ static redtune_status add_array(const arrays *from, size_t i, rdt_span *spans, u
     return REDTUNE_OK;
 }
 
+/* Puts the arrays with gaps where runs pack them. The room is there. */
+static void move_packed(redtune_list *list, uint64_t *places) {
+    for (size_t i = 0; i < list->packing.count; i++) {
+        const rdt_copy *copy = &list->packing.copies[i];
+        places[copy->array] = list->packing.room.address + copy->offset;
+        list->arrays[copy->array] = copy->span;
+    }
+}
+
 /* Addresses, offsets and, where there are some, masks. */
 static size_t list_table_bytes(const redtune_list *list) {
     return ((list->mask ? 3 : 2) * list->count + 1) * sizeof(uint64_t);
@@ -93,9 +106,14 @@ static redtune_status upload(redtune_list *list, uint64_t *tables, uint64_t ones
     if (!status)
         status = rdt_buffer_write(driver, list->tables.address, tables, bytes, stream, err);
     if (stream) rdt_stream_destroy(driver, stream);
-    if (status) rdt_buffer_destroy(&list->tables);
-    if (status) rdt_buffer_destroy(&list->ones);
     return status;
+}
+
+/* The context is current. */
+static void free_memory(redtune_list *list) {
+    rdt_buffer_destroy(&list->tables);
+    rdt_buffer_destroy(&list->ones);
+    rdt_buffer_destroy(&list->packing.room);
 }
 
 /* The masks that the caller gives; NULL: none. */
@@ -139,9 +157,12 @@ static redtune_status make_list(redtune_list *list, const arrays *from, const ma
     if (!status) status = rdt_context_enter(list->rt->context, &entered, err);
     if (!status) {
         CUstreamCaptureMode mode = rdt_context_relax(list->rt->context);
-        status = upload(list, tables, ones_bytes, err);
+        status = rdt_packing_make_room(&list->packing, list->rt->context->driver, err);
+        move_packed(list, tables);
+        if (!status) status = upload(list, tables, ones_bytes, err);
         uint64_t *offsets = tables + list->count; /* of which nothing needs to be left */
         if (!status) list->shape = rdt_segment_lengths_describe(offsets, list->count, offsets);
+        if (status) free_memory(list);
         rdt_context_restore(list->rt->context, mode);
         rdt_context_leave(list->rt->context, entered);
     }
@@ -150,18 +171,14 @@ static redtune_status make_list(redtune_list *list, const arrays *from, const ma
 }
 
 static void free_list(redtune_list *list) {
-    free(list->arrays);
+    if (list) rdt_packing_clear(&list->packing);
+    if (list) free(list->arrays);
     free(list);
 }
 
-redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype, const void *const *d_arrays,
-                                   const uint64_t *counts, size_t count, redtune_list **out,
-                                   redtune_error *err) {
-    const char *missing = !rt                  ? "rt"
-                          : !out               ? "out"
-                          : count && !d_arrays ? "d_arrays"
-                          : count && !counts   ? "counts"
-                                               : NULL;
+static redtune_status check_list(redtune *rt, redtune_dtype dtype, size_t count,
+                                 const char *missing, redtune_error *err) {
+    if (!rt) missing = "rt";
     if (missing)
         return rdt_fail(err, REDTUNE_INVALID, 0, "cannot make a list: %s is NULL", missing);
     if (!rdt_dtype_find(dtype))
@@ -171,10 +188,56 @@ redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype, const void 
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "cannot make a list of %zu arrays: at most %" PRIu64, count,
                         rdt_list_count_max());
+    return REDTUNE_OK;
+}
+
+redtune_status redtune_list_create(redtune *rt, redtune_dtype dtype, const void *const *d_arrays,
+                                   const uint64_t *counts, size_t count, redtune_list **out,
+                                   redtune_error *err) {
+    const char *missing = !out                 ? "out"
+                          : count && !d_arrays ? "d_arrays"
+                          : count && !counts   ? "counts"
+                                               : NULL;
+    redtune_status status = check_list(rt, dtype, count, missing, err);
+    if (status) return status;
     redtune_list *list = calloc(1, sizeof *list);
     if (!list) return rdt_fail_memory(err, sizeof *list);
     *list = (redtune_list){.rt = rt, .dtype = dtype, .count = count};
-    redtune_status status = make_list(list, &(arrays){dtype, d_arrays, counts, count}, NULL, err);
+    status = make_list(list, &(arrays){dtype, d_arrays, counts, count}, NULL, err);
+    if (status)
+        free_list(list);
+    else
+        *out = list;
+    return status;
+}
+
+/* Array i, from its view. */
+static redtune_status take_view(redtune_list *list, const redtune_view *view, size_t i,
+                                const void **place, uint64_t *count, redtune_error *err) {
+    redtune_status status = rdt_reserved_check(RDT_RESERVED(view), "redtune_view", err);
+    if (!status) status = rdt_packing_check(view, count, err);
+    *place = view->d_in;
+    if (!status && *count && !rdt_packing_is_packed(view))
+        status = rdt_packing_add(&list->packing, list->rt, list->dtype, view, i, err);
+    return status ? rdt_fail_within(err, status, "cannot list array %zu", i) : REDTUNE_OK;
+}
+
+redtune_status redtune_list_create_views(redtune *rt, redtune_dtype dtype,
+                                         const redtune_view *views, size_t count,
+                                         redtune_list **out, redtune_error *err) {
+    const char *missing = !out ? "out" : count && !views ? "views" : NULL;
+    redtune_status status = check_list(rt, dtype, count, missing, err);
+    if (status) return status;
+    redtune_list *list = calloc(1, sizeof *list);
+    const void **places = calloc(count + 1, sizeof *places);
+    uint64_t *counts = calloc(count + 1, sizeof *counts);
+    if (!list || !places || !counts) status = rdt_fail_memory(err, (count + 1) * sizeof *counts);
+    if (!status) *list = (redtune_list){.rt = rt, .dtype = dtype, .count = count};
+    for (size_t i = 0; !status && i < count; i++)
+        status = take_view(list, &views[i], i, &places[i], &counts[i], err);
+    if (!status) status = make_list(list, &(arrays){dtype, places, counts, count}, NULL, err);
+    free(places);
+    free(counts);
     if (status)
         free_list(list);
     else
@@ -209,13 +272,19 @@ redtune_status redtune_list_create_masked(const redtune_list *of, const void *co
             places[i] = (const void *)(uintptr_t)of->arrays[i].begin;
             counts[i] = (of->arrays[i].end - of->arrays[i].begin) / bytes;
         }
-        status = make_list(list, &(arrays){of->dtype, places, counts, count},
-                           &(masks){d_masks, first_bits}, err);
+        status = rdt_packing_add_all(&list->packing, &of->packing, err);
+        for (size_t i = 0; !status && i < of->packing.count; i++)
+            counts[of->packing.copies[i].array] = of->packing.copies[i].count;
+        if (!status)
+            status = make_list(list, &(arrays){of->dtype, places, counts, count},
+                               &(masks){d_masks, first_bits}, err);
     }
     free(places);
     free(counts);
-    if (status && list) free_list(list);
-    if (!status) *out = list;
+    if (status)
+        free_list(list);
+    else
+        *out = list;
     return status;
 }
 
@@ -225,8 +294,7 @@ void redtune_list_destroy(redtune_list *list) {
     bool entered = false;
     if (!rdt_context_enter(context, &entered, NULL)) {
         CUstreamCaptureMode mode = rdt_context_relax(context);
-        rdt_buffer_destroy(&list->tables);
-        rdt_buffer_destroy(&list->ones);
+        free_memory(list);
         rdt_context_restore(context, mode);
         rdt_context_leave(context, entered);
     }
@@ -248,6 +316,10 @@ const void *rdt_list_masks(const redtune_list *list) {
     if (!list->mask || !list->count) return NULL;
     const uint64_t *tables = (const uint64_t *)(uintptr_t)list->tables.address;
     return tables + 2 * list->count + 1;
+}
+
+redtune_status rdt_list_pack(const redtune_list *list, CUstream stream, redtune_error *err) {
+    return rdt_packing_run(&list->packing, stream, err);
 }
 
 static redtune_status refuse_masks(const redtune_list *list, const redtune_problem *problem,

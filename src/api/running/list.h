@@ -13,6 +13,8 @@ rdt_extents rdt_list_shape(const redtune_list *list);
 /* Its tables, for a run of a plan of rt for the problem. */
 redtune_status rdt_list_take(const redtune_list *list, const redtune *rt,
                              const redtune_problem *problem, rdt_segments *out, redtune_error *err);
+/* Copies its arrays with gaps to where a run that the stream comes to next reads them. */
+redtune_status rdt_list_pack(const redtune_list *list, CUstream stream, redtune_error *err);
 /* The table of its masks on the GPU; NULL: it has none. */
 const void *rdt_list_masks(const redtune_list *list);
 /* rdt_operands_check_apart, for its arrays. */

@@ -237,6 +237,7 @@ static redtune_status run_on_tables(redtune_plan *plan, const redtune_segments *
     self.traffic.read[0] = (rdt_span){1, UINT64_MAX};
     redtune_plan *its = NULL;
     if (!status) status = rdt_segments_plan(plan, &self.operands.segments, stream, &its, err);
+    if (!status && segments->list) status = rdt_list_pack(segments->list, stream, err);
     if (!status) status = rdt_plan_start(its, &self.operands, &self.traffic, stream, err);
     rdt_context_leave(context, entered);
     if (plan->tally && !status) {

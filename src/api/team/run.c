@@ -13,6 +13,7 @@
  * its other ranks until the group of gathers ends. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include "api/running/list.h"
 #include "api/running/segments.h"
 #include "api/team/reduction.h"
 #include "api/team/share.h"
@@ -199,6 +200,8 @@ static redtune_status start_part(rank_call *self, redtune_error *err) {
     /* A run of segments may read anything. */
     if (self->segments) self->run.traffic.read[0] = (rdt_span){1, UINT64_MAX};
     self->call.traffic = &self->run.traffic;
+    if (!status && self->segments && self->segments->list)
+        status = rdt_list_pack(self->segments->list, self->call.stream, err);
     if (!status) status = rdt_workspace_begin(team->workspace, &self->call, &self->turn, err);
     if (status) return status;
     self->begun = true;
