@@ -90,9 +90,9 @@ void rdt_json_problem(rdt_json *json, const redtune_problem *problem) {
     if (problem->order == REDTUNE_ORDER_FIXED) rdt_json_text(json, "order", "fixed");
     if (problem->accuracy != REDTUNE_ACCURACY_PLAIN)
         rdt_json_text(json, "accuracy", rdt_shape_accuracy_name(problem));
-    char kept[RDT_SHAPE_AXES_BYTES], reduced[RDT_SHAPE_AXES_BYTES];
-    rdt_shape_print_axes(kept, problem, true);
-    rdt_shape_print_axes(reduced, problem, false);
+    char kept[REDTUNE_AXES_TEXT_BYTES], reduced[REDTUNE_AXES_TEXT_BYTES];
+    redtune_problem_axes_text(problem, true, kept);
+    redtune_problem_axes_text(problem, false, reduced);
     rdt_json_text(json, "kept", kept);
     rdt_json_text(json, "reduced", reduced);
     rdt_json_count(json, "outer", complete.outer);

@@ -217,47 +217,15 @@ static void print_segments(char out[RDT_SHAPE_BYTES], const rdt_shape_extents *o
              equal ? "" : median, equal ? "" : ":", equal ? "" : greatest);
 }
 
-/* "@1024,0": a step of x, and those of other arrays that are not the same or, of the results, those
- * of packed ones. */
-static void print_axis_steps(char *out, size_t room, const redtune_axis *axis, int64_t packed) {
-    int last = REDTUNE_ARRAY_RESULTS;
-    int64_t usual[REDTUNE_ARRAYS];
-    for (int i = 0; i < REDTUNE_ARRAYS; i++) usual[i] = i == last ? packed : axis->step[0];
-    while (last && axis->step[last] == usual[last]) last--;
-    snprintf(out, room, "@%" PRId64, axis->step[0]);
-    for (int i = 1; i <= last; i++) {
-        const size_t at = strlen(out);
-        snprintf(out + at, room - at, axis->step[i] == usual[i] ? "," : ",%" PRId64, axis->step[i]);
-    }
-}
-
-void rdt_shape_print_axes(char out[RDT_SHAPE_AXES_BYTES], const redtune_problem *problem,
-                          bool kept) {
-    const redtune_axis *axes = kept ? problem->kept : problem->reduced;
-    const uint32_t count = kept ? problem->kept_axes : problem->reduced_axes;
-    *out = '\0';
-    for (uint32_t i = 0; i < count; i++) {
-        const size_t at = strlen(out), room = RDT_SHAPE_AXES_BYTES - at;
-        int64_t packed = kept;
-        for (uint32_t k = i + 1; k < count; k++) packed *= (int64_t)axes[k].size;
-        const size_t behind =
-            (size_t)snprintf(out + at, room, "%s%" PRIu64, i ? " " : "", axes[i].size);
-        if (rdt_shape_has_any_axes(problem))
-            print_axis_steps(out + at + behind, room - behind, &axes[i], packed);
-        else if (problem->steps)
-            snprintf(out + at + behind, room - behind, "@%" PRId64, axes[i].step[0]);
-    }
-}
-
 static const char *name_segments(const redtune_problem *of) {
     return of->segmented == REDTUNE_SEGMENTED_ALL ? "list" : "segments";
 }
 
 /* The reduced axes, and of which kept ones. */
 static void print_any_axes(char out[RDT_SHAPE_BYTES], const redtune_problem *problem) {
-    char kept[RDT_SHAPE_AXES_BYTES], reduced[RDT_SHAPE_AXES_BYTES];
-    rdt_shape_print_axes(reduced, problem, false);
-    rdt_shape_print_axes(kept, problem, true);
+    char kept[REDTUNE_AXES_TEXT_BYTES], reduced[REDTUNE_AXES_TEXT_BYTES];
+    redtune_problem_axes_text(problem, false, reduced);
+    redtune_problem_axes_text(problem, true, kept);
     snprintf(out, RDT_SHAPE_BYTES, "%.70s%s%.70s%s", reduced, *kept ? " of " : "", kept,
              problem->mask ? " masked" : "");
 }

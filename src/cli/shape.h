@@ -61,11 +61,6 @@ const char *rdt_shape_spread_name(redtune_spread spread);
 /* "plain", "compensated" or "exact". */
 const char *rdt_shape_accuracy_name(const redtune_problem *problem);
 
-/* "64@1024": the kept axes, or the reduced ones, as exports write them (docs/database.md). */
-enum { RDT_SHAPE_AXES_BYTES = 1024 };
-void rdt_shape_print_axes(char out[RDT_SHAPE_AXES_BYTES], const redtune_problem *problem,
-                          bool kept);
-
 /* "1M" of a whole array; "1Kx4K axis 1", "64x512x512 axis 1", "1000x1000 axis 1 pitch 1K";
  * "4Kx1000 segments", "4Kx1000:20:300K list". */
 void rdt_shape_print(char out[RDT_SHAPE_BYTES], const redtune_problem *problem);

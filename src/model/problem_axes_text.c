@@ -37,26 +37,31 @@ static bool is_by_results(const redtune_problem *problem) {
     return !rdt_problem_axes_resolve(&without, NULL) && !rdt_problem_is_strided(&without);
 }
 
-static bool add_to_axes(char out[RDT_AXES_TEXT_BYTES], const char *format, ...)
+/* A text, and the bytes that it has room for. */
+typedef struct axes_text {
+    char *text;
+    size_t bytes;
+} axes_text;
+
+static bool add_to_axes(axes_text out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* false: there is no room. */
-static bool add_to_axes(char out[RDT_AXES_TEXT_BYTES], const char *format, ...) {
-    const size_t at = strlen(out), room = RDT_AXES_TEXT_BYTES - at;
+static bool add_to_axes(axes_text out, const char *format, ...) {
+    const size_t at = strlen(out.text), room = out.bytes - at;
     va_list args;
     va_start(args, format);
-    const int length = vsnprintf(out + at, room, format, args);
+    const int length = vsnprintf(out.text + at, room, format, args);
     va_end(args);
     return length >= 0 && (size_t)length < room;
 }
 
-bool rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
-                                 char out[RDT_AXES_TEXT_BYTES]) {
+static bool write_axes(const redtune_problem *problem, bool kept, axes_text out) {
     const redtune_axis *axes = kept ? problem->kept : problem->reduced;
     const uint32_t count = kept ? problem->kept_axes : problem->reduced_axes;
     const bool says_results = kept == (problem->kept_axes > 0) && is_by_results(problem);
     bool fits = true;
-    *out = '\0';
+    *out.text = '\0';
     for (uint32_t i = 0; i < count; i++) {
         const int64_t *step = axes[i].step;
         const bool all = says_results && !i;
@@ -71,6 +76,19 @@ bool rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
         }
     }
     return fits;
+}
+
+bool rdt_problem_axes_text_write(const redtune_problem *problem, bool kept,
+                                 char out[RDT_AXES_TEXT_BYTES]) {
+    return write_axes(problem, kept, (axes_text){out, RDT_AXES_TEXT_BYTES});
+}
+
+void redtune_problem_axes_text(const redtune_problem *problem, int kept,
+                               char out[REDTUNE_AXES_TEXT_BYTES]) {
+    redtune_problem resolved;
+    if (problem && !rdt_problem_resolve(problem, &resolved, NULL)) problem = &resolved;
+    *out = '\0';
+    if (problem) write_axes(problem, kept, (axes_text){out, REDTUNE_AXES_TEXT_BYTES});
 }
 
 /* A number without a sign, and moves behind it. */

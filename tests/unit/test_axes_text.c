@@ -113,9 +113,29 @@ static void random_problems_come_back(void) {
     CHECK(strided > PROBLEMS / 2 && own_steps > PROBLEMS / 4);
 }
 
+/* As the caller wrote it, too; steps of results that alone say how elements are read are there. */
+static void the_public_text_is_that_of_databases(void) {
+    char text[REDTUNE_AXES_TEXT_BYTES], own[RDT_AXES_TEXT_BYTES];
+    static const int64_t shape[] = {16384, 8192, 1}, strides[] = {8192, 2, 1};
+    redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_BF16};
+    const int axis = 0;
+    CHECK_OK(redtune_problem_fold(&problem, shape, strides, 2, &axis, 1, &err), err);
+    redtune_problem_axes_text(&problem, true, text);
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    rdt_problem_axes_text_write(&problem, true, own);
+    CHECK(!strcmp(text, own) && !strcmp(text, "8192@2,,,1"));
+    redtune_problem_axes_text(&problem, false, text);
+    CHECK(!strcmp(text, "16384@8192"));
+    problem = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 3, 4);
+    redtune_problem_axes_text(&problem, true, text);
+    CHECK(!strcmp(text, "3"));
+    redtune_problem_axes_text(NULL, true, text);
+    CHECK(!*text);
+}
+
 /* Eight axes with long steps in all arrays. */
 static void a_text_without_room_is_said_and_not_tuned(void) {
-    char text[RDT_AXES_TEXT_BYTES];
+    char text[RDT_AXES_TEXT_BYTES], whole[REDTUNE_AXES_TEXT_BYTES];
     redtune_problem problem = {
         .op = REDTUNE_DOT, .dtype = REDTUNE_F32, .steps = ALL, .mask = REDTUNE_MASK_BITS};
     const int64_t far = INT64_C(1) << 53;
@@ -127,6 +147,9 @@ static void a_text_without_room_is_said_and_not_tuned(void) {
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK(!rdt_problem_axes_text_write(&problem, true, text));
     CHECK_INT(strlen(text), RDT_AXES_TEXT_BYTES - 1);
+    redtune_problem_axes_text(&problem, true, whole);
+    CHECK(strlen(whole) > strlen(text) && !strncmp(whole, text, strlen(text)));
+    CHECK(strstr(whole, " 2@-9007199254740985,")); /* the last axis */
     CHECK_FAILS(rdt_problem_strided_refuse_tuning(&problem, &err), REDTUNE_UNSUPPORTED, err,
                 "tune for an array of fewer axes");
     problem.kept_axes = 5;
@@ -161,6 +184,7 @@ int main(int argc, char **argv) {
     static const check_fact facts[] = {
         FACT(each_array_has_its_steps_behind_a_comma),
         FACT(random_problems_come_back),
+        FACT(the_public_text_is_that_of_databases),
         FACT(a_text_without_room_is_said_and_not_tuned),
         FACT(what_is_no_text_of_axes_is_refused),
     };
