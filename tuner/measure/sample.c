@@ -199,22 +199,6 @@ static redtune_status check_output(const rdt_sample *sample, const char *which, 
     return fail_wrong(sample, which, &what, err);
 }
 
-redtune_status rdt_sample_check_gaps(const rdt_sample *sample, int output, unsigned char *copy,
-                                     redtune_error *err) {
-    const redtune_problem *problem = &sample->problem;
-    const size_t bytes = redtune_dtype_bytes(rdt_compare_dtype(problem, output));
-    const uint64_t all = rdt_problem_strided_results_reach(problem) * bytes;
-    rdt_text what = {0};
-    for (uint64_t r = 0; r < rdt_problem_results(problem); r++)
-        memset(copy + place_of_result(problem, r) * bytes, RDT_TEST_BUFFERS_POISON, bytes);
-    for (uint64_t i = 0; i < all; i++) {
-        if (copy[i] == RDT_TEST_BUFFERS_POISON) continue;
-        rdt_text_add(&what, "bytes between the results are written, too");
-        return fail_wrong(sample, "", &what, err);
-    }
-    return REDTUNE_OK;
-}
-
 redtune_status rdt_sample_check(const rdt_sample *sample, const char *which,
                                 const unsigned char *const outputs[RDT_OP_OUTPUTS_MAX],
                                 const rdt_answer *expected, redtune_error *err) {

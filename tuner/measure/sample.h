@@ -53,10 +53,6 @@ redtune_status rdt_sample_gather(const rdt_sample *sample, const rdt_driver *dri
 redtune_status rdt_sample_check(const rdt_sample *sample, const char *which,
                                 const unsigned char *const outputs[RDT_OP_OUTPUTS_MAX],
                                 const rdt_answer *expected, redtune_error *err);
-/* REDTUNE_WRONG unless all between the results of an output, a copy of which is from the first to
- * the last one in memory, holds the poison; the results are overwritten. */
-redtune_status rdt_sample_check_gaps(const rdt_sample *sample, int output, unsigned char *copy,
-                                     redtune_error *err);
 /* The same of a gathered sample. */
 redtune_status rdt_sample_check_gathered(const rdt_sample *sample, const char *which,
                                          const unsigned char *gathered, const rdt_answer *expected,

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "tuner/measure/gaps.h"
 #include "tuner/measure/stage.h"
 #include "tuner/measure/verify.h"
 
@@ -315,27 +316,6 @@ static redtune_status remove_plants(inspection *self, redtune_error *err) {
     return rdt_driver_check(self->answers->buffers->driver, first, err, "put test elements back");
 }
 
-/* Whether the memory between the results is as it was, of as many as are read in a moment. */
-static redtune_status check_gaps(const inspection *self, CUdeviceptr output, redtune_error *err) {
-    const rdt_test_buffers *buffers = self->answers->buffers;
-    const redtune_problem *problem = &self->answers->problem;
-    const uint64_t reach = rdt_problem_strided_results_reach(problem);
-    redtune_status status = REDTUNE_OK;
-    for (int k = 0; !status && k < rdt_op_find(problem->op)->outputs; k++) {
-        const CUdeviceptr at = output + (k ? rdt_sample_second(reach, problem) : 0);
-        const size_t bytes = reach * redtune_dtype_bytes(rdt_compare_dtype(problem, k));
-        if (rdt_problem_strided_packs_results(problem) || bytes > RDT_TEST_BUFFERS_STAGE_BYTES)
-            continue;
-        unsigned char *copy = malloc(bytes);
-        if (!copy) return rdt_fail_memory(err, bytes);
-        status = rdt_buffer_read(buffers->driver, copy, at, bytes, buffers->stream, err);
-        if (!status)
-            status = rdt_sample_check_gaps(&self->answers->sample[RDT_LOOK_VERIFIED], k, copy, err);
-        free(copy);
-    }
-    return status;
-}
-
 /* Runs the kernel over the pool from its element number `first` on, and gathers the sample. */
 static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr to,
                              redtune_error *err) {
@@ -360,7 +340,8 @@ static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr
     if (!status)
         status = rdt_sample_gather(&answers->sample[RDT_LOOK_VERIFIED], buffers->driver, output, to,
                                    buffers->stream, err);
-    return status ? status : check_gaps(self, output, err);
+    if (status) return status;
+    return rdt_gaps_check(problem, buffers->driver, output, buffers->stream, err);
 }
 
 /* A result may be in several of the sample's runs. */

@@ -5,17 +5,18 @@
  * with gaps or without, some read backwards: a plane within a batch, a column of a batch, every
  * second element. What is between the elements is of the pool, too, and differs from them. A second
  * input, or a mask, lies as the first does, or in another order, or is the same for all results or
- * elements. */
+ * elements: in each of these manners beside each order of the first, and the mask in each beside
+ * each manner of the second. */
 #include "tuner/measure/verify_strides.h"
 
 #include <stdlib.h>
 #include "tuner/measure/answers.h"
 #include "tuner/measure/verify_shapes.h"
 
-enum { RESULTS = REDTUNE_ARRAY_RESULTS, AXES = 4, ELEMENTS_MAX = 1 << 17 };
+enum { RESULTS = REDTUNE_ARRAY_RESULTS, AXES = 4, ORDERS = 4, ELEMENTS_MAX = 1 << 17 };
 
 /* In which order axes lie, the innermost first: 0 and 1 are reduced, 2 and 3 kept. */
-static const int orders[][AXES] = {{1, 3, 0, 2}, {3, 1, 2, 0}, {1, 2, 0, 3}, {0, 2, 1, 3}};
+static const int orders[ORDERS][AXES] = {{1, 3, 0, 2}, {3, 1, 2, 0}, {1, 2, 0, 3}, {0, 2, 1, 3}};
 
 /* Results are packed, two apart or backwards, the outer ones inside. */
 static void lay_out_results(redtune_axis axes[AXES], size_t number) {
@@ -29,7 +30,7 @@ static void lay_out_results(redtune_axis axes[AXES], size_t number) {
 /* Sets the steps of all arrays. */
 static void lay_out(redtune_axis axes[AXES], size_t number) {
     static const int64_t gaps[] = {0, 1, 0, 4, 3};
-    const int *order = orders[number % (sizeof orders / sizeof *orders)];
+    const int *order = orders[number % ORDERS];
     int64_t step = number % 5 == 3 ? 2 : 1;
     for (int i = 0; i < AXES; i++) {
         redtune_axis *axis = &axes[order[i]];
@@ -45,7 +46,7 @@ typedef enum manner { LIKE_X, ONE_VECTOR, ONE_WEIGHT, OTHER_ORDER, MANNERS } man
 
 static void lay_out_beside(redtune_axis axes[AXES], redtune_array array, manner how,
                            size_t number) {
-    const int *order = orders[(number + 1) % (sizeof orders / sizeof *orders)];
+    const int *order = orders[(number + 1) % ORDERS];
     int64_t step = 1;
     for (int i = 0; how != LIKE_X && i < AXES; i++) {
         redtune_axis *axis = &axes[order[i]];
@@ -53,6 +54,15 @@ static void lay_out_beside(redtune_axis axes[AXES], redtune_array array, manner 
         axis->step[array] = stays ? 0 : step;
         if (!stays) step = step * (int64_t)axis->size + (int64_t)(number % 2);
     }
+}
+
+/* Two Latin squares of which each pair of entries stands once: of numbers 0 to 15 each order of x
+ * meets each manner, and each manner of a second input meets each of a mask. */
+static manner manner_of(redtune_array array, size_t number) {
+    static const int doubled[MANNERS] = {0, 2, 3, 1}; /* in the field of four elements */
+    const size_t turn = number / ORDERS % MANNERS;
+    return (manner)((int)(number % ORDERS) ^
+                    (array == REDTUNE_ARRAY_Y ? (int)turn : doubled[turn]));
 }
 
 /* A problem of about so many elements for each of about so many results. */
@@ -67,9 +77,9 @@ static redtune_status make(const redtune_problem *like, uint64_t count, uint64_t
         axes[3].size = (axes[3].size + 1) / 2;
     lay_out(axes, number);
     if (rdt_op_find(like->op)->inputs > 1)
-        lay_out_beside(axes, REDTUNE_ARRAY_Y, (manner)(number % MANNERS), number);
+        lay_out_beside(axes, REDTUNE_ARRAY_Y, manner_of(REDTUNE_ARRAY_Y, number), number);
     if (like->mask)
-        lay_out_beside(axes, REDTUNE_ARRAY_MASK, (manner)((number + 1) % MANNERS), number + 1);
+        lay_out_beside(axes, REDTUNE_ARRAY_MASK, manner_of(REDTUNE_ARRAY_MASK, number), number + 1);
     *out = *like;
     return rdt_problem_strided_set(out, axes + 2, 2, axes, 2, err);
 }
@@ -79,12 +89,15 @@ redtune_status rdt_verify_strides_edges(const rdt_test_buffers *buffers,
                                         const rdt_launch *launch, redtune_error *err) {
     const uint64_t tile = launch->tile, each = launch->results ? launch->results : 1;
     const uint64_t counts[] = {1, tile, tile - 1, 2 * tile + 1, 33, tile + 7, 5 * tile + 7, 130};
+    const bool beside = rdt_op_find(problem->op)->inputs > 1 || problem->mask;
+    const size_t lengths = sizeof counts / sizeof *counts,
+                 problems = beside ? 2 * lengths : lengths;
     const uint64_t results[] = {each + 1, each, 2 * each + 1, 1, 3, each > 1 ? each - 1 : 5, 2};
     rdt_answers *answers = calloc(1, sizeof *answers);
     redtune_status status = answers ? REDTUNE_OK : rdt_fail_memory(err, sizeof *answers);
-    for (size_t i = 0; !status && i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; !status && i < problems; i++) {
         redtune_problem small;
-        status = make(problem, counts[i], results[i % 7], i, &small, err);
+        status = make(problem, counts[i % lengths], results[i % 7], i, &small, err);
         if (status || rdt_problem_reach(&small) + 1 > buffers->dense.count ||
             rdt_problem_strided_results_reach(&small) > buffers->results.bytes / 64 ||
             rdt_problem_count(&small) > buffers->dense.data->count_max)
