@@ -141,27 +141,42 @@ def _is_array(value):
     return hasattr(value, "dtype") and isinstance(getattr(value, "shape", None), tuple)
 
 
+def _steps(array):
+    """Its strides in elements, of an array that is not packed and says them; else None."""
+    in_elements = callable(getattr(array, "stride", None))  # PyTorch
+    steps = array.stride() if in_elements else getattr(array, "strides", None)
+    packed, each = 1, 1 if in_elements else getattr(array.dtype, "itemsize", 0)
+    if not steps or not each or 0 in array.shape or any(step % each for step in steps):
+        return None
+    steps, is_packed = [step // each for step in steps], True
+    for size, step in zip(reversed(array.shape), reversed(steps)):
+        is_packed &= size == 1 or step == packed
+        packed *= size
+    return None if is_packed else steps
+
+
 def _problem(op, dtype, size, count, shape, axis, y, where):
-    """The options of a problem; an array as dtype stands for its own, and for its size or shape;
-    one as y or where for its shape."""
+    """The options of a problem; an array as dtype stands for its own, and for its size, or shape and
+    strides; one as y or where for its shape."""
     if _is_array(op):
         raise TypeError(
             'cannot take an array as op: name the op first, such as "sum", then give the array'
         )
     if size is not None and count is not None:
         raise ValueError(f"cannot take size={size!r} and count={count!r}: both are the elements")
-    size = count if size is None else size
+    size, steps = count if size is None else size, None
     if _is_array(dtype):
         array, dtype = dtype, dtype.dtype
         if size is None and shape is None:
             from math import prod
 
-            whole = axis is None and y is None and where is None
+            steps = _steps(array)
+            whole = axis is None and y is None and where is None and steps is None
             size, shape = (prod(array.shape), None) if whole else (None, tuple(array.shape))
     beside = [tuple(each.shape) if _is_array(each) else each for each in (y, where)]
     return {
         "op": op, "dtype": dtype, "size": size, "shape": _shape(shape), "axis": axis,
-        "second-shape": _shape(beside[0]), "where-shape": _shape(beside[1]),
+        "strides": steps, "second-shape": _shape(beside[0]), "where-shape": _shape(beside[1]),
     }  # fmt: skip
 
 
@@ -229,7 +244,7 @@ def tune(
     """Finds the fastest kernels on a GPU, and stores every measurement; later calls use them.
 
     op, dtype: names, or lists of them; an array as dtype stands for its dtype and its size, or with
-    axis its shape. size: numbers of elements of whole arrays, such as
+    axis its shape, and where it is not packed its strides. size: numbers of elements of whole arrays, such as
     "1K..256M" or [4096, 65536]; count is the same. shape: a tuple, or a list of tuples, and axis
     the reduced axis. y: the shape of the second input of an op of two, such as "dot", or the input,
     where it broadcasts to the first one's, as in NumPy: y=(1024,) beside shape=(16384, 1024).

@@ -59,6 +59,12 @@ class Notebook(unittest.TestCase):
         self.assertEqual(along, redtune.explain("max", "f16", shape=(64, 32), axis=0))
         self.assertEqual(redtune.explain("sum", x, size=7), redtune.explain("sum", "f16", size=7))
         self.assertNotEqual(along, redtune.explain("max", x, axis=1))
+        crop = numpy.zeros((64, 40), "f2")[::-1, 4:36]
+        for each in (x[::2].T, crop, numpy.broadcast_to(x[:1], (64, 32))):
+            kept = "@".join(map(str, (each.shape[1], each.strides[1] // 2)))
+            found = redtune.explain("max", each, axis=0)
+            self.assertEqual((found["kept"] + ",")[: len(kept) + 1], kept + ",")
+        self.assertEqual(redtune.explain("sum", x[:, ::2])["reduced"], "1024@2")
         named = redtune.explain("max", numpy.float16, shape=(64, 32), axis=0)
         self.assertEqual(along, named)
         for function in redtune.explain, redtune.tune:

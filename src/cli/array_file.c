@@ -143,7 +143,7 @@ redtune_status rdt_array_file_fold(const rdt_options *options, const rdt_input_f
     }
     /* No axes would be all of them: so it is for an array of none, and it has one element. */
     status = turned ? list_steps(files, &shape, reduced, problem, err)
-                    : rdt_shape_fold(&folded, &axes, problem, err);
+                    : rdt_shape_fold(&folded, NULL, &axes, problem, err);
     if (status && input->fortran_order)
         return rdt_message_within(err, "in Fortran order, which counts its axes from the last one");
     if (status) return status;

@@ -36,9 +36,22 @@ static redtune_status check_two_inputs(const rdt_options *options, redtune_error
                                err);
 }
 
+static redtune_status check_steps(const rdt_options *options, redtune_error *err) {
+    if (!options->steps.count) return REDTUNE_OK;
+    if (!options->shape)
+        return refuse_option("strides",
+                             "without --shape: name the array whose steps these are, such as "
+                             "--shape 16384x4096 --strides 8192,2",
+                             err);
+    if (!options->key_count && !options->keys.count_count) return REDTUNE_OK;
+    return refuse_option("strides", "with --keys: by key arrays are packed", err);
+}
+
 redtune_status rdt_beside_check(const rdt_options *options, redtune_error *err) {
     beside all[2];
     list_beside(options, all);
+    redtune_status status = check_steps(options, err);
+    if (status) return status;
     for (int i = 0; i < 2; i++) {
         if (!all[i].shape) continue;
         if (!options->shape && !options->rows.count_count)
@@ -95,10 +108,12 @@ static redtune_status refuse_dimensions(size_t dimensions, redtune_error *err) {
                            dimensions, REDTUNE_AXES_MAX);
 }
 
-static void list_packed(const rdt_shape_array *shape, redtune_axis *axes) {
-    int64_t step = 1;
-    for (size_t i = shape->dimensions; i-- > 0; step *= shape->sizes[i])
-        axes[i] = (redtune_axis){(uint64_t)shape->sizes[i], {[REDTUNE_ARRAY_X] = step}};
+static void list_axes_of(const rdt_shape_array *shape, const rdt_shape_steps *steps,
+                         redtune_axis *axes) {
+    int64_t packed = 1;
+    for (size_t i = shape->dimensions; i-- > 0; packed *= shape->sizes[i])
+        axes[i] = (redtune_axis){(uint64_t)shape->sizes[i],
+                                 {[REDTUNE_ARRAY_X] = steps->count ? steps->step[i] : packed}};
 }
 
 redtune_status rdt_beside_fold(const rdt_options *options, const rdt_shape_array *shape,
@@ -108,10 +123,10 @@ redtune_status rdt_beside_fold(const rdt_options *options, const rdt_shape_array
     bool reduced[RDT_SHAPE_DIMENSIONS_MAX];
     list_beside(options, all);
     /* Says what is wrong with the array or the axes. */
-    redtune_status status = rdt_shape_fold(shape, &options->axes, problem, err);
+    redtune_status status = rdt_shape_fold(shape, &options->steps, &options->axes, problem, err);
     if (status || (!all[0].shape && !all[1].shape)) return status;
     if (shape->dimensions > REDTUNE_AXES_MAX) return refuse_dimensions(shape->dimensions, err);
-    list_packed(shape, axes);
+    list_axes_of(shape, &options->steps, axes);
     problem->steps = 1u << REDTUNE_ARRAY_X;
     for (int i = 0; !status && i < 2; i++) {
         if (!all[i].shape) continue;

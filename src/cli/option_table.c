@@ -132,6 +132,8 @@ const rdt_option rdt_option_table[] = {
      "or an array, such as 64x512x512, reduced"},
     {"axis", 0, "AXIS,...", RDT_EXPLAIN | RDT_EMIT, rdt_value_axes, MEMBER(axes),
      "... along these axes, from 0, or from the end: -1 (default: all)"},
+    {"strides", 0, "STEP,...", RDT_TUNE | RDT_BAKE | RDT_EXPLAIN | RDT_EMIT, rdt_value_steps, 0,
+     "... whose elements are so far apart along its axes, such as 8192,2; -1: backwards"},
     {"second-shape", 0, "SHAPE", RDT_TUNE | RDT_BAKE | RDT_EXPLAIN | RDT_EMIT, rdt_value_shapes,
      MEMBER(second_shape),
      "... of the second input, if it is another: 1024 beside 16384x1024 is the same for all rows"},

@@ -71,6 +71,7 @@ typedef struct rdt_options {
     redtune_dtype key_dtype; /* 0: i32, where there are keys */
     redtune_spread spread;
     rdt_axes axes;
+    rdt_shape_steps steps; /* of the shape */
     redtune_effort effort;
     redtune_order order;
     redtune_accuracy accuracy;

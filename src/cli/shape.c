@@ -69,10 +69,36 @@ redtune_status rdt_shape_read_axes(const char *list, rdt_axes *out, redtune_erro
     return REDTUNE_OK;
 }
 
-redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_axes *axes,
-                              redtune_problem *problem, redtune_error *err) {
-    return redtune_problem_fold(problem, shape->sizes, NULL, shape->dimensions, axes->axis,
-                                axes->count, err);
+redtune_status rdt_shape_read_steps(const char *list, rdt_shape_steps *out, redtune_error *err) {
+    rdt_shape_steps steps = {.count = 0};
+    for (const char *at = list;; at++) {
+        const size_t back = *at == '-', length = strcspn(at + back, ",");
+        const bool stays = length == 1 && at[back] == '0'; /* which is no count */
+        uint64_t step = 0;
+        if (steps.count == RDT_SHAPE_DIMENSIONS_MAX ||
+            (!stays && !rdt_number_read_count(at + back, length, &step)))
+            return rdt_message_set(err, REDTUNE_INVALID, 0,
+                                   "'%.60s' names no steps; give elements, one number for each "
+                                   "axis, such as 8192,2, below 0 for backwards, or 0",
+                                   list);
+        steps.step[steps.count++] = back ? -(int64_t)step : (int64_t)step;
+        at += back + length;
+        if (!*at) break;
+    }
+    *out = steps;
+    return REDTUNE_OK;
+}
+
+redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_shape_steps *steps,
+                              const rdt_axes *axes, redtune_problem *problem, redtune_error *err) {
+    const bool apart = steps && steps->count;
+    if (apart && steps->count != shape->dimensions)
+        return rdt_message_set(err, REDTUNE_INVALID, 0,
+                               "cannot use --strides of %zu steps with --shape of %zu axes: give "
+                               "one step for each axis",
+                               steps->count, shape->dimensions);
+    return redtune_problem_fold(problem, shape->sizes, apart ? steps->step : NULL,
+                                shape->dimensions, axes->axis, axes->count, err);
 }
 
 /* ---- printing ------------------------------------------------------------------------------ */
@@ -104,7 +130,7 @@ redtune_problem rdt_shape_measured(const redtune_info *info) {
     redtune_problem problem = {
         .op = info->tuned_op, .dtype = info->tuned_dtype, .segmented = info->problem.segmented};
     if (problem.segmented || (outer < 2 && inner < 2) ||
-        rdt_shape_fold(&shape, &axes, &problem, NULL))
+        rdt_shape_fold(&shape, NULL, &axes, &problem, NULL))
         rdt_shape_set(&problem, problem.segmented ? outer : 0, info->tuned_count);
     return problem;
 }

@@ -24,6 +24,12 @@ typedef struct rdt_axes {
     size_t count;
 } rdt_axes;
 
+/* How far its elements are apart along each axis. */
+typedef struct rdt_shape_steps {
+    int64_t step[RDT_SHAPE_DIMENSIONS_MAX];
+    size_t count; /* 0: the array is packed */
+} rdt_shape_steps;
+
 /* The array in text[0..length), such as 64x512x512. REDTUNE_INVALID for anything else. */
 redtune_status rdt_shape_read(const char *text, size_t length, rdt_shape_array *out,
                               redtune_error *err);
@@ -33,9 +39,13 @@ redtune_status rdt_shape_read_next(const char **list, rdt_shape_array *out, bool
 /* Whole numbers with commas between, such as 0,2 or -1. */
 redtune_status rdt_shape_read_axes(const char *list, rdt_axes *out, redtune_error *err);
 
-/* Sets the problem's extents to those of the array along the axes; none: all of them. */
-redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_axes *axes,
-                              redtune_problem *problem, redtune_error *err);
+/* Steps with commas between, such as 8192,2 or -1; they have K, M and G as sizes have. */
+redtune_status rdt_shape_read_steps(const char *list, rdt_shape_steps *out, redtune_error *err);
+
+/* Sets the problem's extents to those of the array along the axes; none: all of them. steps may be
+ * NULL. */
+redtune_status rdt_shape_fold(const rdt_shape_array *shape, const rdt_shape_steps *steps,
+                              const rdt_axes *axes, redtune_problem *problem, redtune_error *err);
 
 /* Element e of result (o, i) is x[o * outer_step + e * step + i]. Of segments there are outer, of
  * count elements on average. */

@@ -261,6 +261,12 @@ redtune_status rdt_value_shapes(rdt_options *options, const rdt_option *row, con
     return REDTUNE_OK;
 }
 
+redtune_status rdt_value_steps(rdt_options *options, const rdt_option *row, const char *value,
+                               redtune_error *err) {
+    redtune_status status = rdt_shape_read_steps(value, &options->steps, err);
+    return status ? rdt_message_within(err, "cannot use --%s", row->name) : REDTUNE_OK;
+}
+
 redtune_status rdt_value_axes(rdt_options *options, const rdt_option *row, const char *value,
                               redtune_error *err) {
     redtune_status status = rdt_shape_read_axes(value, &options->axes, err);

@@ -223,6 +223,7 @@ static redtune_status refuse_beside_recorded(const rdt_options *options, redtune
                   {"rows", options->rows.count_count},
                   {"cols", options->cols.count_count},
                   {"shape", options->shape},
+                  {"strides", options->steps.count},
                   {"second-shape", options->second_shape},
                   {"where-shape", options->where_shape},
                   {"segments", options->segments},

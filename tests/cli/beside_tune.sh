@@ -79,6 +79,30 @@ results_with_gaps_are_recorded_tuned_and_go_to_another_database() {
     bring_to gaps_too.db
 }
 
+# Every second column, from the last row to the first.
+strides_are_named_tuned_and_go_to_another_database() {
+    local columns="--device sim --shape 60x96 --axis 0 --strides -200,2"
+    export REDTUNE_DB=$folder/strides.db
+    # shellcheck disable=SC2086
+    run "$redtune" tune $columns --dtype f32 --effort quick --budget 1s
+    want_in_out "60@-200 of 96@2"
+    want_in_err " 0 failed"
+    # shellcheck disable=SC2086
+    run "$redtune" explain $columns
+    want_in_out "exact: measured"
+    bring_to strides_too.db
+    run "$redtune" explain --device sim --shape 60x96 --axis 0
+    want_in_out "default: nothing near"
+    run "$redtune" emit --shape 60x96 --axis 0 --strides -200,2
+    want_in_out 'by the template "strided"'
+    run "$redtune" explain --device sim --op dot --shape 6x9 --axis 1 --strides 20,2 --second-shape 9
+    want_in_out "dot of f32 along 9@2,1 of 6@20,0"
+    run "$redtune" explain --device sim --shape 6x9 --strides 0,1K --json
+    want_in_out '"reduced": "6@0 9@1024"'
+    run "$redtune" explain --device sim --shape 16384x4096 --axis 0 --strides 8192,2 --json
+    want_in_out '"kept": "4096@2,,,1"'
+}
+
 # That the mask is of bytes is another class.
 masks_of_bytes_are_named_by_their_shape() {
     run "$redtune" explain --device sim --op dot --shape 64x128 --axis 1 --second-shape 128 --where-shape 64x1
@@ -117,6 +141,16 @@ what_cannot_be_is_refused() {
     want_refused 2 "it does not broadcast to --shape"
     run "$redtune" tune --device sim --op dot --shape 1x1x1x1x1x1x1x3x4 --second-shape 4
     want_refused 2 "beside an array of 9 axes: at most 8 are taken"
+    run "$redtune" explain --device sim --strides 4,1
+    want_refused 2 "cannot use --strides without --shape: name the array"
+    run "$redtune" tune --device sim --shape 3x4 --strides 4
+    want_refused 2 "--strides of 1 steps with --shape of 2 axes: give one step for each axis"
+    run "$redtune" emit --shape 3x4 --strides 4,+1
+    want_refused 2 "'4,+1' names no steps"
+    run "$redtune" tune --device sim --keys 4 --shape 3x4 --axis 0 --strides 8,1
+    want_refused 2 "cannot use --strides with --keys: by key arrays are packed"
+    run "$redtune" tune --device sim --recorded runs.jsonl --strides 8
+    want_refused 2 "the recording names the problems"
     run "$redtune" tune --device sim --op dot --keys 4 --shape 3x4 --axis 0 --second-shape 4
     want_refused 2 "by key all arrays have the elements of --shape"
     run "$redtune" tune --device sim --op sum --shape 3x4 --where-shape 5
@@ -130,5 +164,6 @@ what_cannot_be_is_refused() {
 have_gpu || { echo "skipped: no GPU" >&2; exit 77; }
 check_run rows_against_one_vector_are_tuned it_serves_what_lies_alike they_go_to_another_database \
     what_is_recorded_is_tuned masks_of_bits_are_recorded_tuned_and_go_to_another_database \
-    results_with_gaps_are_recorded_tuned_and_go_to_another_database masks_of_bytes_are_named_by_their_shape \
+    results_with_gaps_are_recorded_tuned_and_go_to_another_database \
+    strides_are_named_tuned_and_go_to_another_database masks_of_bytes_are_named_by_their_shape \
     a_wrong_kernel_is_found_out what_cannot_be_is_refused

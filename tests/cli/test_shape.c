@@ -83,7 +83,7 @@ static redtune_problem fold(const char *text, size_t length, int axis) {
     rdt_shape_array shape;
     redtune_error err;
     if (rdt_shape_read(text, length, &shape, &err)) return problem;
-    if (rdt_shape_fold(&shape, &axes, &problem, &err)) return problem;
+    if (rdt_shape_fold(&shape, NULL, &axes, &problem, &err)) return problem;
     return problem;
 }
 
