@@ -548,13 +548,13 @@ def segments(
 ):  # fmt: skip
     """Reduces segments of an array, whose beginnings and ends are in arrays on the same device.
 
-    x: one-dimensional and contiguous, or of the host with any step. begin, end: offsets of
+    x: one-dimensional. One of a GPU with a step is copied first, as all arrays here are. begin, end: offsets of
     elements, int32 or int64; segment i has the elements from begin[i] up to end[i]. Without end,
     segment i ends where the next one begins, and begin has an offset more than there are segments,
     as the rows of a CSR matrix. Of arrays of the host end is None, and offsets are checked. On a GPU offsets that lead out of x are
     yours to avoid: the GPU reads what is there. longest: how many elements the longest segment has,
     if you know; without, the kernel has to expect a giant. Results are right whatever it says.
-    where: contiguous bools of x's size: elements where it is False are absent (docs/masks.md).
+    where: bools that broadcast to x's size: elements where it is False are absent (docs/masks.md).
     y: for ops of two inputs, such as "dot": an array of x's size, dtype and device.
 
     Returns an array with a result for each segment; the other arguments are those of the ops'
@@ -585,7 +585,7 @@ def by_key(
 ):  # fmt: skip
     """Reduces the elements of each key: result k is of all x[i] with keys[i] == k, in any order.
 
-    x: contiguous, on a GPU, or an array of the host with any strides. keys: integers at the same
+    x: on a GPU, where one that is not contiguous is copied first, or on the host. keys: integers at the same
     place, one of each x[i]; those that are negative, or not below K, are skipped. Where x has more
     axes than one, each column x[:, ...] is reduced by itself. K: how many keys there are; None:
     as many as the greatest key asks for, which is found by a reduction that the call waits for, so

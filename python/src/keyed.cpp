@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "packing.h"
 #include "runtime.h"
 
 namespace {
@@ -45,15 +46,6 @@ void check_values(const redtune_op_info *op, const array &x, const array *y) {
         fail(PyExc_ValueError, "cannot reduce x and y by key: y has gaps; give a contiguous one");
 }
 
-// Whether there is a mask, which lies beside x.
-bool take_mask(const array &x, nb::handle where, reduction *what, mask_view *mask) {
-    const bool masked = what->take_where(x, where, mask);
-    if (masked && !(mask->view.is_packed() || x.on_host))
-        fail(PyExc_ValueError,
-             "cannot reduce x by key with where: give a contiguous mask of x's shape");
-    return masked;
-}
-
 // Elements that have a key together.
 uint64_t width_of(const array &x) {
     uint64_t width = 1;
@@ -89,18 +81,25 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle keys, uint64_t 
     array in, second, by, counter;
     others beside;
     mask_view mask;
+    nb::object rooms[4];
     outputs results;
     reduction what;
     in.read(x, "reduce x");
     refuse_gradients(in, x);
+    pack_on_gpu(in, x, stream, rooms[0]);
     if (!y.is_none()) {
         second.read(y, "reduce y");
         refuse_gradients(second, y);
+        pack_on_gpu(second, y, stream, rooms[1]);
         beside.y = &second;
     }
     by.read(keys, "take keys");
+    pack_on_gpu(by, keys, stream, rooms[2]);
     keyed_choose(op, in, by, count, static_cast<redtune_dtype>(dtype), parameters, &what, beside.y);
-    if (take_mask(in, where, &what, &mask)) beside.mask = &mask.view;
+    if (what.take_where(in, where, &mask)) {
+        pack_mask_on_gpu(in, x, stream, mask, rooms[3]);
+        beside.mask = &mask.view;
+    }
     if (!initial.is_none()) what.take_initial(initial);
     what.problem.spread = static_cast<redtune_spread>(spread);
     what.problem.order = static_cast<redtune_order>(order);

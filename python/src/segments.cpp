@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "elements.h"
+#include "packing.h"
 #include "redtune/list.h"
 #include "runtime.h"
 
@@ -35,9 +36,8 @@ void check_table(const array &x, const array &table, const char *name) {
     if (its.kind == 'f' || its.bytes < sizeof(int32_t))
         fail(PyExc_TypeError, "cannot take %s as offsets: its elements are %s; give int32 or int64",
              name, its.name);
-    if (table.dimensions != 1 || !table.is_packed())
-        fail(PyExc_ValueError, "cannot take %s as offsets: give a contiguous array of one axis",
-             name);
+    if (table.dimensions != 1)
+        fail(PyExc_ValueError, "cannot take %s as offsets: give an array of one axis", name);
     if (table.device != x.device)
         fail(PyExc_ValueError,
              "cannot take %s as offsets: it lies on another device than x; copy "
@@ -56,9 +56,8 @@ void pack_on_host(array &x, std::vector<char> &room) {
 }
 
 void check_elements(const array &x, const char *name) {
-    if (x.dimensions != 1 || !x.is_packed())
-        fail(PyExc_ValueError, "cannot reduce segments of %s: give a contiguous array of one axis",
-             name);
+    if (x.dimensions != 1)
+        fail(PyExc_ValueError, "cannot reduce segments of %s: give an array of one axis", name);
 }
 
 // Whether there is a second input, which lies beside x.
@@ -122,34 +121,37 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::hand
     array in, second, from, to;
     mask_view mask;
     std::vector<char> packed[3];
+    nb::object rooms[5];
     outputs results;
     reduction what;
     in.read(x, "reduce x");
     refuse_gradients(in, x);
     pack_on_host(in, packed[0]);
     check_elements(in, "x");
+    pack_on_gpu(in, x, stream, rooms[0]);
     const bool two = has_second(op_get(op), y);
     if (two) {
         second.read(y, "reduce y");
         refuse_gradients(second, y);
         pack_on_host(second, packed[2]);
         check_second(in, second);
+        pack_on_gpu(second, y, stream, rooms[1]);
     }
     from.read(begin, "take begin");
     pack_on_host(from, packed[1]);
     check_table(in, from, "begin");
+    pack_on_gpu(from, begin, stream, rooms[2]);
     if (!end.is_none()) {
         to.read(end, "take end");
         check_table(in, to, "end");
+        pack_on_gpu(to, end, stream, rooms[3]);
     }
     const array *ends = end.is_none() ? nullptr : &to;
     const int64_t count = count_of(from, ends);
     what.choose(op, in, static_cast<redtune_dtype>(dtype));
     what.take_parameters(parameters);
     const bool masked = what.take_where(in, where, &mask);
-    if (masked && !mask.view.is_packed())
-        fail(PyExc_ValueError,
-             "cannot reduce segments of x with where: give a contiguous mask of x's size");
+    if (masked) pack_mask_on_gpu(in, x, stream, mask, rooms[4]);
     what.dimensions = 1;
     what.shape[0] = count;
     segments_say_lengths(what.problem, in.count(), static_cast<uint64_t>(count), longest);

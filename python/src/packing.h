@@ -1,0 +1,11 @@
+// Packing: arrays of a GPU that do not lie side by side, copied where kernels take only those.
+#pragma once
+
+#include "call.h"
+
+// Has x be a packed copy in an array of its library's, `room`, which the caller holds until its
+// kernels are queued, on the stream that the call names. Arrays of the host, and packed ones, stay.
+void pack_on_gpu(array &x, nb::handle like, nb::handle stream, nb::object &room);
+// The same of a mask beside x; bits are packed.
+void pack_mask_on_gpu(const array &x, nb::handle like, nb::handle stream, mask_view &mask,
+                      nb::object &room);
