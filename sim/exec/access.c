@@ -258,20 +258,42 @@ static bool reach_shared(sim_run *x, const sim_inst *in, uint32_t lanes, sim_acc
     return true;
 }
 
+static unsigned char *local_at(const sim_run *x, uint32_t lane, uint64_t offset) {
+    const size_t line =
+        x->warp->index * sim_local_lines(x->grid->program) + offset / SIM_LINE_BYTES;
+    return x->block->local + (line * SIM_LANES + lane) * SIM_LINE_BYTES + offset % SIM_LINE_BYTES;
+}
+
+static bool check_local(sim_run *x, const sim_inst *in, uint32_t lane, const sim_access *access) {
+    const uint32_t room = x->grid->program->local_bytes;
+    const uint64_t offset = access->address[lane] & ~SIM_WINDOW_MASK;
+    if (offset >= room || access->bytes > room - offset) {
+        sim_find(x, in, lane, REDTUNE_SIM_OUT_OF_BOUNDS,
+                 "%s %u bytes of local memory at offset %llu of %u", verb(access), access->bytes,
+                 (unsigned long long)offset, room);
+        return false;
+    }
+    return is_aligned(x, in, lane, access, "local");
+}
+
+/* Whether all lanes of the warp are there, and touch the same offset. */
+static bool is_one_offset(uint32_t lanes, const sim_access *access) {
+    uint64_t apart = ~lanes;
+    for (uint32_t i = 0; i < SIM_LANES; i++) apart |= access->address[i] ^ access->address[0];
+    return !apart;
+}
+
 static bool reach_local(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
-    uint32_t room = x->grid->program->local_bytes;
+    if (is_one_offset(lanes, access)) {
+        if (!check_local(x, in, 0, access)) return false;
+        unsigned char *first = local_at(x, 0, access->address[0] & ~SIM_WINDOW_MASK);
+        for (uint32_t i = 0; i < SIM_LANES; i++) access->at[i] = first + i * SIM_LINE_BYTES;
+        return true;
+    }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
-        uint64_t offset = access->address[i] & ~SIM_WINDOW_MASK;
-        if (offset >= room || access->bytes > room - offset) {
-            sim_find(x, in, i, REDTUNE_SIM_OUT_OF_BOUNDS,
-                     "%s %u bytes of local memory at offset %llu of %u", verb(access),
-                     access->bytes, (unsigned long long)offset, room);
-            return false;
-        }
-        if (!is_aligned(x, in, i, access, "local")) return false;
-        uint32_t thread = x->warp->index * SIM_LANES + i;
-        access->at[i] = x->block->local + (size_t)thread * room + offset;
+        if (!check_local(x, in, i, access)) return false;
+        access->at[i] = local_at(x, i, access->address[i] & ~SIM_WINDOW_MASK);
     }
     return true;
 }

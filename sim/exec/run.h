@@ -69,6 +69,15 @@ typedef struct sim_block_barrier {
 typedef struct sim_shared_tag sim_shared_tag;
 typedef struct sim_order_log sim_order_log;
 
+/* A thread's local memory stands in lines of as many bytes as an access may have. A warp has the
+ * same line of all its lanes together: they mostly touch the same offset, and so bytes near each
+ * other. */
+enum { SIM_LINE_BYTES = 32 };
+
+static inline size_t sim_local_lines(const sim_program *program) {
+    return (program->local_bytes + SIM_LINE_BYTES - 1) / SIM_LINE_BYTES;
+}
+
 /* A slot in which blocks run, one after the other. */
 typedef struct sim_block {
     bool is_busy;
@@ -79,8 +88,8 @@ typedef struct sim_block {
     uint32_t at[3];
     sim_warp *warps;
     unsigned char *shared;
-    sim_shared_tag *tags; /* per byte of shared */
-    unsigned char *local;
+    sim_shared_tag *tags;    /* per byte of shared */
+    unsigned char *local;    /* of each warp sim_local_lines, each line for all of its lanes */
     struct sim_block *first; /* of its cluster; the others follow it, and a block alone is one */
     uint32_t rank;           /* in its cluster */
     uint32_t cluster_clock; /* of the first: counts barriers and syncs of the cluster: when accesses

@@ -347,6 +347,29 @@ static void generic_addresses_reach_every_space(void) {
     CHECK_EQUAL(got, 42);
 }
 
+/* Each of 40 threads fills 80 bytes of its own, at an offset that goes with the thread or at one
+ * that all share, by words and by vectors, and adds up what it finds there. */
+static void local_memory_is_each_thread_s_own(void) {
+    enum { THREADS = 40, WORDS = 20 };
+    unsigned int got[THREADS] = {0};
+    bench_start(NULL);
+    CUdeviceptr at = bench_buffer(sizeof got, got);
+    CHECK(bench_body("{ .local .align 16 .b8 mine[80]; mov.u64 %d2, mine; mov.u32 %r1, 0;"
+                     "$F: mad.lo.u32 %r2, %r0, 100, %r1; mul.wide.u32 %d3, %r1, 4;"
+                     "add.s64 %d3, %d2, %d3; st.local.u32 [%d3], %r2; add.u32 %r1, %r1, 1;"
+                     "setp.lt.u32 %p1, %r1, 20; @%p1 bra $F; bar.sync 0;"
+                     "ld.local.v4.u32 {%r3,%r4,%r5,%r6}, [%d2+16]; add.u32 %r3, %r3, %r6;"
+                     "ld.local.u64 %d4, [%d2+72]; cvt.u32.u64 %r5, %d4; add.u32 %r3, %r3, %r5;"
+                     "rem.u32 %r4, %r0, 20; mul.wide.u32 %d3, %r4, 4; add.s64 %d3, %d2, %d3;"
+                     "cvta.local.u64 %d3, %d3; ld.u32 %r4, [%d3]; add.u32 %r3, %r3, %r4;"
+                     "mul.wide.u32 %d3, %r0, 4; add.s64 %d3, %d0, %d3; st.global.u32 [%d3], %r3; }",
+                     1, THREADS, at, 0) == CUDA_SUCCESS);
+    CHECK(cuMemcpyDtoH_v2(got, at, sizeof got) == CUDA_SUCCESS);
+    for (unsigned int i = 0; i < THREADS; i++)
+        CHECK_EQUAL(got[i], 400 * i + 4 + 7 + 18 + i % WORDS);
+    CHECK_EQUAL(redtune_sim_findings(), 0);
+}
+
 static void lanes_part_and_meet_again(void) {
     unsigned int got[32] = {0};
     struct redtune_sim_counters counters;
@@ -390,6 +413,7 @@ int main(int argc, char **argv) {
         FACT(loads_widen_and_stores_cut),
         FACT(words_of_128_bits_move_whole),
         FACT(generic_addresses_reach_every_space),
+        FACT(local_memory_is_each_thread_s_own),
         FACT(lanes_part_and_meet_again),
         FACT(table_of_branches_is_followed),
     };
