@@ -298,19 +298,24 @@ static bool reach_local(sim_run *x, const sim_inst *in, uint32_t lanes, sim_acce
     return true;
 }
 
-static bool reach_params(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
+static bool check_param(sim_run *x, const sim_inst *in, uint32_t lane, const sim_access *access) {
     const uint32_t room = x->grid->program->param_bytes;
+    const uint64_t offset = access->address[lane] & ~SIM_WINDOW_MASK;
+    if (access->writes || offset >= room || access->bytes > room - offset) {
+        sim_find(x, in, lane, REDTUNE_SIM_OUT_OF_BOUNDS,
+                 "%s %u bytes of parameters at offset %llu of %u", verb(access), access->bytes,
+                 (unsigned long long)offset, room);
+        return false;
+    }
+    return is_aligned(x, in, lane, access, "parameter");
+}
+
+static bool reach_params(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(rest);
-        uint64_t offset = access->address[i];
-        if (offset >= room || access->bytes > room - offset) {
-            sim_find(x, in, i, REDTUNE_SIM_OUT_OF_BOUNDS,
-                     "%s %u bytes of parameters at offset %llu of %u", verb(access), access->bytes,
-                     (unsigned long long)offset, room);
-            return false;
-        }
-        if (!is_aligned(x, in, i, access, "parameter")) return false;
-        access->at[i] = (unsigned char *)(uintptr_t)(x->grid->launch->params + offset);
+        if (!check_param(x, in, i, access)) return false;
+        access->at[i] = (unsigned char *)(uintptr_t)(x->grid->launch->params +
+                                                     (access->address[i] & ~SIM_WINDOW_MASK));
     }
     return true;
 }
@@ -325,18 +330,20 @@ static uint32_t lanes_in_window(uint32_t lanes, const sim_access *access, uint64
 }
 
 bool sim_access_reach(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
-    uint32_t shared = 0, local = 0;
+    uint32_t shared = 0, local = 0, params = 0;
     if (in->space == SIM_SPACE_GENERIC) {
         shared = lanes_in_window(lanes, access, SIM_WINDOW_SHARED);
         local = lanes_in_window(lanes, access, SIM_WINDOW_LOCAL);
+        params = lanes_in_window(lanes, access, SIM_WINDOW_PARAM);
     } else if (in->space == SIM_SPACE_SHARED || in->space == SIM_SPACE_CLUSTER) {
         shared = lanes;
     } else if (in->space == SIM_SPACE_LOCAL) {
         local = lanes;
     } else if (in->space == SIM_SPACE_PARAM) {
-        return reach_params(x, in, lanes, access);
+        params = lanes;
     }
-    uint32_t global = lanes & ~(shared | local);
+    uint32_t global = lanes & ~(shared | local | params);
+    if (params && !reach_params(x, in, params, access)) return false;
     if (shared && !reach_shared(x, in, shared, access)) return false;
     if (local && !reach_local(x, in, local, access)) return false;
     if (!global) return true;

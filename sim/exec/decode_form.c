@@ -167,6 +167,7 @@ static const struct {
     {"shared::cta", SIM_SPACE_SHARED, SIM_WINDOW_SHARED},
     {"shared::cluster", SIM_SPACE_SHARED, SIM_WINDOW_SHARED},
     {"local", SIM_SPACE_LOCAL, SIM_WINDOW_LOCAL},
+    {"param", SIM_SPACE_PARAM, SIM_WINDOW_PARAM},
 };
 
 /* cvta.shared.u64 makes a generic address of one in a space; cvta.to.shared.u64 the reverse. */

@@ -141,6 +141,7 @@ void sim_step_is_space(sim_run *x, const sim_inst *in, uint32_t lanes) {
     const uint64_t *a = sim_row(x, in->ref[1]);
     uint64_t window = in->space == SIM_SPACE_SHARED  ? SIM_WINDOW_SHARED
                       : in->space == SIM_SPACE_LOCAL ? SIM_WINDOW_LOCAL
+                      : in->space == SIM_SPACE_PARAM ? SIM_WINDOW_PARAM
                                                      : 0;
     uint32_t result = 0;
     for (uint32_t i = 0; i < SIM_LANES; i++) {

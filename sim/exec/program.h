@@ -103,6 +103,7 @@ typedef struct sim_program {
 #define SIM_WINDOW_SHIFT  56
 #define SIM_WINDOW_SHARED (1ull << SIM_WINDOW_SHIFT)
 #define SIM_WINDOW_LOCAL  (2ull << SIM_WINDOW_SHIFT)
+#define SIM_WINDOW_PARAM  (3ull << SIM_WINDOW_SHIFT)
 #define SIM_WINDOW_MASK   (0xffull << SIM_WINDOW_SHIFT)
 
 /* An address of shared memory that mapa made has 1 + the block's rank in its cluster above the

@@ -370,6 +370,28 @@ static void local_memory_is_each_thread_s_own(void) {
     CHECK_EQUAL(redtune_sim_findings(), 0);
 }
 
+/* Of what is passed, a generic address made by cvta.param reads, and no access writes. */
+static void generic_addresses_read_parameters(void) {
+    uint64_t got[2] = {0};
+    bench_start(NULL);
+    CUdeviceptr at = bench_buffer(sizeof got, got);
+    CHECK(
+        bench_body("mov.u64 %d2, p1; cvta.param.u64 %d3, %d2; ld.u64 %d4, [%d3];"
+                   "st.global.u64 [%d0], %d4; cvta.to.param.u64 %d5, %d3; ld.param.u64 %d4, [%d5];"
+                   "isspacep.param %p0, %d3; isspacep.param %p1, %d0; not.pred %p1, %p1;"
+                   "and.pred %p0, %p0, %p1; @%p0 st.global.u64 [%d0+8], %d4;",
+                   1, 1, at, 0x123456789abcdef) == CUDA_SUCCESS);
+    CHECK(cuMemcpyDtoH_v2(got, at, sizeof got) == CUDA_SUCCESS);
+    CHECK(got[0] == 0x123456789abcdef && got[1] == got[0]);
+    CHECK(bench_body("mov.u64 %d2, p1; cvta.param.u64 %d3, %d2; st.u64 [%d3], %d0;", 1, 1, at, 0) ==
+          CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK_EQUAL(bench_finding(NULL), REDTUNE_SIM_OUT_OF_BOUNDS);
+    bench_start(NULL);
+    CHECK(bench_body("mov.u64 %d2, p1; cvta.param.u64 %d3, %d2; ld.u64 %d4, [%d3+8];", 1, 1, at,
+                     0) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK_EQUAL(bench_finding(NULL), REDTUNE_SIM_OUT_OF_BOUNDS);
+}
+
 static void lanes_part_and_meet_again(void) {
     unsigned int got[32] = {0};
     struct redtune_sim_counters counters;
@@ -414,6 +436,7 @@ int main(int argc, char **argv) {
         FACT(words_of_128_bits_move_whole),
         FACT(generic_addresses_reach_every_space),
         FACT(local_memory_is_each_thread_s_own),
+        FACT(generic_addresses_read_parameters),
         FACT(lanes_part_and_meet_again),
         FACT(table_of_branches_is_followed),
     };
