@@ -186,8 +186,9 @@ static bool place_variables(sim_decoder *d, uint64_t *places) {
         sim_variable *variable = SIM_ITEM(&d->ast->variables, sim_variable, index);
         if (places[index] != UINT64_MAX) continue;
         if (variable->space == SIM_SPACE_LOCAL) {
-            places[index] = align_up(local, variable->align_bytes);
-            local = places[index] + variable->size_bytes;
+            uint64_t end = variable->local_offset + variable->size_bytes;
+            places[index] = variable->local_offset;
+            if (end > local) local = end;
         } else if (variable->space == SIM_SPACE_SHARED && variable->size_bytes) {
             uint64_t align = variable->align_bytes > 16 ? variable->align_bytes : 16;
             places[index] = align_up(shared, align);

@@ -50,6 +50,7 @@ typedef struct sim_variable {
     bool is_extern;
     uint32_t align_bytes;
     uint64_t size_bytes;    /* 0: sized at launch (extern shared) */
+    uint64_t local_offset;  /* of one in local memory */
     unsigned char *initial; /* size_bytes of them; NULL: zero (global, const) or undefined */
 } sim_variable;
 

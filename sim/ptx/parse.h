@@ -30,7 +30,9 @@ typedef struct sim_parser {
     sim_symbols *symbols;
     sim_list forwards; /* sim_forward, of the function being read */
     sim_list routines; /* sim_routine */
-    uint32_t calls;    /* how many of their bodies are being read, one within the other */
+    uint64_t
+        local_end;  /* of the local variables in scope: those of one that has closed make room */
+    uint32_t calls; /* how many of their bodies are being read, one within the other */
     uint32_t source_file;
     uint32_t source_line;
 } sim_parser;

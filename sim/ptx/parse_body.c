@@ -201,16 +201,19 @@ static bool take_line(sim_parser *p) {
 
 bool sim_parse_scope(sim_parser *p, bool is_outermost) {
     uint32_t first_forward[SCOPES_MAX];
+    uint64_t local_end[SCOPES_MAX];
     uint32_t depth = 0;
     if (!sim_parse_is_mark(p, '{')) return sim_parse_unexpected(p, "'{'");
     do {
         if (sim_parse_is_mark(p, '{')) {
             if (depth == SCOPES_MAX) return sim_parse_unexpected(p, "a scope less deep");
             sim_symbol_enter(p->symbols);
+            local_end[depth] = p->local_end;
             first_forward[depth++] = p->forwards.count;
             sim_parse_step(p);
         } else if (sim_parse_is_mark(p, '}')) {
             depth--;
+            p->local_end = local_end[depth];
             if (!sim_parse_close(p, first_forward[depth], is_outermost && depth == 0)) return false;
             sim_parse_step(p);
         } else if (!take_line(p)) {

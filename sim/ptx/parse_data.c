@@ -118,6 +118,12 @@ static bool put_variable(sim_parser *p, sim_variable **out) {
     return true;
 }
 
+static void place_local(sim_parser *p, sim_variable *variable) {
+    const uint64_t align = variable->align_bytes;
+    variable->local_offset = (p->local_end + align - 1) & ~(align - 1);
+    p->local_end = variable->local_offset + variable->size_bytes;
+}
+
 bool sim_parse_variable(sim_parser *p, bool is_extern) {
     sim_space space = SIM_SPACE_GENERIC;
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
@@ -145,6 +151,7 @@ bool sim_parse_variable(sim_parser *p, bool is_extern) {
     variable->align_bytes = (uint32_t)align;
     sim_parse_step(p);
     if (!take_extent(p, variable, type)) return false;
+    if (space == SIM_SPACE_LOCAL) place_local(p, variable);
     if (sim_parse_take_mark(p, '=') && !take_initial(p, variable, type)) return false;
     return sim_parse_expect(p, ';');
 }

@@ -56,6 +56,40 @@ static void values_go_in_and_come_back(void) {
     }
 }
 
+/* A scope's local memory is free again behind it, and apart from that of the scopes around it: each
+ * fills its own with the thread's number and its own, then all are added up. */
+static void scopes_that_follow_each_other_share_local_memory(void) {
+    static const char text[] =
+        ".version 8.3\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{\n.reg .b32 %r<9>; .reg .b64 %d<3>;"
+        ".local .align 4 .b8 outer[4]; ld.param.u64 %d1, [p0]; mov.u32 %r1, %tid.x;"
+        "st.local.u32 [outer], %r1; mov.u32 %r5, 0;\n"
+        "{ .local .align 16 .b8 first[64]; .local .align 4 .b8 beside[4];"
+        "add.u32 %r2, %r1, 100; add.u32 %r3, %r1, 200; st.local.u32 [first], %r2;"
+        "st.local.u32 [beside], %r3; st.local.u32 [first+60], %r2; ld.local.u32 %r4, [first];"
+        "add.u32 %r5, %r5, %r4; ld.local.u32 %r4, [beside]; add.u32 %r5, %r5, %r4;\n"
+        "{ .local .align 8 .b8 inner[8]; st.local.u32 [inner], %r5; ld.local.u32 %r4, [beside];"
+        "add.u32 %r5, %r5, %r4; } ld.local.u32 %r4, [first+60]; add.u32 %r5, %r5, %r4; }\n"
+        "{ .local .align 16 .b8 second[64]; st.local.u32 [second], %r1; ld.local.u32 %r4, [second];"
+        "add.u32 %r5, %r5, %r4; }\n"
+        "ld.local.u32 %r4, [outer]; add.u32 %r5, %r5, %r4; mul.wide.u32 %d2, %r1, 4;"
+        "add.s64 %d1, %d1, %d2; st.global.u32 [%d1], %r5; ret;\n}\n";
+    uint32_t got[THREADS];
+    int local_bytes = 0;
+    CUdeviceptr out, none = 0;
+    bench_start(NULL);
+    out = bench_buffer(sizeof got, NULL);
+    void *params[] = {&out, &none};
+    CUfunction function = bench_function(text, "k");
+    CHECK(cuFuncGetAttribute(&local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function) ==
+          CUDA_SUCCESS);
+    CHECK_EQUAL(local_bytes, 96); /* 4, to 16, 64 and 4, to 8, 8 */
+    CHECK(bench_launch(function, 1, THREADS, params) == CUDA_SUCCESS);
+    CHECK_EQUAL(redtune_sim_findings(), 0);
+    CHECK(cuMemcpyDtoH_v2(got, out, sizeof got) == CUDA_SUCCESS);
+    for (uint32_t i = 0; i < THREADS; i++) CHECK_EQUAL(got[i], 600 + 6 * i);
+}
+
 static void fault_in_a_body_has_its_line(void) {
     struct redtune_sim_finding finding = {0};
     CUdeviceptr out;
@@ -90,6 +124,7 @@ static void call_has_to_fit(void) {
 int main(int argc, char **argv) {
     static const struct fact facts[] = {
         FACT(values_go_in_and_come_back),
+        FACT(scopes_that_follow_each_other_share_local_memory),
         FACT(fault_in_a_body_has_its_line),
         FACT(call_has_to_fit),
     };
