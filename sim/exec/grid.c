@@ -58,7 +58,9 @@ static bool make_slot(sim_grid *grid, sim_block *block) {
     if (!block->warps) return false;
     block->shared = calloc(1, grid->shared_total + 1);
     block->tags = calloc(grid->shared_total + 1, sizeof *block->tags);
-    block->local = calloc((size_t)warps * SIM_LANES * sim_local_lines(program) + 1, SIM_LINE_BYTES);
+    /* What a thread finds there before it writes is anything. */
+    block->local =
+        malloc(((size_t)warps * SIM_LANES * sim_local_lines(program) + 1) * SIM_LINE_BYTES);
     uint64_t *all_rows = calloc(warps, rows * sizeof *all_rows);
     uint32_t *predicates = calloc(warps, program->predicate_count * sizeof *predicates);
     for (uint32_t w = 0; w < warps && all_rows && predicates; w++) {
