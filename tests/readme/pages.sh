@@ -100,6 +100,7 @@ adapt() {
     line=${line//--keys 1K,16K --size 16M/--op sum --dtype f32 --keys 16 --size 1K --spread one --effort quick --budget 1s}
     line=${line//--rows 4K..64K --cols 64..1K/--rows 4,8 --cols 64}   # likewise
     line=${line//16384x1024 --axis 1 --second-shape 1024/16x64 --axis 1 --second-shape 64 $briefly}   # likewise
+    line=${line//16384x4096 --axis 0 --strides 8192,2/16x12 --axis 0 --strides 24,2 $briefly}         # likewise
     line=${line//65536x1000,1000000x103:3:100000000/4x8,6x10:3:20 $briefly} # likewise
     line=${line//--list sizes.txt/--list sizes.txt $briefly} # kernels of lists take NVRTC long
     # A team has two GPUs at least; the stand-in for NCCL belongs to the simulated driver beside it.
