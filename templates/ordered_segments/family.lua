@@ -39,7 +39,8 @@ end
 function family.default(p, d)
     local narrow = p.mask and limits.accumulator_bytes(p, d) <= 16
     return {
-        block = narrow and 128 or 64, chunks = 1, unroll = 4, resident = 4, load = "no_allocate", per_sm = narrow and 8 or 16,
+        block = narrow and 128 or 64, chunks = 1, unroll = 4, resident = 4, load = "no_allocate",
+        per_sm = narrow and 8 or 16,
     }
 end
 

@@ -382,7 +382,7 @@ static redtune_status serve_mask(void *user, void *buffer, size_t capacity, size
  * the simulated GPU has no room for it, nothing is written. */
 static void long_segments_of_masked_pairs_are_whole_or_refused_first(void) {
     NEED_GPU();
-    static const uint64_t lengths[] = {800000, LONG_ELEMENTS};
+    static const uint64_t lengths[] = {570000, LONG_ELEMENTS};
     for (int i = 0; i < 2 && !check_state.failed; i++) {
         const uint64_t offsets[] = {0, 50, 50 + lengths[i], 90 + lengths[i]};
         redtune_problem problem = problem_of("dot", 0);
