@@ -25,7 +25,7 @@ endforeach()
 
 # Those that go over many kernels and look at their results alone. NVRTC takes most of their time: less
 # where it optimises less. "mid" takes NVRTC less time than "min", and the simulated GPU more: arrays stay
-# in local memory. With all that it can do they run where the label is asked for, as on a GPU.
+# in local memory. Of walks of any axes, and of segments in fixed order, both are "max". With all that it can do they run where the label is asked for, as on a GPU.
 set(quick_min accumulate accuracy_values floats kernels ops order order_segments short
     unpacking)
 set(quick_mid accuracy columns columns_api evaluator_segments grouped judge keys keys_calls list_views masked_lists masks operands random_segments results rows
