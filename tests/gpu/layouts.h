@@ -397,8 +397,7 @@ __attribute__((unused)) static void check_shapes(const layout_test *test, const 
 }
 
 /* Opens the GPU, runs the facts and closes it. */
-static int run_layout_test(const layout_test *test, const check_fact *facts, size_t count, int argc,
-                           char **argv) {
+static int run_layout_test(const layout_test *test, int argc, char **argv) {
     subject_is_late();
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = workshop_open(&gpu, &shop, &err);
@@ -406,7 +405,7 @@ static int run_layout_test(const layout_test *test, const check_fact *facts, siz
         status =
             rdt_space_find_family(rdt_codegen_spaces(shop.codegen), test->family, &family, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, count, argc, argv);
+    int rc = check_run(argc, argv);
     if (shop.builder) workshop_close(&shop);
     device_close(&gpu);
     return rc;

@@ -132,14 +132,14 @@ static const rdt_extents columns[] = {
 enum { ROWS = sizeof rows / sizeof *rows, COLUMNS = sizeof columns / sizeof *columns };
 
 /* Opens the GPU, runs the facts and closes it. */
-static int run_shape_test(const check_fact *facts, size_t count, int argc, char **argv) {
+static int run_shape_test(int argc, char **argv) {
     if (device_open(&gpu, &err)) {
         gpu.context = NULL;
     } else if (workshop_open(&gpu, &shop, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    int rc = check_run(facts, count, argc, argv);
+    int rc = check_run(argc, argv);
     workshop_close(&shop);
     device_close(&gpu);
     return rc;

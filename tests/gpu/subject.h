@@ -170,13 +170,12 @@ __attribute__((unused)) static void subject_for_each(device *gpu, int op_count,
 
 /* What main returns: opens the GPU and, unless shop is NULL, a workshop, runs the facts, and closes
  * both. Facts skip where there is no GPU. */
-__attribute__((unused)) static int subject_run(device *gpu, workshop *shop, const check_fact *facts,
-                                               size_t count, int argc, char **argv) {
+__attribute__((unused)) static int subject_run(device *gpu, workshop *shop, int argc, char **argv) {
     redtune_error err;
     redtune_status status = device_open(gpu, &err);
     if (!status && shop) status = workshop_open(gpu, shop, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, count, argc, argv);
+    const int rc = check_run(argc, argv);
     if (shop && shop->builder) workshop_close(shop);
     device_close(gpu);
     return rc;

@@ -133,7 +133,7 @@ static void check_parts(const accumulation *self, const void *elements) {
     check_value(self, &got, &wanted.value, "finishing spoils the accumulator");
 }
 
-static void parts_in_any_order_and_steps_are_the_whole(void) {
+FACT(parts_in_any_order_and_steps_are_the_whole) {
     if (!rt) SKIP("there is no GPU");
     for_each_op(check_parts);
 }
@@ -155,7 +155,7 @@ static void check_nothing(const accumulation *self, const void *elements) {
     check_value(self, &got, &nothing.value, "no accumulators are no empty input");
 }
 
-static void parts_of_no_elements_change_nothing(void) {
+FACT(parts_of_no_elements_change_nothing) {
     if (!rt) SKIP("there is no GPU");
     for_each_op(check_nothing);
 }
@@ -170,7 +170,7 @@ static void open_ramp(redtune_op op, redtune_dtype dtype, accumulation *out) {
     CHECK_OK(open_accumulation(&problem, elements, out), err);
 }
 
-static void indices_go_beyond_32_bits(void) {
+FACT(indices_go_beyond_32_bits) {
     if (!rt) SKIP("there is no GPU");
     const uint64_t far = UINT64_C(5) << 32;
     accumulation self = {.plan = NULL};
@@ -208,7 +208,7 @@ static uint64_t double_often(redtune_op op, redtune_dtype dtype, int times, redt
     return count;
 }
 
-static void counts_go_beyond_32_bits(void) {
+FACT(counts_go_beyond_32_bits) {
     if (!rt) SKIP("there is no GPU");
     redtune_value got;
     uint64_t count = double_often(REDTUNE_NONZEROS, REDTUNE_U8, 32, &got);
@@ -222,7 +222,7 @@ static void counts_go_beyond_32_bits(void) {
     CHECK(got.f64 == sqrt(338350. / 100 * (double)count));
 }
 
-static void integers_wrap_around(void) {
+FACT(integers_wrap_around) {
     if (!rt) SKIP("there is no GPU");
     redtune_value got;
     double_often(REDTUNE_SUM, REDTUNE_U64, 60, &got);
@@ -248,7 +248,7 @@ static redtune_value of_special(redtune_op op, double special, bool first) {
     return got;
 }
 
-static void nan_and_infinity_follow_the_ops_rules(void) {
+FACT(nan_and_infinity_follow_the_ops_rules) {
     if (!rt) SKIP("there is no GPU");
     for (int first = 0; first < 2; first++) {
         CHECK(isnan(of_special(REDTUNE_SUM, (double)NAN, first).f32));
@@ -299,7 +299,7 @@ static void check_pieces(const redtune_problem *problem, const void *elements,
     CHECK_INT(reading->info.problem.op, problem->op);
 }
 
-static void pieces_are_as_many_as_it_takes(void) {
+FACT(pieces_are_as_many_as_it_takes) {
     if (!rt) SKIP("there is no GPU");
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_ARGMIN, REDTUNE_NORM2};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -318,7 +318,7 @@ static void pieces_are_as_many_as_it_takes(void) {
 }
 
 /* docs/ops.md: every 1023 pieces, or part of them, add 37 to the depth. */
-static void float_sums_of_pieces_keep_the_bound(void) {
+FACT(float_sums_of_pieces_keep_the_bound) {
     if (!rt) SKIP("there is no GPU");
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32};
     float elements[ELEMENTS_MAX];
@@ -333,7 +333,7 @@ static void float_sums_of_pieces_keep_the_bound(void) {
 }
 
 /* What all pieces have lost counts: here it is the whole result. */
-static void accurate_sums_of_pieces_lose_nothing(void) {
+FACT(accurate_sums_of_pieces_lose_nothing) {
     if (!rt) SKIP("there is no GPU");
     redtune_problem problem = {
         .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED};
@@ -384,7 +384,7 @@ static void start_anew(rdt_yield yield, char heard[HEARD_BYTES]) {
 }
 
 /* The cached plans of a whole and of its parts are three, of one problem. */
-static void warm_start_needs_neither_lua_nor_nvrtc(void) {
+FACT(warm_start_needs_neither_lua_nor_nvrtc) {
     if (!rt) SKIP("there is no GPU");
     char heard[HEARD_BYTES];
     for (int i = 0; i < 3; i++) start_anew((rdt_yield)i, heard);
@@ -396,24 +396,12 @@ static void warm_start_needs_neither_lua_nor_nvrtc(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(parts_in_any_order_and_steps_are_the_whole),
-        FACT(parts_of_no_elements_change_nothing),
-        FACT(indices_go_beyond_32_bits),
-        FACT(counts_go_beyond_32_bits),
-        FACT(integers_wrap_around),
-        FACT(nan_and_infinity_follow_the_ops_rules),
-        FACT(pieces_are_as_many_as_it_takes),
-        FACT(float_sums_of_pieces_keep_the_bound),
-        FACT(accurate_sums_of_pieces_lose_nothing),
-        FACT(warm_start_needs_neither_lua_nor_nvrtc),
-    };
     const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),
                                      .database = "/nowhere/at/all.db"};
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);
     return rc;

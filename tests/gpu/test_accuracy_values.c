@@ -40,7 +40,7 @@ static void check_rule(redtune_op op, redtune_dtype dtype, redtune_accuracy accu
     rdt_buffer_destroy(&input);
 }
 
-static void infinities_and_zeros_follow_the_rules_of_plain_sums(void) {
+FACT(infinities_and_zeros_follow_the_rules_of_plain_sums) {
     static const struct {
         double x[4], sum;
     } cases[] = {
@@ -69,7 +69,7 @@ static void infinities_and_zeros_follow_the_rules_of_plain_sums(void) {
 
 /* The least subnormal number and the largest one count for what they are, and infinities for all.
  */
-static void sums_of_narrow_floats_have_their_whole_range(void) {
+FACT(sums_of_narrow_floats_have_their_whole_range) {
     static const struct {
         redtune_dtype dtype;
         double least, largest;
@@ -102,7 +102,7 @@ static void sums_of_narrow_floats_have_their_whole_range(void) {
 }
 
 /* In a plain sum the first two are infinite; others are 2^-149 off half a unit. */
-static void exact_sums_round_once(void) {
+FACT(exact_sums_round_once) {
     static const struct {
         double x[4], sum;
     } cases[] = {
@@ -121,11 +121,4 @@ static void exact_sums_round_once(void) {
         check_rule(REDTUNE_SUM, REDTUNE_F32, REDTUNE_ACCURACY_EXACT, cases[i].x, 4, cases[i].sum);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(infinities_and_zeros_follow_the_rules_of_plain_sums),
-        FACT(sums_of_narrow_floats_have_their_whole_range),
-        FACT(exact_sums_round_once),
-    };
-    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

@@ -18,7 +18,7 @@ static redtune_status open_own(redtune **rt) {
 
 /* ---- opening and plans ----------------------------------------------------------------------- */
 
-static void open_takes_the_current_context_and_leaves_it(void) {
+FACT(open_takes_the_current_context_and_leaves_it) {
     NEED_GPU();
     redtune *rt = NULL;
     CUcontext before = NULL, after = NULL;
@@ -33,7 +33,7 @@ static void open_takes_the_current_context_and_leaves_it(void) {
     CHECK(before == after);
 }
 
-static void open_needs_a_context_or_a_device(void) {
+FACT(open_needs_a_context_or_a_device) {
     NEED_GPU();
     redtune *rt = NULL;
     CUcontext current = NULL;
@@ -48,7 +48,7 @@ static void open_needs_a_context_or_a_device(void) {
     CHECK(!gpu.driver->ctx_push(current));
 }
 
-static void open_names_a_device_that_does_not_exist(void) {
+FACT(open_names_a_device_that_does_not_exist) {
     NEED_GPU();
     redtune *rt = NULL;
     static const char *const names[] = {"99", "-1", "zero", ""};
@@ -60,7 +60,7 @@ static void open_names_a_device_that_does_not_exist(void) {
     CHECK(!rt);
 }
 
-static void plan_serves_any_count(void) {
+FACT(plan_serves_any_count) {
     NEED_GPU();
     static const uint64_t counts[] = {0, 1, 2, 31, 1000, 4097, 65537, 300000};
     redtune *rt = NULL;
@@ -85,7 +85,7 @@ static void plan_serves_any_count(void) {
     redtune_close(rt);
 }
 
-static void run_refuses_what_it_cannot_reduce(void) {
+FACT(run_refuses_what_it_cannot_reduce) {
     NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -120,7 +120,7 @@ static void run_refuses_what_it_cannot_reduce(void) {
     redtune_close(rt);
 }
 
-static void untuned_plan_says_that_it_is_the_default(void) {
+FACT(untuned_plan_says_that_it_is_the_default) {
     NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -138,7 +138,7 @@ static void untuned_plan_says_that_it_is_the_default(void) {
     redtune_close(rt);
 }
 
-static void reduce_keeps_its_plans(void) {
+FACT(reduce_keeps_its_plans) {
     NEED_GPU();
     redtune *rt = NULL;
     CHECK_OK(open_own(&rt), err);
@@ -183,7 +183,7 @@ static void *run_worker(void *user) {
     return NULL;
 }
 
-static void one_plan_runs_on_many_threads_and_streams(void) {
+FACT(one_plan_runs_on_many_threads_and_streams) {
     NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -202,7 +202,7 @@ static void one_plan_runs_on_many_threads_and_streams(void) {
     redtune_close(rt);
 }
 
-static void run_needs_no_current_context(void) {
+FACT(run_needs_no_current_context) {
     NEED_GPU();
     redtune *rt = NULL;
     redtune_problem problem = sum_of(COUNT);
@@ -245,7 +245,7 @@ static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *b
     return REDTUNE_OK;
 }
 
-static void inputs_of_any_length_are_reduced_in_pieces(void) {
+FACT(inputs_of_any_length_are_reduced_in_pieces) {
     NEED_GPU();
     static const uint64_t lengths[] = {0, 1, 1000, 3000000};
     redtune *rt = NULL;
@@ -266,7 +266,7 @@ static void inputs_of_any_length_are_reduced_in_pieces(void) {
     redtune_close(rt);
 }
 
-static void input_that_fails_gives_its_own_error(void) {
+FACT(input_that_fails_gives_its_own_error) {
     NEED_GPU();
     redtune *rt = NULL;
     supply from = {.left = 5000, .fail_at_end = REDTUNE_FILE};
@@ -314,7 +314,7 @@ static redtune_status tune(redtune *rt, witness *seen) {
     return redtune_tune(rt, &tuning, &err);
 }
 
-static void stopped_tune_is_interrupted(void) {
+FACT(stopped_tune_is_interrupted) {
     NEED_GPU();
     redtune *rt = NULL;
     witness seen = {.stop = 1};
@@ -325,7 +325,7 @@ static void stopped_tune_is_interrupted(void) {
 }
 
 /* What a tune stores is what later processes run. */
-static void tuned_winner_is_used_from_then_on(void) {
+FACT(tuned_winner_is_used_from_then_on) {
     NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -364,24 +364,9 @@ static void tuned_winner_is_used_from_then_on(void) {
 /* ---- the run --------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(open_takes_the_current_context_and_leaves_it),
-        FACT(open_needs_a_context_or_a_device),
-        FACT(open_names_a_device_that_does_not_exist),
-        FACT(plan_serves_any_count),
-        FACT(run_refuses_what_it_cannot_reduce),
-        FACT(untuned_plan_says_that_it_is_the_default),
-        FACT(reduce_keeps_its_plans),
-        FACT(one_plan_runs_on_many_threads_and_streams),
-        FACT(run_needs_no_current_context),
-        FACT(inputs_of_any_length_are_reduced_in_pieces),
-        FACT(input_that_fails_gives_its_own_error),
-        FACT(stopped_tune_is_interrupted),
-        FACT(tuned_winner_is_used_from_then_on),
-    };
     snprintf(database, sizeof database, "/tmp/redtune-test-%ld.db", (long)getpid());
     ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     ones_close();
     unlink(database);
     return rc;

@@ -86,7 +86,7 @@ static redtune_problem problem_of(redtune_op op, uint64_t outer, uint64_t count,
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void arrays_of_any_extents_are_reduced(void) {
+FACT(arrays_of_any_extents_are_reduced) {
     NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MEAN, REDTUNE_MIN};
     static const struct {
@@ -105,13 +105,13 @@ static void arrays_of_any_extents_are_reduced(void) {
             }
 }
 
-static void arrays_without_elements_give_what_the_op_says(void) {
+FACT(arrays_without_elements_give_what_the_op_says) {
     NEED_GPU();
     CHECK_INT(reduce(problem_of(REDTUNE_SUM, 5, 0, 1, 0, 0), 0), 1);
     CHECK_INT(reduce(problem_of(REDTUNE_ANY, 1, 0, 5, 0, 0), 0), 1);
 }
 
-static void larger_ones_go_in_pieces_of_outer_indices(void) {
+FACT(larger_ones_go_in_pieces_of_outer_indices) {
     NEED_GPU();
     const bool small = device_is_simulated(&gpu);
     CHECK((reduce(problem_of(REDTUNE_SUM, 8000, 700, 1, 0, 0), 0) > 1) == small);
@@ -122,21 +122,21 @@ static void larger_ones_go_in_pieces_of_outer_indices(void) {
 }
 
 /* On the simulated GPU 32 MiB lie between two rows, more than it has room for. */
-static void gaps_need_no_memory(void) {
+FACT(gaps_need_no_memory) {
     NEED_GPU();
     const uint64_t pieces = reduce(problem_of(REDTUNE_SUM, 3, 10, 1, 16 << 20, 0), 0);
     if (device_is_simulated(&gpu)) CHECK_INT(pieces, 3);
     CHECK(pieces > 0);
 }
 
-static void rows_that_do_not_fit_are_combined(void) {
+FACT(rows_that_do_not_fit_are_combined) {
     NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any row of a test");
     CHECK(reduce(problem_of(REDTUNE_SUM, 2, 6000000, 1, 0, 0), 0) > 2);
     CHECK(reduce(problem_of(REDTUNE_ARGMAX, 2, 6000000, 1, 6003001, 0), 70001) > 2);
 }
 
-static void columns_that_do_not_fit_go_on_from_piece_to_piece(void) {
+FACT(columns_that_do_not_fit_go_on_from_piece_to_piece) {
     NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
     CHECK(reduce(problem_of(REDTUNE_SUM, 2, 6000, 1000, 0, 0), 0) > 2);
@@ -161,7 +161,7 @@ static void check_refused(redtune_problem problem, const char *bytes, const char
 }
 
 /* An index does not say what else it was found among. */
-static void other_columns_that_do_not_fit_are_refused(void) {
+FACT(other_columns_that_do_not_fit_are_refused) {
     NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
     check_refused(problem_of(REDTUNE_ARGMIN, 2, 6000, 1000, 0, 0), "take 12008000 bytes of the GPU",
@@ -204,7 +204,7 @@ static bool is_right_along_axes(const redtune_problem *problem, int64_t first, u
 
 /* Those of the last column are pieces on the simulated GPU: of the batch, whose results go on; of a
  * kept axis; of both; and from the end. Places do not go on. */
-static void arrays_of_any_axes_are_reduced(void) {
+FACT(arrays_of_any_axes_are_reduced) {
     NEED_GPU();
     enum { KEPT_AROUND = 1, BACKWARDS = 2 };
     static const struct {
@@ -266,7 +266,7 @@ static void arrays_of_any_axes_are_reduced(void) {
     }
 }
 
-static void what_makes_no_sense_is_refused(void) {
+FACT(what_makes_no_sense_is_refused) {
     NEED_GPU();
     redtune_problem problem = problem_of(REDTUNE_SUM, 4, 10, 1, 0, 0);
     int64_t results[4];
@@ -290,22 +290,11 @@ static void what_makes_no_sense_is_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(arrays_of_any_extents_are_reduced),
-        FACT(arrays_without_elements_give_what_the_op_says),
-        FACT(larger_ones_go_in_pieces_of_outer_indices),
-        FACT(gaps_need_no_memory),
-        FACT(rows_that_do_not_fit_are_combined),
-        FACT(columns_that_do_not_fit_go_on_from_piece_to_piece),
-        FACT(other_columns_that_do_not_fit_are_refused),
-        FACT(arrays_of_any_axes_are_reduced),
-        FACT(what_makes_no_sense_is_refused),
-    };
     const redtune_options options = {.database = "/nowhere/tuning.db"};
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);
     return rc;

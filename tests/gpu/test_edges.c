@@ -92,7 +92,7 @@ static bool set_way(trial *at, int turn) {
     return is_strided(at) && (way || (values && !at->problem.mask));
 }
 
-static void nothing_beside_random_arrays_is_read(void) {
+FACT(nothing_beside_random_arrays_is_read) {
     NEED_GPU();
     begin();
     draw_from(46);
@@ -108,7 +108,7 @@ static void nothing_beside_random_arrays_is_read(void) {
 
 /* Planes whose rows do not fill loads, and crops of them: the last load of the last row would read
  * behind the array, and the first before it where the rows are turned round. */
-static void nothing_beside_planes_is_read(void) {
+FACT(nothing_beside_planes_is_read) {
     NEED_GPU();
     begin();
     draw_from(47);
@@ -133,13 +133,9 @@ static void nothing_beside_planes_is_read(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(nothing_beside_random_arrays_is_read),
-        FACT(nothing_beside_planes_is_read),
-    };
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;
 }

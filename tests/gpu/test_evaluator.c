@@ -82,7 +82,7 @@ static redtune_status bench_time(bench *self, rdt_cache_state cache, double *sam
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static void a_right_kernel_is_good(void) {
+FACT(a_right_kernel_is_good) {
     NEED_GPU();
     bench self = {.makes_other = false};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
@@ -92,7 +92,7 @@ static void a_right_kernel_is_good(void) {
     bench_close(&self);
 }
 
-static void a_kernel_that_loses_a_nan_is_wrong(void) {
+FACT(a_kernel_that_loses_a_nan_is_wrong) {
     NEED_GPU();
     bench self = {.source = forgetful};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
@@ -111,7 +111,7 @@ static rdt_verdict verify_max(const char *source) {
 }
 
 /* Only an element outside that decides can show it. */
-static void a_kernel_that_looks_outside_its_input_is_wrong(void) {
+FACT(a_kernel_that_looks_outside_its_input_is_wrong) {
     NEED_GPU();
     rdt_verdict before = verify_max(peeping_before), behind = verify_max(peeping_behind);
     CHECK_INT(before.outcome, RDT_OUTCOME_WRONG);
@@ -120,14 +120,14 @@ static void a_kernel_that_looks_outside_its_input_is_wrong(void) {
     CHECK_CONTAINS(behind.cause, " decides, is 120 and should be 0");
 }
 
-static void a_kernel_that_writes_behind_its_result_is_wrong(void) {
+FACT(a_kernel_that_writes_behind_its_result_is_wrong) {
     NEED_GPU();
     rdt_verdict verdict = verify_max(spilling);
     CHECK_INT(verdict.outcome, RDT_OUTCOME_WRONG);
     CHECK_CONTAINS(verdict.cause, "behind it are written, too");
 }
 
-static void what_a_wrong_kernel_destroyed_is_made_anew(void) {
+FACT(what_a_wrong_kernel_destroyed_is_made_anew) {
     NEED_GPU();
     bench self = {.source = destructive};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
@@ -139,7 +139,7 @@ static void what_a_wrong_kernel_destroyed_is_made_anew(void) {
     bench_close(&self);
 }
 
-static void a_wrong_kernel_says_what_it_gave_and_what_it_should(void) {
+FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should) {
     NEED_GPU();
     bench self = {.makes_other = true, .other = REDTUNE_XOR};
     CHECK_OK(bench_open(&self, REDTUNE_OR, REDTUNE_U32, 3000), err);
@@ -153,7 +153,7 @@ static void a_wrong_kernel_says_what_it_gave_and_what_it_should(void) {
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-static void a_warm_cache_is_faster_than_a_cold_one(void) {
+FACT(a_warm_cache_is_faster_than_a_cold_one) {
     NEED_GPU();
     bench self = {.makes_other = false};
     double cold_ns = 0, warm_ns = 0;
@@ -174,7 +174,7 @@ static bool are_all_positive(const double *samples, int count) {
 }
 
 /* Where its code lies makes a kernel faster or slower, so a winner is chosen by several copies. */
-static void a_last_round_loads_copies_of_a_kernel(void) {
+FACT(a_last_round_loads_copies_of_a_kernel) {
     NEED_GPU();
     bench self = {.makes_other = false};
     double quick[3], samples[LAST_ROUND];
@@ -189,7 +189,7 @@ static void a_last_round_loads_copies_of_a_kernel(void) {
     bench_close(&self);
 }
 
-static void a_copy_that_cannot_be_loaded_is_done_without(void) {
+FACT(a_copy_that_cannot_be_loaded_is_done_without) {
     NEED_GPU();
     bench self = {.makes_other = false};
     double samples[LAST_ROUND];
@@ -202,7 +202,7 @@ static void a_copy_that_cannot_be_loaded_is_done_without(void) {
     bench_close(&self);
 }
 
-static void what_is_not_good_is_not_timed(void) {
+FACT(what_is_not_good_is_not_timed) {
     NEED_GPU();
     bench self = {.verdict = {.outcome = RDT_OUTCOME_WRONG}};
     double sample_ns = 77;
@@ -230,7 +230,7 @@ static void time_hasty(uint64_t count, int samples, const char *said) {
     bench_close(&self);
 }
 
-static void a_kernel_that_goes_wrong_while_it_overlaps_is_wrong(void) {
+FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong) {
     NEED_GPU();
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     time_hasty(64, 3, "wrong result: norm2 of 64 f32, in call 2 of ");
@@ -238,13 +238,13 @@ static void a_kernel_that_goes_wrong_while_it_overlaps_is_wrong(void) {
 }
 
 /* Of 2^20 squares the root is not exact in f32: the calls are compared with single ones. */
-static void so_it_is_where_no_exact_result_is_known(void) {
+FACT(so_it_is_where_no_exact_result_is_known) {
     NEED_GPU();
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     time_hasty((1 << 20) + 5000, 3, " is 1 and should be 0");
 }
 
-static void a_right_kernel_is_good_where_no_exact_result_is_known(void) {
+FACT(a_right_kernel_is_good_where_no_exact_result_is_known) {
     NEED_GPU();
     bench self = {.makes_other = false};
     double samples[3];
@@ -258,7 +258,7 @@ static void a_right_kernel_is_good_where_no_exact_result_is_known(void) {
 }
 
 /* Of two that are timed in turns, the one that goes wrong is the only one that is blamed. */
-static void a_wrong_candidate_does_not_blame_those_beside_it(void) {
+FACT(a_wrong_candidate_does_not_blame_those_beside_it) {
     NEED_GPU();
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     bench self = {.source = wrecking};
@@ -298,7 +298,7 @@ static rdt_conditions observe(const char *fails, const char *throttle, const cha
     return self.conditions;
 }
 
-static void conditions_are_kept(void) {
+FACT(conditions_are_kept) {
     NEED_GPU();
     rdt_conditions now = observe("", "0", "0");
     CHECK_INT(now.sm_mhz, 1980);
@@ -308,7 +308,7 @@ static void conditions_are_kept(void) {
     CHECK_INT(now.others, 0);
 }
 
-static void no_nvml_is_no_error(void) {
+FACT(no_nvml_is_no_error) {
     NEED_GPU();
     static const char *const failing[] = {"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2"};
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++)
@@ -319,7 +319,7 @@ static void no_nvml_is_no_error(void) {
     CHECK_INT(rdt_nvml_throttle(NULL), 0);
 }
 
-static void an_answer_that_fails_is_unknown(void) {
+FACT(an_answer_that_fails_is_unknown) {
     NEED_GPU();
     CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").sm_mhz, 0);
     CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").temperature_c, 61);
@@ -329,19 +329,19 @@ static void an_answer_that_fails_is_unknown(void) {
 }
 
 /* The stand-in says so twice only: what was kept was taken after that. */
-static void a_throttled_sample_is_taken_again(void) {
+FACT(a_throttled_sample_is_taken_again) {
     NEED_GPU();
     CHECK_INT(observe("", "0x20:2", "0").throttle, 0);
     CHECK_INT(observe("", "0x8:3", "0").throttle, 0);
 }
 
-static void throttling_that_stays_is_told(void) {
+FACT(throttling_that_stays_is_told) {
     NEED_GPU();
     CHECK_INT(observe("", "0x20", "0").throttle, 0x20);
     CHECK_INT(observe("", "0x20:5", "0").throttle, 0x20);
 }
 
-static void an_idle_gpu_is_not_throttled(void) {
+FACT(an_idle_gpu_is_not_throttled) {
     NEED_GPU();
     rdt_conditions now = observe("", "0x3", "0");
     CHECK_INT(now.throttle, 0x3);
@@ -350,43 +350,20 @@ static void an_idle_gpu_is_not_throttled(void) {
     CHECK_INT(observe("", "0x1:3", "0").throttle, 0x1);
 }
 
-static void other_processes_are_counted(void) {
+FACT(other_processes_are_counted) {
     NEED_GPU();
     CHECK_INT(observe("", "0", "3").others, 3);
     CHECK_INT(observe("", "0", "hidden").others, 0);
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_right_kernel_is_good),
-        FACT(a_kernel_that_loses_a_nan_is_wrong),
-        FACT(a_kernel_that_looks_outside_its_input_is_wrong),
-        FACT(a_kernel_that_writes_behind_its_result_is_wrong),
-        FACT(what_a_wrong_kernel_destroyed_is_made_anew),
-        FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should),
-        FACT(a_warm_cache_is_faster_than_a_cold_one),
-        FACT(a_last_round_loads_copies_of_a_kernel),
-        FACT(a_copy_that_cannot_be_loaded_is_done_without),
-        FACT(what_is_not_good_is_not_timed),
-        FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong),
-        FACT(so_it_is_where_no_exact_result_is_known),
-        FACT(a_right_kernel_is_good_where_no_exact_result_is_known),
-        FACT(a_wrong_candidate_does_not_blame_those_beside_it),
-        FACT(conditions_are_kept),
-        FACT(no_nvml_is_no_error),
-        FACT(an_answer_that_fails_is_unknown),
-        FACT(a_throttled_sample_is_taken_again),
-        FACT(throttling_that_stays_is_told),
-        FACT(an_idle_gpu_is_not_throttled),
-        FACT(other_processes_are_counted),
-    };
     if (device_open(&gpu, &err)) {
         gpu.context = NULL;
     } else if (workshop_open(&gpu, &shop, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     workshop_close(&shop);
     device_close(&gpu);
     return rc;

@@ -89,7 +89,7 @@ enum { RIGHT = sizeof right / sizeof *right };
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static void kernels_without_a_fault_are_good(void) {
+FACT(kernels_without_a_fault_are_good) {
     NEED_GPU();
     for (size_t i = 0; i < RIGHT; i++)
         for (size_t k = 0; k < LAYOUTS; k++)
@@ -108,7 +108,7 @@ static void check_faults(const fault *faults, size_t count) {
 }
 
 /* Distances show an element only where it decides. */
-static void faults_of_the_second_input_are_found(void) {
+FACT(faults_of_the_second_input_are_found) {
     NEED_GPU();
     static const char moved[] = "((const float *)((u64)&second[at] & ~15ull))[0]";
     static const char dropped[] = "(k == 64 ? 0 : second[at])";
@@ -136,7 +136,7 @@ static void faults_of_the_second_input_are_found(void) {
     check_faults(faults, sizeof faults / sizeof *faults);
 }
 
-static void faults_of_the_second_result_are_found(void) {
+FACT(faults_of_the_second_result_are_found) {
     NEED_GPU();
     const fault faults[] = {
         {"lacks the last element in the second",
@@ -163,7 +163,7 @@ static void faults_of_the_second_result_are_found(void) {
 
 /* 16 units in the last place of 1 to 2 are 1.9e-6: of a mean around 1.5, and of less than 1, as the
  * variance is, which is 0.25. */
-static void what_is_off_by_more_than_the_tolerance_is_found(void) {
+FACT(what_is_off_by_more_than_the_tolerance_is_found) {
     NEED_GPU();
     const fault faults[] = {
         {"off in the mean", {"test_spread", "x", MOMENTS, PUT_MOMENTS "output[r] *= 1 + 6e-6f;"}},
@@ -178,7 +178,7 @@ static void what_is_off_by_more_than_the_tolerance_is_found(void) {
         check_kernel(&close, layouts[k], RDT_OUTCOME_GOOD, "off by less");
 }
 
-static void a_parameter_has_its_usual_value(void) {
+FACT(a_parameter_has_its_usual_value) {
     NEED_GPU();
     const kernel deaf = {"test_scaled", "x", "a += x;", PUT};
     for (size_t k = 0; k < LAYOUTS; k++)
@@ -198,7 +198,7 @@ static void check_default(const char *op, redtune_dtype dtype, rdt_extents exten
     bench_close(&self);
 }
 
-static void the_templates_kernels_are_good(void) {
+FACT(the_templates_kernels_are_good) {
     NEED_GPU();
     const struct {
         const char *op;
@@ -213,7 +213,7 @@ static void the_templates_kernels_are_good(void) {
 }
 
 /* Above this count half of the elements are zero in both inputs. */
-static void sums_of_many_products_are_exact(void) {
+FACT(sums_of_many_products_are_exact) {
     NEED_GPU();
     const rdt_extents many = {(1 << 20) + 70000, 0, 0, 0, 0};
     const redtune_problem problem = problem_of("test_dot", REDTUNE_F32, many);
@@ -242,7 +242,7 @@ static void check_memory(rdt_extents extents) {
     bench_close(&self);
 }
 
-static void memory_of_both_inputs_stays_within_its_limit(void) {
+FACT(memory_of_both_inputs_stays_within_its_limit) {
     NEED_GPU();
     check_memory((rdt_extents){1 << 22, 0, 0, 0, 0});
     check_memory((rdt_extents){2, 1 << 20, 0, 0, 0});
@@ -266,7 +266,7 @@ static rdt_verdict time_kernel(const kernel *each, rdt_extents extents, double *
 }
 
 /* What a candidate is verified by alone does not show that. */
-static void timed_calls_are_compared_in_both_results(void) {
+FACT(timed_calls_are_compared_in_both_results) {
     NEED_GPU();
     const kernel late = {"test_minmax", "x", EXTREMES,
                          "output[r] = least; output2[r] = greatest + (overlaps != 0);"};
@@ -283,7 +283,7 @@ static void timed_calls_are_compared_in_both_results(void) {
 }
 
 /* A timed call of a dot reads two arrays that are its own: the answers to each differ. */
-static void timed_calls_take_turns_through_both_inputs(void) {
+FACT(timed_calls_take_turns_through_both_inputs) {
     NEED_GPU();
     for (size_t k = 0; k < LAYOUTS; k++) {
         double sample_ns = 0;
@@ -294,20 +294,8 @@ static void timed_calls_take_turns_through_both_inputs(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(kernels_without_a_fault_are_good),
-        FACT(faults_of_the_second_input_are_found),
-        FACT(faults_of_the_second_result_are_found),
-        FACT(what_is_off_by_more_than_the_tolerance_is_found),
-        FACT(a_parameter_has_its_usual_value),
-        FACT(the_templates_kernels_are_good),
-        FACT(sums_of_many_products_are_exact),
-        FACT(memory_of_both_inputs_stays_within_its_limit),
-        FACT(timed_calls_are_compared_in_both_results),
-        FACT(timed_calls_take_turns_through_both_inputs),
-    };
     if (!op_folder_make()) return 1;
-    const int rc = run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int rc = run_shape_test(argc, argv);
     op_folder_remove();
     return rc;
 }

@@ -94,7 +94,7 @@ static const struct {
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-static void right_kernels_are_good(void) {
+FACT(right_kernels_are_good) {
     NEED_GPU();
     for (size_t i = 0; i < CLASSES && !check_state.failed; i++)
         for (int segmented = REDTUNE_SEGMENTED_EACH; segmented <= REDTUNE_SEGMENTED_ALL;
@@ -105,7 +105,7 @@ static void right_kernels_are_good(void) {
         }
 }
 
-static void segments_of_all_kinds_are_good(void) {
+FACT(segments_of_all_kinds_are_good) {
     NEED_GPU();
     const redtune_problem problems[] = {
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 1, 3000, 0, 0),
@@ -131,7 +131,7 @@ static void segments_of_all_kinds_are_good(void) {
     bench_close(&self);
 }
 
-static void kernels_without_a_fault_are_good(void) {
+FACT(kernels_without_a_fault_are_good) {
     NEED_GPU();
     const redtune_problem sum =
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 100, 20, 3, 900);
@@ -141,7 +141,7 @@ static void kernels_without_a_fault_are_good(void) {
     check_verdict(right_max, &max, RDT_OUTCOME_GOOD, "right");
 }
 
-static void every_fault_is_found(void) {
+FACT(every_fault_is_found) {
     NEED_GPU();
     redtune_problem problem =
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 100, 20, 3, 900);
@@ -154,7 +154,7 @@ static void every_fault_is_found(void) {
 }
 
 /* Numbers alone do not show it. */
-static void a_kernel_that_loses_a_nan_is_wrong(void) {
+FACT(a_kernel_that_loses_a_nan_is_wrong) {
     NEED_GPU();
     static const char forgetful[] = SOURCE(FINDS_MOST, EVERY, LOW, HIGH, "fmaxf(sum, x)", "");
     const redtune_problem problem =
@@ -162,13 +162,4 @@ static void a_kernel_that_loses_a_nan_is_wrong(void) {
     check_verdict(forgetful, &problem, RDT_OUTCOME_WRONG, "loses a NaN");
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(right_kernels_are_good),
-        FACT(segments_of_all_kinds_are_good),
-        FACT(kernels_without_a_fault_are_good),
-        FACT(every_fault_is_found),
-        FACT(a_kernel_that_loses_a_nan_is_wrong),
-    };
-    return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_shape_test(argc, argv); }

@@ -43,7 +43,7 @@ static void set_long_turn(int turn) {
         set_equal(1 + draw(3), 4000, false);
 }
 
-static void long_segments_are_right(void) {
+FACT(long_segments_are_right) {
     enum { TURNS = 4 };
     static const kernel kernels[] = {{"grouped", "block=128,lanes=8,unroll=1"},
                                      {"grouped", "block=128,lanes=32,unroll=2"},
@@ -149,7 +149,13 @@ static void set_hidden_turn(int turn) {
     set_hidden(count, draw(count / 2));
 }
 
-static void hidden_giants_are_right(void) {
+FACT(giants_are_right) {
+    enum { SIMULATED = 24, TURNS = 200 };
+    if (!gpu.context) SKIP("there is no GPU");
+    check_giants(device_is_simulated(&gpu) ? SIMULATED : TURNS);
+}
+
+FACT(hidden_giants_are_right) {
     enum { TURNS = 360 };
     static const kernel one = {"grouped", "block=64,lanes=8,vec=1,unroll=1,resident=16"};
     if (!gpu.context) SKIP("there is no GPU");
@@ -157,15 +163,9 @@ static void hidden_giants_are_right(void) {
                 set_hidden_turn);
 }
 
-static void giants_are_right(void) {
-    enum { SIMULATED = 24, TURNS = 200 };
-    if (!gpu.context) SKIP("there is no GPU");
-    check_giants(device_is_simulated(&gpu) ? SIMULATED : TURNS);
-}
-
 /* Little enough for a tool that checks every access. On a simulated device those above are as many.
  */
-static void few_giants_are_right(void) {
+FACT(few_giants_are_right) {
     enum { FEW = 6 };
     if (!gpu.context) SKIP("there is no GPU");
     if (device_is_simulated(&gpu)) SKIP("the GPU is a simulated one");
@@ -173,7 +173,7 @@ static void few_giants_are_right(void) {
 }
 
 /* Any configs, with tables of every kind. */
-static void every_config_is_right(void) {
+FACT(every_config_is_right) {
     enum { SIMULATED = 12, KERNELS = 400, TABLES = 4 };
     static const struct {
         redtune_op op;
@@ -196,7 +196,7 @@ static void every_config_is_right(void) {
 }
 
 /* Ops of two inputs, whose elements lie anywhere to each other. */
-static void pairs_are_right(void) {
+FACT(pairs_are_right) {
     enum { SIMULATED = 9, KERNELS = 300, TABLES = 5 };
     static const struct {
         redtune_op op;
@@ -224,10 +224,4 @@ static void pairs_are_right(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(long_segments_are_right), FACT(giants_are_right),      FACT(hidden_giants_are_right),
-        FACT(few_giants_are_right),    FACT(every_config_is_right), FACT(pairs_are_right),
-    };
-    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

@@ -15,7 +15,7 @@ static void draw_the_rest(trial *at) {
     at->mask_off = draw(2) ? at->x_off : draw(17);
 }
 
-static void kernels_are_right_whatever_the_problem(void) {
+FACT(kernels_are_right_whatever_the_problem) {
     NEED_GPU();
     static const struct {
         const char *config;
@@ -84,7 +84,7 @@ static void kernels_are_right_whatever_the_problem(void) {
 }
 
 /* Second inputs and masks that begin anywhere, and of rows. */
-static void what_lies_beside_elements_is_read_with_them(void) {
+FACT(what_lies_beside_elements_is_read_with_them) {
     NEED_GPU();
     static const struct {
         const char *config;
@@ -172,7 +172,7 @@ static void what_lies_beside_elements_is_read_with_them(void) {
 
 /* Each as its default makes it, by few keys, by more of them than columns fit, and by more than a
  * warp's table, for which elements are reordered where no atomics combine them. */
-static void every_op_is_right(void) {
+FACT(every_op_is_right) {
     NEED_GPU();
     static const redtune_dtype dtypes[] = {REDTUNE_F32,  REDTUNE_I32, REDTUNE_F64, REDTUNE_U8,
                                            REDTUNE_BF16, REDTUNE_I64, REDTUNE_E5M2};
@@ -203,7 +203,7 @@ static void every_op_is_right(void) {
     end();
 }
 
-static void random_problems_are_right(void) {
+FACT(random_problems_are_right) {
     NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX, REDTUNE_MEAN};
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I32};
@@ -221,7 +221,7 @@ static void random_problems_are_right(void) {
 }
 
 /* Of widths that loads divide, and of others; tables of threads, warps, blocks and all. */
-static void columns_of_rows_have_results_of_their_own(void) {
+FACT(columns_of_rows_have_results_of_their_own) {
     NEED_GPU();
     static const uint64_t widths[] = {2, 3, 4, 8, 12, 17, 33, 64, 257};
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX,
@@ -255,7 +255,7 @@ static void columns_of_rows_have_results_of_their_own(void) {
 }
 
 /* Those of each key's elements packed in their order, whatever the keys and the rows. */
-static void fixed_order_has_the_bits_of_packed_elements(void) {
+FACT(fixed_order_has_the_bits_of_packed_elements) {
     NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_VAR, REDTUNE_PROD};
     static const uint64_t key_counts[] = {1, 3, 200, 700, 70000}, widths[] = {1, 1, 1, 5, 33};
@@ -298,7 +298,7 @@ static void fixed_order_has_the_bits_of_packed_elements(void) {
 
 /* Where f32 had stopped counting; where words carry; and where a greatest element is in no sample.
  */
-static void a_hot_key_counts_beyond_2_to_the_24(void) {
+FACT(a_hot_key_counts_beyond_2_to_the_24) {
     NEED_GPU();
     static const char *const tables[] = {"shared",
                                          "global",
@@ -337,7 +337,7 @@ static void a_hot_key_counts_beyond_2_to_the_24(void) {
 
 /* Cells of a fixed point round by 2^-18 of what is added at most, whatever the magnitudes; sums
  * keep the range of f64 until they are narrowed. */
-static void narrow_cells_are_accurate_over_the_whole_range(void) {
+FACT(narrow_cells_are_accurate_over_the_whole_range) {
     NEED_GPU();
     enum { KEYS = 4, COUNT = 8000 };
     static const char *const configs[] = {
@@ -459,7 +459,7 @@ static void run_call(trial *at, redtune_plan *plan) {
  * how many calls, of which 24 have a plan; $RDT_TEST_KEYED_FIRST the number of the first plan:
  * the usual four are by rows and reordered, of a power, accumulating, and accumulating in fixed
  * order. */
-static void random_calls_are_right(void) {
+FACT(random_calls_are_right) {
     NEED_GPU();
     const char *calls = getenv("RDT_TEST_KEYED_CALLS"), *from = getenv("RDT_TEST_KEYED_FIRST");
     const int count = calls ? atoi(calls) : 96, first = from ? atoi(from) : 10;
@@ -482,19 +482,8 @@ static void random_calls_are_right(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(kernels_are_right_whatever_the_problem),
-        FACT(what_lies_beside_elements_is_read_with_them),
-        FACT(every_op_is_right),
-        FACT(random_problems_are_right),
-        FACT(columns_of_rows_have_results_of_their_own),
-        FACT(fixed_order_has_the_bits_of_packed_elements),
-        FACT(a_hot_key_counts_beyond_2_to_the_24),
-        FACT(narrow_cells_are_accurate_over_the_whole_range),
-        FACT(random_calls_are_right),
-    };
     if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;
 }

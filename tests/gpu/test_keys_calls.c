@@ -6,7 +6,7 @@
 #include "gpu/graph.h"
 #include "keyed_trials.h"
 
-static void results_go_on_from_what_there_is(void) {
+FACT(results_go_on_from_what_there_is) {
     NEED_GPU();
     begin();
     for (int i = 0; i < 6 && !check_state.failed; i++) {
@@ -31,7 +31,7 @@ static void results_go_on_from_what_there_is(void) {
     end();
 }
 
-static void what_is_captured_runs_again(void) {
+FACT(what_is_captured_runs_again) {
     NEED_GPU();
     begin();
     for (int i = 0; i < 4 && !check_state.failed; i++) {
@@ -60,7 +60,7 @@ static void what_is_captured_runs_again(void) {
 }
 
 /* Each has tables of its own. */
-static void streams_run_side_by_side(void) {
+FACT(streams_run_side_by_side) {
     NEED_GPU();
     begin();
     CUstream streams[2];
@@ -127,7 +127,7 @@ static void try_workspaces(redtune_order order) {
 }
 
 /* Of atomics, and of elements that are reordered. */
-static void a_workspace_has_room_for_the_table(void) {
+FACT(a_workspace_has_room_for_the_table) {
     NEED_GPU();
     begin();
     try_workspaces(REDTUNE_ORDER_FREE);
@@ -147,7 +147,7 @@ static const char *config_now(const redtune_plan *plan, redtune_info *info) {
 }
 
 /* Blocks with tables of their own take more memory than those that share one. */
-static void a_workspace_of_a_pending_plan_serves_it_ever_after(void) {
+FACT(a_workspace_of_a_pending_plan_serves_it_ever_after) {
     NEED_GPU();
     char cache[] = "/tmp/redtune-test-XXXXXX";
     const redtune_options options = {.database = "/nowhere/at/all.db", .background = 1};
@@ -223,7 +223,7 @@ static redtune_status reduce_on_host(const trial *at, size_t keys_less, void *re
 }
 
 /* They are what those of the GPU are. */
-static void arrays_of_the_host_are_reduced_too(void) {
+FACT(arrays_of_the_host_are_reduced_too) {
     NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX_AT, REDTUNE_MEAN, REDTUNE_WMEAN};
     static unsigned char got[OUT_ROOM];
@@ -257,7 +257,7 @@ static void arrays_of_the_host_are_reduced_too(void) {
     end();
 }
 
-static void what_makes_no_sense_is_refused(void) {
+FACT(what_makes_no_sense_is_refused) {
     NEED_GPU();
     begin();
     const trial at = trial_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 10, 100);
@@ -338,19 +338,10 @@ static void what_makes_no_sense_is_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(results_go_on_from_what_there_is),
-        FACT(what_is_captured_runs_again),
-        FACT(streams_run_side_by_side),
-        FACT(a_workspace_has_room_for_the_table),
-        FACT(a_workspace_of_a_pending_plan_serves_it_ever_after),
-        FACT(arrays_of_the_host_are_reduced_too),
-        FACT(what_makes_no_sense_is_refused),
-    };
     /* So that blocks' own tables of 50 keys take more than every workspace has room for. */
     setenv("REDTUNE_SIM_SMS", "512", 0);
     if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;
 }

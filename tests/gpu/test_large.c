@@ -123,7 +123,7 @@ static void check_large(redtune *rt, redtune_op op, redtune_dtype dtype) {
     close_large(&self);
 }
 
-static void counts_beyond_32_bits_are_right(void) {
+FACT(counts_beyond_32_bits_are_right) {
     static const redtune_dtype dtypes[] = {REDTUNE_U8,  REDTUNE_I8,  REDTUNE_F16, REDTUNE_I32,
                                            REDTUNE_F32, REDTUNE_I64, REDTUNE_F64};
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX, REDTUNE_ARGMIN, REDTUNE_NONZEROS,
@@ -183,7 +183,7 @@ static void check_segments(const large *self, const char *config, uint64_t great
     redtune_plan_destroy(plan);
 }
 
-static void segments_beyond_32_bits_are_right(void) {
+FACT(segments_beyond_32_bits_are_right) {
     static const char *const configs[] = {
         "tiled:block=128,vec=16,unroll=4,resident=8",
         "grouped:block=128,lanes=8,vec=16,unroll=4,resident=8",
@@ -269,7 +269,7 @@ static void run_far(redtune *rt, const uint64_t *offset, size_t bytes) {
     rdt_buffer_destroy(&input);
 }
 
-static void segments_of_a_warp_may_lie_far_apart(void) {
+FACT(segments_of_a_warp_may_lie_far_apart) {
     static uint64_t offset[SEGMENTS + 1];
     redtune *rt = NULL;
     simulator sim;
@@ -327,7 +327,7 @@ static void close_noise(noise *self) {
 }
 
 /* One plan, its calls on one stream, while the same plan and copies run on another. */
-static void runs_of_one_plan_give_the_same_bits(void) {
+FACT(runs_of_one_plan_give_the_same_bits) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     rdt_buffer input = {0}, output = {0};
@@ -383,7 +383,7 @@ static void check_runs(subject *self) {
     rdt_buffer_destroy(&input);
 }
 
-static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
+FACT(every_kernel_of_a_float_sum_gives_the_same_bits) {
     workshop shop;
     cover_point *points = NULL;
     size_t count = 0;
@@ -408,13 +408,4 @@ static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
     workshop_close(&shop);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(counts_beyond_32_bits_are_right),
-        FACT(segments_beyond_32_bits_are_right),
-        FACT(segments_of_a_warp_may_lie_far_apart),
-        FACT(runs_of_one_plan_give_the_same_bits),
-        FACT(every_kernel_of_a_float_sum_gives_the_same_bits),
-    };
-    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, NULL, argc, argv); }

@@ -193,7 +193,7 @@ static void close_all(void) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void absent_elements_of_lists_change_nothing(void) {
+FACT(absent_elements_of_lists_change_nothing) {
     NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX};
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_U8, REDTUNE_F64, REDTUNE_F16};
@@ -208,7 +208,7 @@ static void absent_elements_of_lists_change_nothing(void) {
 }
 
 /* A thread, a warp, several warps and a block for each array, and two arrays at once. */
-static void every_group_finds_the_masks(void) {
+FACT(every_group_finds_the_masks) {
     NEED_GPU();
     static const char *const configs[] = {
         "grouped:lanes=1,segments=2,vec=1", "grouped:lanes=8,vec=4", "grouped:lanes=32,segments=2",
@@ -220,7 +220,7 @@ static void every_group_finds_the_masks(void) {
 }
 
 /* Other blocks help with it. */
-static void a_very_long_array_has_its_mask(void) {
+FACT(a_very_long_array_has_its_mask) {
     NEED_GPU();
     open_all();
     OF(.longest = LONG);
@@ -229,7 +229,7 @@ static void a_very_long_array_has_its_mask(void) {
     close_all();
 }
 
-static void absent_elements_of_lists_in_fixed_order_change_nothing(void) {
+FACT(absent_elements_of_lists_in_fixed_order_change_nothing) {
     NEED_GPU();
     open_all();
     OF(.order = REDTUNE_ORDER_FIXED);
@@ -247,7 +247,7 @@ static void absent_elements_of_lists_in_fixed_order_change_nothing(void) {
                     err, why);                                                                     \
     } while (0)
 
-static void masks_that_make_no_sense_are_refused(void) {
+FACT(masks_that_make_no_sense_are_refused) {
     NEED_GPU();
     open_all();
     now = (trial){.dtype = REDTUNE_F32, .mask = REDTUNE_MASK_LISTED_BYTES, .longest = 10};
@@ -287,13 +287,4 @@ static void masks_that_make_no_sense_are_refused(void) {
     close_all();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(absent_elements_of_lists_change_nothing),
-        FACT(every_group_finds_the_masks),
-        FACT(a_very_long_array_has_its_mask),
-        FACT(absent_elements_of_lists_in_fixed_order_change_nothing),
-        FACT(masks_that_make_no_sense_are_refused),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

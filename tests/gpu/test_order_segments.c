@@ -3,8 +3,41 @@
 #include "segment_tables.h"
 #include "simulator.h"
 
+/* Long ones, whose nodes lie close together in scratch, with offsets that decrease, too; and ones
+ * that fill a lane's, a warp's and a chunk's loads, whose sum is +0 where all elements are -0. */
+FACT(long_segments_in_fixed_order_have_its_bits) {
+    static const struct {
+        uint64_t count, length;
+        bool zeros;
+    } tables[] = {{4, 3000, false}, {7, 1600, false}, {5, 1025, false}, {2, 6000, false},
+                  {9, 1300, false}, {40, 16, true},   {9, 128, true},   {3, 1024, true}};
+    enum { TABLES = sizeof tables / sizeof *tables };
+    if (!gpu.context) SKIP("there is no GPU");
+    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, false);
+    rdt_test_data *data = NULL;
+    subject self;
+    problem.order = REDTUNE_ORDER_FIXED;
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    simulator simulated = {.set = NULL};
+    simulator_find(&simulated);
+    for (size_t i = 0; i < 4 * (size_t)TABLES && !check_state.failed; i++) {
+        /* Warps that come in turn never find a later one's node in a place that they share. */
+        const char seed[] = {(char)('0' + i / TABLES), 0};
+        if (simulated.set) simulated.set("REDTUNE_SIM_SEED", seed);
+        set_equal(tables[i % TABLES].count, tables[i % TABLES].length, i >= 2 * (size_t)TABLES);
+        now.zeros = tables[i % TABLES].zeros;
+        check_tables(&self, data);
+        now.zeros = false;
+    }
+    if (simulated.set) simulated.set("REDTUNE_SIM_SEED", "0");
+    subject_close(&self);
+    rdt_test_data_destroy(data);
+}
+
 /* Of any config, to the bit. */
-static void segments_in_fixed_order_have_its_bits(void) {
+FACT(segments_in_fixed_order_have_its_bits) {
     static const struct {
         redtune_op op;
         redtune_dtype dtype, result;
@@ -42,43 +75,4 @@ static void segments_in_fixed_order_have_its_bits(void) {
     }
 }
 
-/* Long ones, whose nodes lie close together in scratch, with offsets that decrease, too; and ones
- * that fill a lane's, a warp's and a chunk's loads, whose sum is +0 where all elements are -0. */
-static void long_segments_in_fixed_order_have_its_bits(void) {
-    static const struct {
-        uint64_t count, length;
-        bool zeros;
-    } tables[] = {{4, 3000, false}, {7, 1600, false}, {5, 1025, false}, {2, 6000, false},
-                  {9, 1300, false}, {40, 16, true},   {9, 128, true},   {3, 1024, true}};
-    enum { TABLES = sizeof tables / sizeof *tables };
-    if (!gpu.context) SKIP("there is no GPU");
-    redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, false);
-    rdt_test_data *data = NULL;
-    subject self;
-    problem.order = REDTUNE_ORDER_FIXED;
-    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-    CHECK_OK(rdt_test_data_create(&problem, GATHERED_MAX, &data, &err), err);
-    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
-    simulator simulated = {.set = NULL};
-    simulator_find(&simulated);
-    for (size_t i = 0; i < 4 * (size_t)TABLES && !check_state.failed; i++) {
-        /* Warps that come in turn never find a later one's node in a place that they share. */
-        const char seed[] = {(char)('0' + i / TABLES), 0};
-        if (simulated.set) simulated.set("REDTUNE_SIM_SEED", seed);
-        set_equal(tables[i % TABLES].count, tables[i % TABLES].length, i >= 2 * (size_t)TABLES);
-        now.zeros = tables[i % TABLES].zeros;
-        check_tables(&self, data);
-        now.zeros = false;
-    }
-    if (simulated.set) simulated.set("REDTUNE_SIM_SEED", "0");
-    subject_close(&self);
-    rdt_test_data_destroy(data);
-}
-
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(long_segments_in_fixed_order_have_its_bits),
-        FACT(segments_in_fixed_order_have_its_bits),
-    };
-    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

@@ -407,7 +407,7 @@ static uint64_t number_of(const char *variable, uint64_t usual) {
     return value ? strtoull(value, NULL, 10) : usual;
 }
 
-static void random_segments_are_right(void) {
+FACT(random_segments_are_right) {
     if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     const uint64_t alone = number_of("RDT_TEST_CASE", UINT64_MAX),
@@ -438,11 +438,10 @@ static redtune_status open_all(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(random_segments_are_right)};
     simulator simulator;
     if (open_all()) fprintf(stderr, "no GPU: %s\n", err.message);
     find_problems();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     if (gpu.context && simulator_find(&simulator) && simulator.findings()) rc = 1;
     rdt_buffer_destroy(&beside);
     rdt_buffer_destroy(&beside_sum);

@@ -73,7 +73,7 @@ static double dot_of(uint64_t first, uint64_t count, uint64_t step) {
 
 /* ---- one result ------------------------------------------------------------------------------ */
 
-static void two_inputs_are_read_in_step(void) {
+FACT(two_inputs_are_read_in_step) {
     NEED_GPU();
     static const size_t mosts[] = {0, 1000, 7};
     for (size_t i = 0; i < sizeof mosts / sizeof *mosts; i++) {
@@ -91,7 +91,7 @@ static void two_inputs_are_read_in_step(void) {
     }
 }
 
-static void two_results_come_from_all_pieces(void) {
+FACT(two_results_come_from_all_pieces) {
     NEED_GPU();
     enum { ELEMENTS = 9001 };
     double sum = 0, squares = 0;
@@ -162,7 +162,7 @@ static void check_pieces(const char *op, uint64_t expected, uint64_t count, size
     if (reading.second_dtype) CHECK(reading.second.f32 == wanted[1].f32);
 }
 
-static void pieces_have_the_bits_of_the_whole(void) {
+FACT(pieces_have_the_bits_of_the_whole) {
     NEED_GPU();
     static const char *const ops[] = {"sum", "mean", "sum_sumsq", "var", "dot"};
     uint64_t state = 1;
@@ -201,7 +201,7 @@ static void check_dots(uint64_t outer, uint64_t count, uint64_t inner, size_t mo
     CHECK((!status && reading.pieces > 1) == pieces);
 }
 
-static void arrays_of_two_inputs_are_cut_alike(void) {
+FACT(arrays_of_two_inputs_are_cut_alike) {
     NEED_GPU();
     const bool small = device_is_simulated(&gpu);
     check_dots(1, 900, 1, 0, false);
@@ -212,7 +212,7 @@ static void arrays_of_two_inputs_are_cut_alike(void) {
     if (small) check_dots(2, 1500000, 1, 0, true); /* rows that do not fit */
 }
 
-static void second_results_lie_behind_the_first(void) {
+FACT(second_results_lie_behind_the_first) {
     NEED_GPU();
     enum { ROWS = 7, COUNT = 50, SECOND = 32, BYTES = SECOND + ROWS * 8 };
     redtune_problem problem = problem_of("min_at", COUNT);
@@ -271,7 +271,7 @@ static redtune_status reduce_parts(const redtune_problem *problem, const uint64_
     return status;
 }
 
-static void parts_side_by_side_are_the_whole(void) {
+FACT(parts_side_by_side_are_the_whole) {
     NEED_GPU();
     static const uint64_t counts[][PARTS] = {{10, 20, 30}, {1, 2, 500}, {1, 0, 0}, {0, 3, 1300}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -294,7 +294,7 @@ static void parts_side_by_side_are_the_whole(void) {
 }
 
 /* Each but the last that has elements must be the same node of the tree. */
-static void parts_in_fixed_order_are_nodes(void) {
+FACT(parts_in_fixed_order_are_nodes) {
     NEED_GPU();
     static const struct {
         uint64_t counts[PARTS];
@@ -353,7 +353,7 @@ static void check_segments(const char *op, const uint64_t *offsets, float *resul
     }
 }
 
-static void segments_come_in_pieces(void) {
+FACT(segments_come_in_pieces) {
     NEED_GPU();
     static uint64_t offsets[SEGMENTS + 1];
     static struct {
@@ -367,7 +367,7 @@ static void segments_come_in_pieces(void) {
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
-static void inputs_of_other_lengths_are_refused(void) {
+FACT(inputs_of_other_lengths_are_refused) {
     NEED_GPU();
     const redtune_problem problem = problem_of("dot", 0);
     redtune_reading reading = {.count = 77};
@@ -383,7 +383,7 @@ static void inputs_of_other_lengths_are_refused(void) {
     CHECK_INT(reading.count, 77);
 }
 
-static void inputs_and_parameters_that_are_none_of_the_ops_are_refused(void) {
+FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused) {
     NEED_GPU();
     const redtune_problem dot = problem_of("dot", 10);
     redtune_problem sum = problem_of("sum", 10);
@@ -422,23 +422,11 @@ static void inputs_and_parameters_that_are_none_of_the_ops_are_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(two_inputs_are_read_in_step),
-        FACT(two_results_come_from_all_pieces),
-        FACT(pieces_have_the_bits_of_the_whole),
-        FACT(arrays_of_two_inputs_are_cut_alike),
-        FACT(second_results_lie_behind_the_first),
-        FACT(parts_side_by_side_are_the_whole),
-        FACT(parts_in_fixed_order_are_nodes),
-        FACT(segments_come_in_pieces),
-        FACT(inputs_of_other_lengths_are_refused),
-        FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused),
-    };
     const redtune_options options = {.database = "/nowhere/tuning.db"};
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);
     return rc;

@@ -185,11 +185,11 @@ static void for_each_problem(void (*fact)(const redtune_problem *problem), size_
     printf("%s: %zu kernels\n", check_state.fact, kept);
 }
 
-static void whole_arrays_have_their_results(void) { for_each_problem(check_whole, 5); }
+FACT(whole_arrays_have_their_results) { for_each_problem(check_whole, 5); }
 
-static void rows_have_their_results(void) { for_each_problem(check_rows, 13); }
+FACT(rows_have_their_results) { for_each_problem(check_rows, 13); }
 
-static void columns_have_their_results(void) { for_each_problem(check_columns, 13); }
+FACT(columns_have_their_results) { for_each_problem(check_columns, 13); }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
@@ -200,7 +200,7 @@ static void check_parameter(redtune_op op, redtune_dtype dtype, double parameter
     check_layout(&problem, extents, sizeof extents / sizeof *extents, &parameter);
 }
 
-static void parameters_count(void) {
+FACT(parameters_count) {
     if (!gpu.context) SKIP("there is no GPU");
     check_parameter(REDTUNE_NORMP, REDTUNE_F32, 1);
     check_parameter(REDTUNE_NORMP, REDTUNE_F64, 3);
@@ -236,7 +236,7 @@ static void check_constant(redtune_op op, redtune_dtype dtype, double x, const d
 }
 
 /* 0.1 lies below the number of f32 next to it. */
-static void a_tolerance_is_not_rounded_up(void) {
+FACT(a_tolerance_is_not_rounded_up) {
     if (!gpu.context) SKIP("there is no GPU");
     const double below = 0.1, same = (double)0.1f;
     check_constant(REDTUNE_MISMATCHES, REDTUNE_F32, same, &below);
@@ -244,7 +244,7 @@ static void a_tolerance_is_not_rounded_up(void) {
 }
 
 /* Squares and sums that over- or underflow on the way to a representable result. */
-static void results_have_the_whole_range(void) {
+FACT(results_have_the_whole_range) {
     static const double ends[][2] = {{0x1p-126, 0x1p122}, {0x1p-1022, 0x1p1018}};
     static const redtune_dtype dtypes[] = {REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64};
     if (!gpu.context) SKIP("there is no GPU");
@@ -257,7 +257,7 @@ static void results_have_the_whole_range(void) {
     }
 }
 
-static void subnormal_numbers_have_logarithms(void) {
+FACT(subnormal_numbers_have_logarithms) {
     if (!gpu.context) SKIP("there is no GPU");
     check_constant(REDTUNE_SLOGPROD, REDTUNE_F32, -0x1.8p-140, NULL);
     check_constant(REDTUNE_SLOGPROD, REDTUNE_F64, -0x1.8p-1060, NULL);
@@ -307,7 +307,7 @@ static void check_bytes(redtune_dtype dtype, redtune_dtype result, uint64_t coun
 }
 
 /* Every byte as an f32, and sums of two, which round and overflow, as the dtype itself. */
-static void bytes_are_the_floats_that_they_encode(void) {
+FACT(bytes_are_the_floats_that_they_encode) {
     if (!gpu.context) SKIP("there is no GPU");
     for (int dtype = REDTUNE_E4M3; dtype <= REDTUNE_E5M2; dtype++)
         for (uint64_t count = 1; count < 3 && !check_state.failed; count++) {
@@ -349,7 +349,7 @@ static void check_large_mean(redtune_dtype dtype, double mean, double bound) {
     subject_close(&self);
 }
 
-static void a_large_mean_leaves_the_variance_its_digits(void) {
+FACT(a_large_mean_leaves_the_variance_its_digits) {
     if (!gpu.context) SKIP("there is no GPU");
     check_large_mean(REDTUNE_F64, 1e6, 1e-12);
     check_large_mean(REDTUNE_F64, 1e9, 1e-9);
@@ -360,7 +360,7 @@ static void a_large_mean_leaves_the_variance_its_digits(void) {
 }
 
 /* An infinity that a thread begins with. */
-static void an_infinity_is_the_mean_beside_a_variance(void) {
+FACT(an_infinity_is_the_mean_beside_a_variance) {
     static const rdt_extents extents = {.count = 64, .outer = 1, .inner = 1, .step = 1};
     redtune_problem problem = redtune_problem_whole(REDTUNE_MEAN_VAR, REDTUNE_F32, 64);
     float elements[64];
@@ -382,18 +382,6 @@ static void an_infinity_is_the_mean_beside_a_variance(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(whole_arrays_have_their_results),
-        FACT(rows_have_their_results),
-        FACT(columns_have_their_results),
-        FACT(parameters_count),
-        FACT(a_tolerance_is_not_rounded_up),
-        FACT(results_have_the_whole_range),
-        FACT(subnormal_numbers_have_logarithms),
-        FACT(bytes_are_the_floats_that_they_encode),
-        FACT(a_large_mean_leaves_the_variance_its_digits),
-        FACT(an_infinity_is_the_mean_beside_a_variance),
-    };
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
     for (int i = 0; !status && i < 2; i++) {
@@ -402,7 +390,7 @@ int main(int argc, char **argv) {
             status = rdt_buffer_create(gpu.driver, ELEMENTS_MAX * 8, &here.output[i], &err);
     }
     if (!status) status = workshop_open(&gpu, &shop, &err);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     if (gpu.context) workshop_close(&shop);
     for (int i = 0; i < 2; i++) {
         rdt_buffer_destroy(&here.buffer[i]);

@@ -74,7 +74,7 @@ static void check_sums(uint64_t modulus, float more) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void a_plan_serves_any_segments(void) {
+FACT(a_plan_serves_any_segments) {
     NEED_GPU();
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_SUM);
@@ -94,7 +94,7 @@ static void a_plan_serves_any_segments(void) {
     end();
 }
 
-static void no_segments_are_nothing_to_do(void) {
+FACT(no_segments_are_nothing_to_do) {
     NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
@@ -111,7 +111,7 @@ static void no_segments_are_nothing_to_do(void) {
     end();
 }
 
-static void empty_segments_give_what_empty_arrays_do(void) {
+FACT(empty_segments_give_what_empty_arrays_do) {
     NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_ARGMIN);
     int64_t got[SEGMENTS];
@@ -126,7 +126,7 @@ static void empty_segments_give_what_empty_arrays_do(void) {
 }
 
 /* Both forms, of one launch and of two, side by side in one graph. */
-static void replays_see_changed_tables(void) {
+FACT(replays_see_changed_tables) {
     NEED_GPU();
     const redtune_problem problem = segments_of(REDTUNE_SUM);
     rdt_graph *graph = NULL;
@@ -149,7 +149,7 @@ static void replays_see_changed_tables(void) {
     end();
 }
 
-static void results_go_on_in_either_form(void) {
+FACT(results_go_on_in_either_form) {
     NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_SUM);
     problem.uses = REDTUNE_USE_ACCUMULATE;
@@ -179,7 +179,7 @@ static void check_end(const redtune_plan *plan, const redtune_segments *segments
     CHECK(run.operands.segments.end == (CUdeviceptr)(uintptr_t)expected);
 }
 
-static void ends_that_are_the_next_begins_are_one_table(void) {
+FACT(ends_that_are_the_next_begins_are_one_table) {
     NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_SUM);
     problem.uses = REDTUNE_USE_ACCUMULATE;
@@ -229,7 +229,7 @@ static void check_forms(const char *config, uint64_t count, uint64_t greatest, b
     redtune_plan_destroy(plan);
 }
 
-static void other_forms_have_a_kernel_that_is_not_slow(void) {
+FACT(other_forms_have_a_kernel_that_is_not_slow) {
     NEED_GPU();
     begin();
     check_forms(NULL, 10, 0, false, false);      /* by tiles */
@@ -242,7 +242,7 @@ static void other_forms_have_a_kernel_that_is_not_slow(void) {
     end();
 }
 
-static void a_workspace_serves_segments(void) {
+FACT(a_workspace_serves_segments) {
     NEED_GPU();
     const redtune_problem problem = segments_of(REDTUNE_SUM);
     redtune_workspace *workspace = NULL;
@@ -268,7 +268,7 @@ static float ones_of(const unsigned char *mask, uint64_t begin, uint64_t end) {
 }
 
 /* Of whole arrays and of segments, in both orders. */
-static void bits_of_a_mask_begin_at_any_one(void) {
+FACT(bits_of_a_mask_begin_at_any_one) {
     NEED_GPU();
     enum { BYTES = 64, LAST = 480 };
     const uint64_t offsets[] = {0, 5, 5, 130, LAST};
@@ -310,7 +310,7 @@ static void bits_of_a_mask_begin_at_any_one(void) {
 
 /* The sum of i * 3 for each i of a segment, of a second input that lies at another address modulo
  * 16 bytes; in either form, in both orders, and going on from results. */
-static void second_inputs_lie_beside_the_first(void) {
+FACT(second_inputs_lie_beside_the_first) {
     NEED_GPU();
     enum { LAST = 480, PARTS = 4 };
     const uint64_t offsets[] = {0, 5, 5, 130, LAST}, ends[] = {5, 5, 130, LAST};
@@ -365,7 +365,7 @@ static void second_inputs_lie_beside_the_first(void) {
                     REDTUNE_INVALID, err, why);                                                    \
     } while (0)
 
-static void what_makes_no_sense_is_refused(void) {
+FACT(what_makes_no_sense_is_refused) {
     NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
@@ -398,7 +398,7 @@ static void what_makes_no_sense_is_refused(void) {
     end();
 }
 
-static void each_kind_of_plan_has_its_own_runs(void) {
+FACT(each_kind_of_plan_has_its_own_runs) {
     NEED_GPU();
     redtune_plan *whole = NULL, *ragged = NULL;
     const redtune_problem one = sum_of(100), many = segments_of(REDTUNE_SUM);
@@ -415,7 +415,7 @@ static void each_kind_of_plan_has_its_own_runs(void) {
     end();
 }
 
-static void what_no_segments_have_is_refused(void) {
+FACT(what_no_segments_have_is_refused) {
     NEED_GPU();
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_DOT);
@@ -457,21 +457,4 @@ static void what_no_segments_have_is_refused(void) {
     end();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_plan_serves_any_segments),
-        FACT(no_segments_are_nothing_to_do),
-        FACT(empty_segments_give_what_empty_arrays_do),
-        FACT(replays_see_changed_tables),
-        FACT(results_go_on_in_either_form),
-        FACT(ends_that_are_the_next_begins_are_one_table),
-        FACT(other_forms_have_a_kernel_that_is_not_slow),
-        FACT(a_workspace_serves_segments),
-        FACT(bits_of_a_mask_begin_at_any_one),
-        FACT(second_inputs_lie_beside_the_first),
-        FACT(what_makes_no_sense_is_refused),
-        FACT(each_kind_of_plan_has_its_own_runs),
-        FACT(what_no_segments_have_is_refused),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

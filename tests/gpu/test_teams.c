@@ -196,7 +196,7 @@ static void check_problem(const redtune_problem *problem, int rounds) {
     close_whole(&self);
 }
 
-static void every_op_has_the_result_of_the_whole(void) {
+FACT(every_op_has_the_result_of_the_whole) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const char *wanted = getenv("RDT_TEST_TEAMS");
     const size_t problems = wanted ? (size_t)atol(wanted) : SIZE_MAX;
@@ -217,7 +217,7 @@ static void every_op_has_the_result_of_the_whole(void) {
     printf("%s: %zu kernels, %zu problems\n", check_state.fact, kept, kept * rounds);
 }
 
-static void results_of_any_accuracy_are_joined(void) {
+FACT(results_of_any_accuracy_are_joined) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     static const redtune_accuracy accuracies[] = {REDTUNE_ACCURACY_COMPENSATED,
                                                   REDTUNE_ACCURACY_EXACT};
@@ -257,7 +257,7 @@ static void check_fixed(redtune_op op, redtune_dtype dtype, uint64_t count) {
     close_whole(&self);
 }
 
-static void fixed_order_has_the_bits_of_one_gpu(void) {
+FACT(fixed_order_has_the_bits_of_one_gpu) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_VAR, REDTUNE_DOT, REDTUNE_SUM_SUMSQ};
     for (size_t i = 0; i < sizeof ops / sizeof *ops && !check_state.failed; i++) {
@@ -284,7 +284,7 @@ static void *run_rank(void *user) {
     return NULL;
 }
 
-static void ranks_may_have_a_thread_each(void) {
+FACT(ranks_may_have_a_thread_each) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const redtune_problem problem = {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32};
     whole self;
@@ -306,12 +306,5 @@ static void ranks_may_have_a_thread_each(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_op_has_the_result_of_the_whole),
-        FACT(results_of_any_accuracy_are_joined),
-        FACT(fixed_order_has_the_bits_of_one_gpu),
-        FACT(ranks_may_have_a_thread_each),
-    };
-    return crew_run(RANKS_MAX, (ELEMENTS_MAX + GAP_MAX) * sizeof(double), &all, facts,
-                    sizeof facts / sizeof *facts, argc, argv);
+    return crew_run(RANKS_MAX, (ELEMENTS_MAX + GAP_MAX) * sizeof(double), &all, argc, argv);
 }

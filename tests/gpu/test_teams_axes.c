@@ -221,18 +221,18 @@ static void check_every_op(uint64_t shapes[][3], size_t shape_count, size_t one_
         }
 }
 
-static void rows_have_their_results_on_every_rank(void) {
+FACT(rows_have_their_results_on_every_rank) {
     static uint64_t shapes[][3] = {{9, 100, 1}, {200, 7, 1}, {3, 500, 1}};
     check_every_op(shapes, 3, 53);
 }
 
-static void columns_have_their_results_on_every_rank(void) {
+FACT(columns_have_their_results_on_every_rank) {
     static uint64_t shapes[][3] = {{1, 60, 33}, {3, 20, 16}, {1, 9, 300}};
     check_every_op(shapes, 3, 59);
 }
 
 /* By "short", whose kernels bring a row by one load: what each rank has of every row, or less. */
-static void places_in_short_rows_are_found_on_every_rank(void) {
+FACT(places_in_short_rows_are_found_on_every_rank) {
     static const struct {
         redtune_op op;
         redtune_dtype dtype;
@@ -256,7 +256,7 @@ static void places_in_short_rows_are_found_on_every_rank(void) {
 }
 
 /* Shares of whole chunks, so that a rank may have none. */
-static void rows_in_fixed_order_have_the_bits_of_one_gpu(void) {
+FACT(rows_in_fixed_order_have_the_bits_of_one_gpu) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     const redtune_problem problem = {.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
     check_shape(&problem, 2, 3500, 1, BY_TEAM);
@@ -264,7 +264,7 @@ static void rows_in_fixed_order_have_the_bits_of_one_gpu(void) {
 
 /* ---- more results than there is room for ----------------------------------------------------- */
 
-static void results_beyond_the_room_are_reduced_by_nccl(void) {
+FACT(results_beyond_the_room_are_reduced_by_nccl) {
     static const struct {
         redtune_op op;
         redtune_dtype dtype;
@@ -309,7 +309,7 @@ static void refuse_rows(redtune_problem problem, redtune_status status, const ch
     redtune_plan_destroy(plan);
 }
 
-static void results_that_nccl_cannot_reduce_are_refused(void) {
+FACT(results_that_nccl_cannot_reduce_are_refused) {
     static const redtune_problem refused[] = {
         {.op = REDTUNE_MEAN, .dtype = REDTUNE_F32},
         {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_I32},
@@ -331,14 +331,5 @@ static void results_that_nccl_cannot_reduce_are_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(rows_have_their_results_on_every_rank),
-        FACT(columns_have_their_results_on_every_rank),
-        FACT(places_in_short_rows_are_found_on_every_rank),
-        FACT(rows_in_fixed_order_have_the_bits_of_one_gpu),
-        FACT(results_beyond_the_room_are_reduced_by_nccl),
-        FACT(results_that_nccl_cannot_reduce_are_refused),
-    };
-    return crew_run(RANKS_MAX, ELEMENTS_MAX * sizeof(double), &all, facts,
-                    sizeof facts / sizeof *facts, argc, argv);
+    return crew_run(RANKS_MAX, ELEMENTS_MAX * sizeof(double), &all, argc, argv);
 }

@@ -203,7 +203,7 @@ static void check_trial(trial what) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void absent_elements_of_parts_change_nothing(void) {
+FACT(absent_elements_of_parts_change_nothing) {
     static const trial trials[] = {
         {REDTUNE_SUM, REDTUNE_F32, .rows = 1, .count = 12000},
         {REDTUNE_MEAN, REDTUNE_F32, .rows = 1, .count = 5000, .mask = REDTUNE_MASK_BITS},
@@ -226,7 +226,7 @@ static void absent_elements_of_parts_change_nothing(void) {
     }
 }
 
-static void nothing_there_on_any_rank_is_the_result_of_no_elements(void) {
+FACT(nothing_there_on_any_rank_is_the_result_of_no_elements) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_ARGMAX};
     for (int i = 0; i < 3; i++)
@@ -234,7 +234,7 @@ static void nothing_there_on_any_rank_is_the_result_of_no_elements(void) {
                             .absent = ALL});
 }
 
-static void masked_parts_in_fixed_order_have_the_bits_of_one_gpu(void) {
+FACT(masked_parts_in_fixed_order_have_the_bits_of_one_gpu) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     check_trial((trial){REDTUNE_SUM, REDTUNE_F32, REDTUNE_MASK_BYTES, REDTUNE_ORDER_FIXED,
                         .rows = 1, .count = 11111});
@@ -242,12 +242,4 @@ static void masked_parts_in_fixed_order_have_the_bits_of_one_gpu(void) {
                         .count = 3500, .absent = ALL_OF_RANK_1});
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(absent_elements_of_parts_change_nothing),
-        FACT(nothing_there_on_any_rank_is_the_result_of_no_elements),
-        FACT(masked_parts_in_fixed_order_have_the_bits_of_one_gpu),
-    };
-    return crew_run(RANKS_MAX, 2 * INPUT_BYTES, &all, facts, sizeof facts / sizeof *facts, argc,
-                    argv);
-}
+int main(int argc, char **argv) { return crew_run(RANKS_MAX, 2 * INPUT_BYTES, &all, argc, argv); }

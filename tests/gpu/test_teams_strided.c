@@ -122,7 +122,7 @@ static void draw_shared(redtune_op op, redtune_mask mask, shared_trial *out) {
     } while (out->whole.problem.steps >> OUT & 1 || !is_strided(&out->whole));
 }
 
-static void every_rank_has_the_results_of_all_parts(void) {
+FACT(every_rank_has_the_results_of_all_parts) {
     static const struct {
         redtune_op op;
         redtune_mask mask;
@@ -151,7 +151,7 @@ static void every_rank_has_the_results_of_all_parts(void) {
 }
 
 /* Planes of a batch: the bits of one GPU, where each rank has a power of two of chunks. */
-static void parts_in_fixed_order_have_the_bits_of_one_gpu(void) {
+FACT(parts_in_fixed_order_have_the_bits_of_one_gpu) {
     enum { N = 14, C = 3, PLANE = 512, EACH = 4 };
     shared_trial self = {.whole = {.out_first = 0}};
     redtune_problem *p = &self.whole.problem;
@@ -189,7 +189,7 @@ static void parts_in_fixed_order_have_the_bits_of_one_gpu(void) {
 }
 
 /* Elements of three planes are no power of two of chunks. */
-static void other_parts_in_fixed_order_are_refused(void) {
+FACT(other_parts_in_fixed_order_are_refused) {
     trial at = {.first = {0}};
     redtune_plan *plan = NULL;
     redtune_operands operands;
@@ -212,7 +212,7 @@ static void other_parts_in_fixed_order_are_refused(void) {
     redtune_plan_destroy(plan);
 }
 
-static void results_beyond_the_room_are_reduced_by_nccl(void) {
+FACT(results_beyond_the_room_are_reduced_by_nccl) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     shared_trial self;
     draw_from(11);
@@ -225,7 +225,7 @@ static void results_beyond_the_room_are_reduced_by_nccl(void) {
     CHECK_OK(crew_change_room(&all, 0, &err), err);
 }
 
-static void results_with_gaps_are_refused(void) {
+FACT(results_with_gaps_are_refused) {
     if (!all.size) SKIP("there is no GPU, or no NCCL");
     trial at;
     redtune_plan *plan = NULL;
@@ -244,13 +244,4 @@ static void results_with_gaps_are_refused(void) {
     redtune_plan_destroy(plan);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_rank_has_the_results_of_all_parts),
-        FACT(parts_in_fixed_order_have_the_bits_of_one_gpu),
-        FACT(other_parts_in_fixed_order_are_refused),
-        FACT(results_beyond_the_room_are_reduced_by_nccl),
-        FACT(results_with_gaps_are_refused),
-    };
-    return crew_run(RANKS_MAX, INPUT_BYTES, &all, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return crew_run(RANKS_MAX, INPUT_BYTES, &all, argc, argv); }

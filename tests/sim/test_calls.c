@@ -44,7 +44,7 @@ static CUresult run(const char *text, size_t bytes, CUdeviceptr *out) {
     return bench_launch(bench_function(text, "k"), 1, THREADS, params);
 }
 
-static void values_go_in_and_come_back(void) {
+FACT(values_go_in_and_come_back) {
     static const char *const texts[] = {FUNCTIONS ENTRY, HEAD ENTRY BODIES};
     for (size_t k = 0; k < 2; k++) {
         uint32_t got[THREADS];
@@ -56,7 +56,7 @@ static void values_go_in_and_come_back(void) {
     }
 }
 
-static void fault_in_a_body_has_its_line(void) {
+FACT(fault_in_a_body_has_its_line) {
     struct redtune_sim_finding finding = {0};
     CUdeviceptr out;
     CHECK(run(FUNCTIONS ENTRY, 4 * THREADS - 4, &out) == CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -75,7 +75,7 @@ static void expect_refused(const char *text, const char *why) {
     CHECK_CONTAINS(log, why);
 }
 
-static void call_has_to_fit(void) {
+FACT(call_has_to_fit) {
     expect_refused(FUNCTIONS ".visible .entry k()\n{ call.uni nothing; ret; }", "'call.uni'");
     expect_refused(FUNCTIONS ".visible .entry k()\n{ call.uni twice; ret; }", "as many");
     expect_refused(FUNCTIONS
@@ -88,12 +88,7 @@ static void call_has_to_fit(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(values_go_in_and_come_back),
-        FACT(fault_in_a_body_has_its_line),
-        FACT(call_has_to_fit),
-    };
-    int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = fact_run(argc, argv);
     redtune_sim_reset();
     return rc;
 }
