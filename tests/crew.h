@@ -58,6 +58,7 @@ __attribute__((unused)) static int crew_run(int most, size_t input_bytes, crew *
                                             char **argv) {
     redtune_error err;
     if (crew_open(most, input_bytes, self, &err)) fprintf(stderr, "no team: %s\n", err.message);
+    if (!self->size) check_missing = "there is no GPU, or no NCCL";
     const int rc = check_run(argc, argv);
     crew_close(self);
     return rc;

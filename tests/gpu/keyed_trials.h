@@ -36,11 +36,6 @@ typedef struct trial {
     pattern pattern;
 } trial;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("there is no GPU");                                                 \
-    } while (0)
-
 /* Without a database, so that the built-in default runs. */
 static inline void begin(void) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};

@@ -12,11 +12,6 @@ static redtune_error err;
 static device gpu;
 static workshop shop;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("no GPU: %s", err.message);                                         \
-    } while (0)
-
 /* A kernel of any layout, one thread per result, with places for faults: how many results, how many
  * elements, where element k of result (o, i) is, how sum and x combine, and what else is done. */
 #define KERNEL(results, count, o, i, place, combined, more)                                        \
@@ -139,6 +134,7 @@ static int run_shape_test(int argc, char **argv) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
+    if (!gpu.context) check_missing = "there is no GPU";
     int rc = check_run(argc, argv);
     workshop_close(&shop);
     device_close(&gpu);

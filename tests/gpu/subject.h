@@ -148,7 +148,6 @@ __attribute__((unused)) static void subject_for_each(device *gpu, int op_count,
     workshop shop;
     cover_point *points = NULL;
     size_t count = 0;
-    if (!gpu->context) SKIP("there is no GPU");
     const cover_set set = {.scope = device_is_simulated(gpu) ? COVER_KERNELS : COVER_PROBLEMS,
                            .op_count = op_count};
     CHECK_OK(workshop_open(gpu, &shop, &err), err);
@@ -175,6 +174,7 @@ __attribute__((unused)) static int subject_run(device *gpu, workshop *shop, int 
     redtune_status status = device_open(gpu, &err);
     if (!status && shop) status = workshop_open(gpu, shop, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu->context) check_missing = "there is no GPU";
     const int rc = check_run(argc, argv);
     if (shop && shop->builder) workshop_close(shop);
     device_close(gpu);

@@ -133,10 +133,7 @@ static void check_parts(const accumulation *self, const void *elements) {
     check_value(self, &got, &wanted.value, "finishing spoils the accumulator");
 }
 
-FACT(parts_in_any_order_and_steps_are_the_whole) {
-    if (!rt) SKIP("there is no GPU");
-    for_each_op(check_parts);
-}
+FACT(parts_in_any_order_and_steps_are_the_whole) { for_each_op(check_parts); }
 
 static void check_nothing(const accumulation *self, const void *elements) {
     rdt_reference nothing, wanted;
@@ -155,10 +152,7 @@ static void check_nothing(const accumulation *self, const void *elements) {
     check_value(self, &got, &nothing.value, "no accumulators are no empty input");
 }
 
-FACT(parts_of_no_elements_change_nothing) {
-    if (!rt) SKIP("there is no GPU");
-    for_each_op(check_nothing);
-}
+FACT(parts_of_no_elements_change_nothing) { for_each_op(check_nothing); }
 
 /* ---- counts and indices ---------------------------------------------------------------------- */
 
@@ -171,7 +165,6 @@ static void open_ramp(redtune_op op, redtune_dtype dtype, accumulation *out) {
 }
 
 FACT(indices_go_beyond_32_bits) {
-    if (!rt) SKIP("there is no GPU");
     const uint64_t far = UINT64_C(5) << 32;
     accumulation self = {.plan = NULL};
     redtune_value got;
@@ -209,7 +202,6 @@ static uint64_t double_often(redtune_op op, redtune_dtype dtype, int times, redt
 }
 
 FACT(counts_go_beyond_32_bits) {
-    if (!rt) SKIP("there is no GPU");
     redtune_value got;
     uint64_t count = double_often(REDTUNE_NONZEROS, REDTUNE_U8, 32, &got);
     CHECK(count > UINT64_C(1) << 40);
@@ -223,7 +215,6 @@ FACT(counts_go_beyond_32_bits) {
 }
 
 FACT(integers_wrap_around) {
-    if (!rt) SKIP("there is no GPU");
     redtune_value got;
     double_often(REDTUNE_SUM, REDTUNE_U64, 60, &got);
     CHECK(got.u64 == UINT64_C(15150) << 60);
@@ -249,7 +240,6 @@ static redtune_value of_special(redtune_op op, double special, bool first) {
 }
 
 FACT(nan_and_infinity_follow_the_ops_rules) {
-    if (!rt) SKIP("there is no GPU");
     for (int first = 0; first < 2; first++) {
         CHECK(isnan(of_special(REDTUNE_SUM, (double)NAN, first).f32));
         CHECK(isnan(of_special(REDTUNE_MIN, (double)NAN, first).f32));
@@ -300,7 +290,6 @@ static void check_pieces(const redtune_problem *problem, const void *elements,
 }
 
 FACT(pieces_are_as_many_as_it_takes) {
-    if (!rt) SKIP("there is no GPU");
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_ARGMIN, REDTUNE_NORM2};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         redtune_problem problem = {ops[i], REDTUNE_I16};
@@ -319,7 +308,6 @@ FACT(pieces_are_as_many_as_it_takes) {
 
 /* docs/ops.md: every 1023 pieces, or part of them, add 37 to the depth. */
 FACT(float_sums_of_pieces_keep_the_bound) {
-    if (!rt) SKIP("there is no GPU");
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32};
     float elements[ELEMENTS_MAX];
     redtune_reading reading;
@@ -334,7 +322,6 @@ FACT(float_sums_of_pieces_keep_the_bound) {
 
 /* What all pieces have lost counts: here it is the whole result. */
 FACT(accurate_sums_of_pieces_lose_nothing) {
-    if (!rt) SKIP("there is no GPU");
     redtune_problem problem = {
         .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED};
     float elements[ELEMENTS_MAX];
@@ -385,7 +372,6 @@ static void start_anew(rdt_yield yield, char heard[HEARD_BYTES]) {
 
 /* The cached plans of a whole and of its parts are three, of one problem. */
 FACT(warm_start_needs_neither_lua_nor_nvrtc) {
-    if (!rt) SKIP("there is no GPU");
     char heard[HEARD_BYTES];
     for (int i = 0; i < 3; i++) start_anew((rdt_yield)i, heard);
     for (int i = 0; i < 6 && !check_state.failed; i++) {
@@ -401,6 +387,7 @@ int main(int argc, char **argv) {
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu.context) check_missing = "there is no GPU";
     int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);

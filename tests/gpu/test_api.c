@@ -19,7 +19,6 @@ static redtune_status open_own(redtune **rt) {
 /* ---- opening and plans ----------------------------------------------------------------------- */
 
 FACT(open_takes_the_current_context_and_leaves_it) {
-    NEED_GPU();
     redtune *rt = NULL;
     CUcontext before = NULL, after = NULL;
     redtune_device_info info;
@@ -34,7 +33,6 @@ FACT(open_takes_the_current_context_and_leaves_it) {
 }
 
 FACT(open_needs_a_context_or_a_device) {
-    NEED_GPU();
     redtune *rt = NULL;
     CUcontext current = NULL;
     CHECK(!gpu.driver->ctx_pop(&current));
@@ -49,7 +47,6 @@ FACT(open_needs_a_context_or_a_device) {
 }
 
 FACT(open_names_a_device_that_does_not_exist) {
-    NEED_GPU();
     redtune *rt = NULL;
     static const char *const names[] = {"99", "-1", "zero", ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -61,7 +58,6 @@ FACT(open_names_a_device_that_does_not_exist) {
 }
 
 FACT(plan_serves_any_count) {
-    NEED_GPU();
     static const uint64_t counts[] = {0, 1, 2, 31, 1000, 4097, 65537, 300000};
     redtune *rt = NULL;
     CHECK_OK(open_own(&rt), err);
@@ -86,7 +82,6 @@ FACT(plan_serves_any_count) {
 }
 
 FACT(run_refuses_what_it_cannot_reduce) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_problem problem = sum_of(100);
@@ -121,7 +116,6 @@ FACT(run_refuses_what_it_cannot_reduce) {
 }
 
 FACT(untuned_plan_says_that_it_is_the_default) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_info info;
@@ -139,7 +133,6 @@ FACT(untuned_plan_says_that_it_is_the_default) {
 }
 
 FACT(reduce_keeps_its_plans) {
-    NEED_GPU();
     redtune *rt = NULL;
     CHECK_OK(open_own(&rt), err);
     for (int round = 0; round < 2; round++)
@@ -184,7 +177,6 @@ static void *run_worker(void *user) {
 }
 
 FACT(one_plan_runs_on_many_threads_and_streams) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     pthread_t threads[THREADS];
@@ -203,7 +195,6 @@ FACT(one_plan_runs_on_many_threads_and_streams) {
 }
 
 FACT(run_needs_no_current_context) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_problem problem = sum_of(COUNT);
     CUcontext current = NULL, after = NULL;
@@ -246,7 +237,6 @@ static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *b
 }
 
 FACT(inputs_of_any_length_are_reduced_in_pieces) {
-    NEED_GPU();
     static const uint64_t lengths[] = {0, 1, 1000, 3000000};
     redtune *rt = NULL;
     CHECK_OK(open_own(&rt), err);
@@ -267,7 +257,6 @@ FACT(inputs_of_any_length_are_reduced_in_pieces) {
 }
 
 FACT(input_that_fails_gives_its_own_error) {
-    NEED_GPU();
     redtune *rt = NULL;
     supply from = {.left = 5000, .fail_at_end = REDTUNE_FILE};
     redtune_input input = {serve, &from};
@@ -315,7 +304,6 @@ static redtune_status tune(redtune *rt, witness *seen) {
 }
 
 FACT(stopped_tune_is_interrupted) {
-    NEED_GPU();
     redtune *rt = NULL;
     witness seen = {.stop = 1};
     CHECK_OK(open_own(&rt), err);
@@ -326,7 +314,6 @@ FACT(stopped_tune_is_interrupted) {
 
 /* What a tune stores is what later processes run. */
 FACT(tuned_winner_is_used_from_then_on) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_info info;

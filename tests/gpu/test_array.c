@@ -9,11 +9,6 @@ static redtune_error err;
 static device gpu;
 static redtune *rt;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!rt) SKIP("there is no GPU");                                                          \
-    } while (0)
-
 /* Element k of every array. */
 static int16_t element(uint64_t k) { return (int16_t)((int)(k * 7919 % 2003) - 1000); }
 
@@ -87,7 +82,6 @@ static redtune_problem problem_of(redtune_op op, uint64_t outer, uint64_t count,
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 FACT(arrays_of_any_extents_are_reduced) {
-    NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MEAN, REDTUNE_MIN};
     static const struct {
         uint64_t outer, count, inner, outer_step, step;
@@ -106,13 +100,11 @@ FACT(arrays_of_any_extents_are_reduced) {
 }
 
 FACT(arrays_without_elements_give_what_the_op_says) {
-    NEED_GPU();
     CHECK_INT(reduce(problem_of(REDTUNE_SUM, 5, 0, 1, 0, 0), 0), 1);
     CHECK_INT(reduce(problem_of(REDTUNE_ANY, 1, 0, 5, 0, 0), 0), 1);
 }
 
 FACT(larger_ones_go_in_pieces_of_outer_indices) {
-    NEED_GPU();
     const bool small = device_is_simulated(&gpu);
     CHECK((reduce(problem_of(REDTUNE_SUM, 8000, 700, 1, 0, 0), 0) > 1) == small);
     CHECK((reduce(problem_of(REDTUNE_MAX, 7000, 700, 1, 801, 0), 4001) > 1) == small);
@@ -123,21 +115,18 @@ FACT(larger_ones_go_in_pieces_of_outer_indices) {
 
 /* On the simulated GPU 32 MiB lie between two rows, more than it has room for. */
 FACT(gaps_need_no_memory) {
-    NEED_GPU();
     const uint64_t pieces = reduce(problem_of(REDTUNE_SUM, 3, 10, 1, 16 << 20, 0), 0);
     if (device_is_simulated(&gpu)) CHECK_INT(pieces, 3);
     CHECK(pieces > 0);
 }
 
 FACT(rows_that_do_not_fit_are_combined) {
-    NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any row of a test");
     CHECK(reduce(problem_of(REDTUNE_SUM, 2, 6000000, 1, 0, 0), 0) > 2);
     CHECK(reduce(problem_of(REDTUNE_ARGMAX, 2, 6000000, 1, 6003001, 0), 70001) > 2);
 }
 
 FACT(columns_that_do_not_fit_go_on_from_piece_to_piece) {
-    NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
     CHECK(reduce(problem_of(REDTUNE_SUM, 2, 6000, 1000, 0, 0), 0) > 2);
     CHECK(reduce(problem_of(REDTUNE_MAX, 2, 6001, 999, 6003000, 1000), 70001) > 2);
@@ -162,7 +151,6 @@ static void check_refused(redtune_problem problem, const char *bytes, const char
 
 /* An index does not say what else it was found among. */
 FACT(other_columns_that_do_not_fit_are_refused) {
-    NEED_GPU();
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
     check_refused(problem_of(REDTUNE_ARGMIN, 2, 6000, 1000, 0, 0), "take 12008000 bytes of the GPU",
                   "argmin of 2 x 6000 x 1000 i16 along axis 1");
@@ -205,7 +193,6 @@ static bool is_right_along_axes(const redtune_problem *problem, int64_t first, u
 /* Those of the last column are pieces on the simulated GPU: of the batch, whose results go on; of a
  * kept axis; of both; and from the end. Places do not go on. */
 FACT(arrays_of_any_axes_are_reduced) {
-    NEED_GPU();
     enum { KEPT_AROUND = 1, BACKWARDS = 2 };
     static const struct {
         uint64_t batch, channels, pixels;
@@ -267,7 +254,6 @@ FACT(arrays_of_any_axes_are_reduced) {
 }
 
 FACT(what_makes_no_sense_is_refused) {
-    NEED_GPU();
     redtune_problem problem = problem_of(REDTUNE_SUM, 4, 10, 1, 0, 0);
     int64_t results[4];
     redtune_reading reading;
@@ -294,6 +280,7 @@ int main(int argc, char **argv) {
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu.context) check_missing = "there is no GPU";
     int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);

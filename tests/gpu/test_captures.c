@@ -30,7 +30,6 @@ static uint64_t count_launches(const simulator *sim) {
 
 /* Runs first: no stream has scratch yet, no kernel has run. */
 FACT(only_launches_reach_the_driver_within_a_cold_capture) {
-    NEED_GPU();
     enum { CALLS = 5 };
     simulator sim;
     if (!simulator_find(&sim)) SKIP("a real driver counts no calls");
@@ -72,7 +71,6 @@ static redtune_status capture(redtune_plan *plan, uint64_t count, size_t to, rdt
 }
 
 FACT(a_thousand_replays_give_the_result_of_a_call) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     rdt_graph *graph = NULL;
@@ -96,7 +94,6 @@ FACT(a_thousand_replays_give_the_result_of_a_call) {
 
 /* Every replay's results are looked at, while the other graph runs on. */
 FACT(two_graphs_of_one_stream_never_disturb_each_other) {
-    NEED_GPU();
     enum { GRAPHS = 2 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -170,7 +167,6 @@ static redtune_status clear_results(void) {
 enum { ROUNDS = 100 };
 
 FACT(captures_of_one_stream_have_scratch_of_their_own) {
-    NEED_GPU();
     enum { GRAPHS = 2 };
     redtune *rt = NULL;
     two_launches two = {.plan = NULL};
@@ -219,7 +215,6 @@ static CUgraphNode node_before(CUstream stream) {
 
 /* One stream captures calls that the graph does not order: each starts anew. */
 FACT(calls_of_one_stream_that_do_not_follow_keep_apart) {
-    NEED_GPU();
     enum { CALLS = 3 };
     redtune *rt = NULL;
     two_launches two = {.plan = NULL};
@@ -269,7 +264,6 @@ static redtune_status capture_forks(const two_launches *two, CUstream second, CU
 }
 
 FACT(calls_that_follow_one_another_share_scratch) {
-    NEED_GPU();
     enum { FORKS = 30, BLOCKS_MAX = 10 };
     redtune *rt = NULL;
     two_launches two = {.plan = NULL};
@@ -303,7 +297,6 @@ FACT(calls_that_follow_one_another_share_scratch) {
  * whose input lies between two outputs reads nothing that an earlier one wrote, and may overlap it.
  */
 FACT(outputs_with_inputs_between_them_keep_the_chain) {
-    NEED_GPU();
     enum { CALLS = 6, EACH = 512 };
     simulator sim;
     if (!simulator_find(&sim)) SKIP("a real driver counts no calls");

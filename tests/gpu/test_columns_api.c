@@ -16,7 +16,6 @@ static const extents shapes[] = {
 enum { SHAPES = sizeof shapes / sizeof *shapes, COLUMNS = SHAPES - 2 };
 
 FACT(a_plan_of_columns_serves_any_extents) {
-    NEED_GPU();
     static const extents planned[] = {{0, 10, 1000, 0, 0, 0},
                                       {50, 20, 4, 0, 0, 0},
                                       {0, 300, 33, 0, 0, 0},
@@ -28,14 +27,12 @@ FACT(a_plan_of_columns_serves_any_extents) {
 }
 
 FACT(redtune_reduce_takes_columns_of_every_kind_of_op) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     check_ops(shapes, COLUMNS);
     end();
 }
 
 FACT(columns_can_be_captured) {
-    NEED_GPU();
     const extents prepared = {3, 20, 100, 0, 0, 0}, wider = {3, 20, 124, 0, 0, 0};
     CHECK_OK(begin(), err);
     check_capture(&prepared, &wider);
@@ -44,7 +41,6 @@ FACT(columns_can_be_captured) {
 
 /* Each axis of a 10 x 20 x 30 array, and the first two; and of every second of its planes' rows. */
 FACT(a_folded_array_is_reduced) {
-    NEED_GPU();
     static const int64_t shape[] = {10, 20, 30}, half[] = {10, 10, 30}, strides[] = {600, 60, 1};
     static const int axes[] = {0, 1};
     static const struct {
@@ -73,7 +69,6 @@ FACT(a_folded_array_is_reduced) {
 }
 
 FACT(what_no_plan_takes_is_refused) {
-    NEED_GPU();
     redtune_plan *whole = NULL, *columns = NULL;
     const extents extents = {0, 10, 100, 0, 0, 0};
     CHECK_OK(begin(), err);

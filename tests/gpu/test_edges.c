@@ -93,7 +93,6 @@ static bool set_way(trial *at, int turn) {
 }
 
 FACT(nothing_beside_random_arrays_is_read) {
-    NEED_GPU();
     begin();
     draw_from(46);
     for (int i = 0; i < 150 && !check_state.failed; i++) {
@@ -109,7 +108,6 @@ FACT(nothing_beside_random_arrays_is_read) {
 /* Planes whose rows do not fill loads, and crops of them: the last load of the last row would read
  * behind the array, and the first before it where the rows are turned round. */
 FACT(nothing_beside_planes_is_read) {
-    NEED_GPU();
     begin();
     draw_from(47);
     for (int i = 0; i < 48 && !check_state.failed; i++) {
@@ -135,6 +133,7 @@ FACT(nothing_beside_planes_is_read) {
 int main(int argc, char **argv) {
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu.context) check_missing = "there is no GPU";
     const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;

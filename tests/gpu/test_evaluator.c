@@ -9,11 +9,6 @@ static redtune_error err;
 static device gpu;
 static workshop shop;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("no GPU: %s", err.message);                                         \
-    } while (0)
-
 /* An evaluator with one candidate, the default. */
 typedef struct bench {
     redtune_problem problem;
@@ -83,7 +78,6 @@ static redtune_status bench_time(bench *self, rdt_cache_state cache, double *sam
 /* ---- verifying ------------------------------------------------------------------------------- */
 
 FACT(a_right_kernel_is_good) {
-    NEED_GPU();
     bench self = {.makes_other = false};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
     CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
@@ -93,7 +87,6 @@ FACT(a_right_kernel_is_good) {
 }
 
 FACT(a_kernel_that_loses_a_nan_is_wrong) {
-    NEED_GPU();
     bench self = {.source = forgetful};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
     CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
@@ -112,7 +105,6 @@ static rdt_verdict verify_max(const char *source) {
 
 /* Only an element outside that decides can show it. */
 FACT(a_kernel_that_looks_outside_its_input_is_wrong) {
-    NEED_GPU();
     rdt_verdict before = verify_max(peeping_before), behind = verify_max(peeping_behind);
     CHECK_INT(before.outcome, RDT_OUTCOME_WRONG);
     CHECK_CONTAINS(before.cause, "where the one at -1 decides, is 120 and should be 0");
@@ -121,14 +113,12 @@ FACT(a_kernel_that_looks_outside_its_input_is_wrong) {
 }
 
 FACT(a_kernel_that_writes_behind_its_result_is_wrong) {
-    NEED_GPU();
     rdt_verdict verdict = verify_max(spilling);
     CHECK_INT(verdict.outcome, RDT_OUTCOME_WRONG);
     CHECK_CONTAINS(verdict.cause, "behind it are written, too");
 }
 
 FACT(what_a_wrong_kernel_destroyed_is_made_anew) {
-    NEED_GPU();
     bench self = {.source = destructive};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
     CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
@@ -140,7 +130,6 @@ FACT(what_a_wrong_kernel_destroyed_is_made_anew) {
 }
 
 FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should) {
-    NEED_GPU();
     bench self = {.makes_other = true, .other = REDTUNE_XOR};
     CHECK_OK(bench_open(&self, REDTUNE_OR, REDTUNE_U32, 3000), err);
     CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
@@ -154,7 +143,6 @@ FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should) {
 /* ---- timing ---------------------------------------------------------------------------------- */
 
 FACT(a_warm_cache_is_faster_than_a_cold_one) {
-    NEED_GPU();
     bench self = {.makes_other = false};
     double cold_ns = 0, warm_ns = 0;
     CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 100000), err);
@@ -175,7 +163,6 @@ static bool are_all_positive(const double *samples, int count) {
 
 /* Where its code lies makes a kernel faster or slower, so a winner is chosen by several copies. */
 FACT(a_last_round_loads_copies_of_a_kernel) {
-    NEED_GPU();
     bench self = {.makes_other = false};
     double quick[3], samples[LAST_ROUND];
     CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 4096), err);
@@ -190,7 +177,6 @@ FACT(a_last_round_loads_copies_of_a_kernel) {
 }
 
 FACT(a_copy_that_cannot_be_loaded_is_done_without) {
-    NEED_GPU();
     bench self = {.makes_other = false};
     double samples[LAST_ROUND];
     CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 4096), err);
@@ -203,7 +189,6 @@ FACT(a_copy_that_cannot_be_loaded_is_done_without) {
 }
 
 FACT(what_is_not_good_is_not_timed) {
-    NEED_GPU();
     bench self = {.verdict = {.outcome = RDT_OUTCOME_WRONG}};
     double sample_ns = 77;
     CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 1000), err);
@@ -231,7 +216,6 @@ static void time_hasty(uint64_t count, int samples, const char *said) {
 }
 
 FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong) {
-    NEED_GPU();
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     time_hasty(64, 3, "wrong result: norm2 of 64 f32, in call 2 of ");
     time_hasty(64, LAST_ROUND, "wrong result: norm2 of 64 f32, in call 2 of ");
@@ -239,13 +223,11 @@ FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong) {
 
 /* Of 2^20 squares the root is not exact in f32: the calls are compared with single ones. */
 FACT(so_it_is_where_no_exact_result_is_known) {
-    NEED_GPU();
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     time_hasty((1 << 20) + 5000, 3, " is 1 and should be 0");
 }
 
 FACT(a_right_kernel_is_good_where_no_exact_result_is_known) {
-    NEED_GPU();
     bench self = {.makes_other = false};
     double samples[3];
     CHECK_OK(bench_open(&self, REDTUNE_NORM2, REDTUNE_F32, (1 << 20) + 5000), err);
@@ -259,7 +241,6 @@ FACT(a_right_kernel_is_good_where_no_exact_result_is_known) {
 
 /* Of two that are timed in turns, the one that goes wrong is the only one that is blamed. */
 FACT(a_wrong_candidate_does_not_blame_those_beside_it) {
-    NEED_GPU();
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     bench self = {.source = wrecking};
     double samples[6];
@@ -299,7 +280,6 @@ static rdt_conditions observe(const char *fails, const char *throttle, const cha
 }
 
 FACT(conditions_are_kept) {
-    NEED_GPU();
     rdt_conditions now = observe("", "0", "0");
     CHECK_INT(now.sm_mhz, 1980);
     CHECK_INT(now.memory_mhz, 3201);
@@ -309,7 +289,6 @@ FACT(conditions_are_kept) {
 }
 
 FACT(no_nvml_is_no_error) {
-    NEED_GPU();
     static const char *const failing[] = {"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2"};
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++)
         CHECK_INT(observe(failing[i], "0x20", "3").sm_mhz, 0);
@@ -320,7 +299,6 @@ FACT(no_nvml_is_no_error) {
 }
 
 FACT(an_answer_that_fails_is_unknown) {
-    NEED_GPU();
     CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").sm_mhz, 0);
     CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").temperature_c, 61);
     CHECK_INT(observe("nvmlDeviceGetTemperature", "0", "0").temperature_c, 0);
@@ -330,19 +308,16 @@ FACT(an_answer_that_fails_is_unknown) {
 
 /* The stand-in says so twice only: what was kept was taken after that. */
 FACT(a_throttled_sample_is_taken_again) {
-    NEED_GPU();
     CHECK_INT(observe("", "0x20:2", "0").throttle, 0);
     CHECK_INT(observe("", "0x8:3", "0").throttle, 0);
 }
 
 FACT(throttling_that_stays_is_told) {
-    NEED_GPU();
     CHECK_INT(observe("", "0x20", "0").throttle, 0x20);
     CHECK_INT(observe("", "0x20:5", "0").throttle, 0x20);
 }
 
 FACT(an_idle_gpu_is_not_throttled) {
-    NEED_GPU();
     rdt_conditions now = observe("", "0x3", "0");
     CHECK_INT(now.throttle, 0x3);
     CHECK(!rdt_trial_held_down(&now));
@@ -351,7 +326,6 @@ FACT(an_idle_gpu_is_not_throttled) {
 }
 
 FACT(other_processes_are_counted) {
-    NEED_GPU();
     CHECK_INT(observe("", "0", "3").others, 3);
     CHECK_INT(observe("", "0", "hidden").others, 0);
 }
@@ -363,6 +337,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
+    if (!gpu.context) check_missing = "there is no GPU";
     int rc = check_run(argc, argv);
     workshop_close(&shop);
     device_close(&gpu);

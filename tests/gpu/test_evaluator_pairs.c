@@ -90,7 +90,6 @@ enum { RIGHT = sizeof right / sizeof *right };
 /* ---- verifying ------------------------------------------------------------------------------- */
 
 FACT(kernels_without_a_fault_are_good) {
-    NEED_GPU();
     for (size_t i = 0; i < RIGHT; i++)
         for (size_t k = 0; k < LAYOUTS; k++)
             check_kernel(&right[i], layouts[k], RDT_OUTCOME_GOOD, "right");
@@ -109,7 +108,6 @@ static void check_faults(const fault *faults, size_t count) {
 
 /* Distances show an element only where it decides. */
 FACT(faults_of_the_second_input_are_found) {
-    NEED_GPU();
     static const char moved[] = "((const float *)((u64)&second[at] & ~15ull))[0]";
     static const char dropped[] = "(k == 64 ? 0 : second[at])";
     static const char last[] = "(k > 2 && k + 1 == e.count ? second[at - e.step] : second[at])";
@@ -137,7 +135,6 @@ FACT(faults_of_the_second_input_are_found) {
 }
 
 FACT(faults_of_the_second_result_are_found) {
-    NEED_GPU();
     const fault faults[] = {
         {"lacks the last element in the second",
          {"test_minmax", "x",
@@ -164,7 +161,6 @@ FACT(faults_of_the_second_result_are_found) {
 /* 16 units in the last place of 1 to 2 are 1.9e-6: of a mean around 1.5, and of less than 1, as the
  * variance is, which is 0.25. */
 FACT(what_is_off_by_more_than_the_tolerance_is_found) {
-    NEED_GPU();
     const fault faults[] = {
         {"off in the mean", {"test_spread", "x", MOMENTS, PUT_MOMENTS "output[r] *= 1 + 6e-6f;"}},
         {"off in the variance",
@@ -179,7 +175,6 @@ FACT(what_is_off_by_more_than_the_tolerance_is_found) {
 }
 
 FACT(a_parameter_has_its_usual_value) {
-    NEED_GPU();
     const kernel deaf = {"test_scaled", "x", "a += x;", PUT};
     for (size_t k = 0; k < LAYOUTS; k++)
         check_kernel(&deaf, layouts[k], RDT_OUTCOME_WRONG, "without its parameter");
@@ -199,7 +194,6 @@ static void check_default(const char *op, redtune_dtype dtype, rdt_extents exten
 }
 
 FACT(the_templates_kernels_are_good) {
-    NEED_GPU();
     const struct {
         const char *op;
         redtune_dtype dtype;
@@ -214,7 +208,6 @@ FACT(the_templates_kernels_are_good) {
 
 /* Above this count half of the elements are zero in both inputs. */
 FACT(sums_of_many_products_are_exact) {
-    NEED_GPU();
     const rdt_extents many = {(1 << 20) + 70000, 0, 0, 0, 0};
     const redtune_problem problem = problem_of("test_dot", REDTUNE_F32, many);
     CHECK(rdt_test_data_dense_max(&problem) < many.count);
@@ -243,7 +236,6 @@ static void check_memory(rdt_extents extents) {
 }
 
 FACT(memory_of_both_inputs_stays_within_its_limit) {
-    NEED_GPU();
     check_memory((rdt_extents){1 << 22, 0, 0, 0, 0});
     check_memory((rdt_extents){2, 1 << 20, 0, 0, 0});
 }
@@ -267,7 +259,6 @@ static rdt_verdict time_kernel(const kernel *each, rdt_extents extents, double *
 
 /* What a candidate is verified by alone does not show that. */
 FACT(timed_calls_are_compared_in_both_results) {
-    NEED_GPU();
     const kernel late = {"test_minmax", "x", EXTREMES,
                          "output[r] = least; output2[r] = greatest + (overlaps != 0);"};
     for (size_t k = 0; k < LAYOUTS; k++) {
@@ -284,7 +275,6 @@ FACT(timed_calls_are_compared_in_both_results) {
 
 /* A timed call of a dot reads two arrays that are its own: the answers to each differ. */
 FACT(timed_calls_take_turns_through_both_inputs) {
-    NEED_GPU();
     for (size_t k = 0; k < LAYOUTS; k++) {
         double sample_ns = 0;
         const rdt_verdict good = time_kernel(&right[0], layouts[k], &sample_ns);

@@ -95,7 +95,6 @@ static const struct {
 enum { CLASSES = sizeof classes / sizeof *classes };
 
 FACT(right_kernels_are_good) {
-    NEED_GPU();
     for (size_t i = 0; i < CLASSES && !check_state.failed; i++)
         for (int segmented = REDTUNE_SEGMENTED_EACH; segmented <= REDTUNE_SEGMENTED_ALL;
              segmented++) {
@@ -106,7 +105,6 @@ FACT(right_kernels_are_good) {
 }
 
 FACT(segments_of_all_kinds_are_good) {
-    NEED_GPU();
     const redtune_problem problems[] = {
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 1, 3000, 0, 0),
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 64, 100, 0, 0),
@@ -132,7 +130,6 @@ FACT(segments_of_all_kinds_are_good) {
 }
 
 FACT(kernels_without_a_fault_are_good) {
-    NEED_GPU();
     const redtune_problem sum =
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 100, 20, 3, 900);
     redtune_problem max = sum;
@@ -142,7 +139,6 @@ FACT(kernels_without_a_fault_are_good) {
 }
 
 FACT(every_fault_is_found) {
-    NEED_GPU();
     redtune_problem problem =
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 100, 20, 3, 900);
     for (size_t i = 0; i < FAULTS; i++) {
@@ -155,7 +151,6 @@ FACT(every_fault_is_found) {
 
 /* Numbers alone do not show it. */
 FACT(a_kernel_that_loses_a_nan_is_wrong) {
-    NEED_GPU();
     static const char forgetful[] = SOURCE(FINDS_MOST, EVERY, LOW, HIGH, "fmaxf(sum, x)", "");
     const redtune_problem problem =
         segments_of(REDTUNE_MAX, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 100, 20, 3, 900);

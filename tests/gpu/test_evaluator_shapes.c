@@ -77,13 +77,11 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 /* ---- verifying ------------------------------------------------------------------------------- */
 
 FACT(right_kernels_of_rows_are_good) {
-    NEED_GPU();
     for (size_t i = 0; i < CLASSES && !check_state.failed; i++)
         check_shapes(classes[i].op, classes[i].dtype, rows, ROWS);
 }
 
 FACT(right_kernels_of_columns_are_good) {
-    NEED_GPU();
     for (size_t i = 0; i < CLASSES && !check_state.failed; i++)
         check_shapes(classes[i].op, classes[i].dtype, columns, COLUMNS);
 }
@@ -108,7 +106,6 @@ static void check_source(const char *source, redtune_op op, rdt_extents extents,
 
 /* The kernels in which the faults are planted. */
 FACT(kernels_without_a_fault_are_good) {
-    NEED_GPU();
     check_source(right_sum, REDTUNE_SUM, rows[0], RDT_OUTCOME_GOOD, "right");
     check_source(right_sum, REDTUNE_SUM, columns[1], RDT_OUTCOME_GOOD, "right");
     check_source(right_max, REDTUNE_MAX, rows[1], RDT_OUTCOME_GOOD, "right");
@@ -116,7 +113,6 @@ FACT(kernels_without_a_fault_are_good) {
 }
 
 FACT(every_fault_of_rows_is_found) {
-    NEED_GPU();
     for (size_t i = 0; i < FAULTS; i++) {
         if (strstr(faults[i].what, "swaps")) continue; /* there is no inner */
         check_source(faults[i].sum, REDTUNE_SUM, rows[0], RDT_OUTCOME_WRONG, faults[i].what);
@@ -125,7 +121,6 @@ FACT(every_fault_of_rows_is_found) {
 }
 
 FACT(every_fault_of_columns_is_found) {
-    NEED_GPU();
     for (size_t i = 0; i < FAULTS; i++) {
         check_source(faults[i].sum, REDTUNE_SUM, columns[0], RDT_OUTCOME_WRONG, faults[i].what);
         check_source(faults[i].max, REDTUNE_MAX, columns[0], RDT_OUTCOME_WRONG, faults[i].what);
@@ -134,7 +129,6 @@ FACT(every_fault_of_columns_is_found) {
 
 /* Numbers alone do not show it. */
 FACT(a_kernel_that_loses_a_nan_is_wrong) {
-    NEED_GPU();
     static const char forgetful[] =
         FINDS_MOST KERNEL(ALL, COUNT, OUTER, INNER, PLACE, "fmaxf(sum, x)", "");
     const rdt_verdict verdict = verify_source(forgetful, REDTUNE_MAX, rows[0]);
@@ -144,7 +138,6 @@ FACT(a_kernel_that_loses_a_nan_is_wrong) {
 
 /* Small shapes do not show what only many results or long ones bring about. */
 FACT(faults_of_large_shapes_are_found) {
-    NEED_GPU();
     static const char late[] =
         ADDS KERNEL("all - (all == 5000 ? 1 : 0)", COUNT, OUTER, INNER, PLACE, PLUS, "");
     static const char middle[] = ADDS KERNEL(ALL, COUNT, OUTER, INNER, PLACE, PLUS,
@@ -160,7 +153,6 @@ FACT(faults_of_large_shapes_are_found) {
 
 /* Among hundreds of numbers one more or less hardly ever shows: it has to decide. */
 FACT(faults_that_the_pattern_hides_are_found) {
-    NEED_GPU();
     static const char passing[] =
         FINDS_MOST KERNEL(ALL, COUNT, OUTER, INNER,
                           "o * e.outer_step + (k - (k == e.count / 2 - 3 && e.count > 150 && "
@@ -177,7 +169,6 @@ FACT(faults_that_the_pattern_hides_are_found) {
 
 /* The pattern has ties: of equal elements the first counts. */
 FACT(the_last_of_equal_elements_is_wrong) {
-    NEED_GPU();
     static const char last[] =
         "typedef unsigned long long u64;\n"
         "struct extents { u64 count, outer, inner, outer_step, step; };\n"
@@ -204,7 +195,6 @@ FACT(the_last_of_equal_elements_is_wrong) {
 
 /* A size between two shapes may reach a little further than both. */
 FACT(a_problem_beyond_the_domain_widens_it) {
-    NEED_GPU();
     const redtune_problem few = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
     const redtune_problem many =
         shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){1, 300000, 0, 0, 0}); /* over 1 MiB */
@@ -217,7 +207,6 @@ FACT(a_problem_beyond_the_domain_widens_it) {
 }
 
 FACT(a_problem_of_another_class_is_refused) {
-    NEED_GPU();
     const redtune_problem row = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
     const redtune_problem column = shape(REDTUNE_SUM, REDTUNE_F32, columns[0]);
     bench self = {.source = NULL};
@@ -266,7 +255,6 @@ static CUresult clear_once(CUdeviceptr to, unsigned char value, size_t bytes, CU
 }
 
 FACT(elements_that_are_planted_go_when_a_run_fails) {
-    NEED_GPU();
     const redtune_problem row = shape(REDTUNE_MAX, REDTUNE_F32, rows[0]);
     inner_bench self = {.bench = {.source = NULL}};
     CHECK_OK(inner_open(&self, &row), err);
@@ -297,7 +285,6 @@ FACT(elements_that_are_planted_go_when_a_run_fails) {
 }
 
 FACT(answers_stay_while_others_are_asked_for) {
-    NEED_GPU();
     enum { RESULTS = 100 * 64 };
     const redtune_problem row = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
     inner_bench self = {.bench = {.source = NULL}};
@@ -323,7 +310,6 @@ FACT(answers_stay_while_others_are_asked_for) {
 /* Long results along two axes: three of them are copied for the judge, in memory that rows of as
  * many elements do not take. */
 FACT(gathered_elements_are_counted) {
-    NEED_GPU();
     enum { PLANES = 600, PLACES = 1000 };
     const rdt_facts *facts = &gpu.context->facts;
     inner_bench self = {.bench = {.source = NULL}};
@@ -349,7 +335,6 @@ FACT(gathered_elements_are_counted) {
 
 /* Where one key is that of nearly all elements, these are copied for the judge. */
 FACT(gathered_elements_of_a_key_are_counted) {
-    NEED_GPU();
     enum { MANY = 600000, FEW = 8 };
     inner_bench self = {.bench = {.source = NULL}};
     const rdt_maker maker = {shop.codegen, make, &self.bench};

@@ -81,7 +81,6 @@ static bool others_get_other_scratch(redtune_plan *plan, CUdeviceptr used) {
 /* Their copies have the original's scratch, which lives as long as any of them; one after the
  * other they may use it. */
 FACT(child_graphs_and_clones_run_one_after_the_other) {
-    NEED_GPU();
     enum { CALLS = 3, ROUNDS = 50 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -144,7 +143,6 @@ static redtune_status capture_body(redtune_plan *plan, int calls, begin_fn *begi
 
 /* One call; and several, of which the later are chained. */
 FACT(conditional_bodies_take_captured_calls) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     create_fn *create = (create_fn *)driver_function("cuGraphCreate");
@@ -181,7 +179,6 @@ FACT(conditional_bodies_take_captured_calls) { SKIP("built with headers before C
 /* Made for launching from kernels, and launched from the host here. Chained calls are connected by
  * programmatic edges, which a driver may refuse in such graphs; it then says so. */
 FACT(graphs_for_the_device_take_captured_calls) {
-    NEED_GPU();
     enum { DEVICE_LAUNCH = 4 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, since CUDA 12.0 */
     redtune *rt = NULL;
     redtune_plan *plan = NULL;

@@ -6,7 +6,6 @@
 /* The plan's first call of all may be a captured one; graphs captured from one stream may be
  * replayed side by side. */
 FACT(calls_are_captured_into_graphs) {
-    NEED_GPU();
     enum { GRAPHS = 2, REPLAYS = 200 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -45,7 +44,6 @@ FACT(calls_are_captured_into_graphs) {
 /* Reads the sums that the calls before it in the same graph wrote, each of which may still run when
  * the next is launched. */
 FACT(captured_call_reads_what_those_before_wrote) {
-    NEED_GPU();
     enum { CALLS = 64, REPLAYS = 100 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -74,7 +72,6 @@ FACT(captured_call_reads_what_those_before_wrote) {
 }
 
 FACT(first_reduce_in_a_capture_is_refused_and_the_capture_goes_on) {
-    NEED_GPU();
     redtune *rt = NULL;
     rdt_graph *graph = NULL;
     redtune_problem known = sum_of(5000), unknown = sum_of(70000);
@@ -93,7 +90,6 @@ FACT(first_reduce_in_a_capture_is_refused_and_the_capture_goes_on) {
 
 /* The graph gives its scratch back whenever it ends. */
 FACT(graph_may_outlive_redtune) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     rdt_graph *graph = NULL;

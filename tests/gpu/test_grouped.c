@@ -57,7 +57,6 @@ FACT(long_segments_are_right) {
         redtune_dtype dtype;
     } classes[] = {
         {REDTUNE_SUM, REDTUNE_I32}, {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_VAR, REDTUNE_F32}};
-    if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         for (size_t k = 0; k < sizeof classes / sizeof *classes && !check_state.failed; k++)
             check_turns(segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false),
@@ -151,14 +150,12 @@ static void set_hidden_turn(int turn) {
 
 FACT(giants_are_right) {
     enum { SIMULATED = 24, TURNS = 200 };
-    if (!gpu.context) SKIP("there is no GPU");
     check_giants(device_is_simulated(&gpu) ? SIMULATED : TURNS);
 }
 
 FACT(hidden_giants_are_right) {
     enum { TURNS = 360 };
     static const kernel one = {"grouped", "block=64,lanes=8,vec=1,unroll=1,resident=16"};
-    if (!gpu.context) SKIP("there is no GPU");
     check_turns(segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false), one, TURNS,
                 set_hidden_turn);
 }
@@ -167,7 +164,6 @@ FACT(hidden_giants_are_right) {
  */
 FACT(few_giants_are_right) {
     enum { FEW = 6 };
-    if (!gpu.context) SKIP("there is no GPU");
     if (device_is_simulated(&gpu)) SKIP("the GPU is a simulated one");
     check_giants(FEW);
 }
@@ -183,7 +179,6 @@ FACT(every_config_is_right) {
                    {REDTUNE_SUM, REDTUNE_F64},
                    {REDTUNE_MEAN, REDTUNE_I64},
                    {REDTUNE_MAX, REDTUNE_BF16}};
-    if (!gpu.context) SKIP("there is no GPU");
     const int kernels = device_is_simulated(&gpu) ? SIMULATED : KERNELS;
     for (int i = 0; i < kernels && !check_state.failed && !subject_is_late(); i++) {
         const size_t k = (size_t)i % (sizeof classes / sizeof *classes);
@@ -211,7 +206,6 @@ FACT(pairs_are_right) {
                    {REDTUNE_MISMATCHES, REDTUNE_U8},
                    {REDTUNE_CITYBLOCK, REDTUNE_I64},
                    {REDTUNE_DOT, REDTUNE_F32, REDTUNE_ACCURACY_COMPENSATED}};
-    if (!gpu.context) SKIP("there is no GPU");
     const int kernels = device_is_simulated(&gpu) ? SIMULATED : KERNELS;
     for (int i = 0; i < kernels && !check_state.failed && !subject_is_late(); i++) {
         const size_t k = (size_t)i % (sizeof classes / sizeof *classes);

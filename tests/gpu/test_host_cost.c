@@ -157,7 +157,6 @@ static void bench_close(bench *self) {
 }
 
 FACT(calls_cost_little_more_than_a_bare_launch) {
-    NEED_GPU();
     bool simulated = device_is_simulated(&gpu);
     size_t calls = CALLS;
     bench self;
@@ -207,7 +206,6 @@ static long instructions_of_a_call(const bench *self, int contestant) {
 /* How many more redtune_reduce takes than redtune_plan_run, as a share of the latter's: with GCC 12
  * 0.15, 0.18 and 0.21. */
 FACT(finding_a_plan_takes_few_instructions) {
-    NEED_GPU();
 #if !defined(__x86_64__) || !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__)
     SKIP("counts of other builds differ");
 #endif

@@ -16,7 +16,6 @@ static void draw_the_rest(trial *at) {
 }
 
 FACT(kernels_are_right_whatever_the_problem) {
-    NEED_GPU();
     static const struct {
         const char *config;
         redtune_op op;
@@ -85,7 +84,6 @@ FACT(kernels_are_right_whatever_the_problem) {
 
 /* Second inputs and masks that begin anywhere, and of rows. */
 FACT(what_lies_beside_elements_is_read_with_them) {
-    NEED_GPU();
     static const struct {
         const char *config;
         redtune_op op;
@@ -173,7 +171,6 @@ FACT(what_lies_beside_elements_is_read_with_them) {
 /* Each as its default makes it, by few keys, by more of them than columns fit, and by more than a
  * warp's table, for which elements are reordered where no atomics combine them. */
 FACT(every_op_is_right) {
-    NEED_GPU();
     static const redtune_dtype dtypes[] = {REDTUNE_F32,  REDTUNE_I32, REDTUNE_F64, REDTUNE_U8,
                                            REDTUNE_BF16, REDTUNE_I64, REDTUNE_E5M2};
     begin();
@@ -204,7 +201,6 @@ FACT(every_op_is_right) {
 }
 
 FACT(random_problems_are_right) {
-    NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX, REDTUNE_MEAN};
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I32};
     begin();
@@ -222,7 +218,6 @@ FACT(random_problems_are_right) {
 
 /* Of widths that loads divide, and of others; tables of threads, warps, blocks and all. */
 FACT(columns_of_rows_have_results_of_their_own) {
-    NEED_GPU();
     static const uint64_t widths[] = {2, 3, 4, 8, 12, 17, 33, 64, 257};
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX,
                                      REDTUNE_MEAN_VAR};
@@ -256,7 +251,6 @@ FACT(columns_of_rows_have_results_of_their_own) {
 
 /* Those of each key's elements packed in their order, whatever the keys and the rows. */
 FACT(fixed_order_has_the_bits_of_packed_elements) {
-    NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_VAR, REDTUNE_PROD};
     static const uint64_t key_counts[] = {1, 3, 200, 700, 70000}, widths[] = {1, 1, 1, 5, 33};
     static float packed[ROOM], got[OUT_ROOM];
@@ -299,7 +293,6 @@ FACT(fixed_order_has_the_bits_of_packed_elements) {
 /* Where f32 had stopped counting; where words carry; and where a greatest element is in no sample.
  */
 FACT(a_hot_key_counts_beyond_2_to_the_24) {
-    NEED_GPU();
     static const char *const tables[] = {"shared",
                                          "global",
                                          "private",
@@ -338,7 +331,6 @@ FACT(a_hot_key_counts_beyond_2_to_the_24) {
 /* Cells of a fixed point round by 2^-18 of what is added at most, whatever the magnitudes; sums
  * keep the range of f64 until they are narrowed. */
 FACT(narrow_cells_are_accurate_over_the_whole_range) {
-    NEED_GPU();
     enum { KEYS = 4, COUNT = 8000 };
     static const char *const configs[] = {
         "keyed:tables=shared,cells=narrow,copies=1,hot=0,agree=no,block=64,per_sm=1",
@@ -460,7 +452,6 @@ static void run_call(trial *at, redtune_plan *plan) {
  * the usual four are by rows and reordered, of a power, accumulating, and accumulating in fixed
  * order. */
 FACT(random_calls_are_right) {
-    NEED_GPU();
     const char *calls = getenv("RDT_TEST_KEYED_CALLS"), *from = getenv("RDT_TEST_KEYED_FIRST");
     const int count = calls ? atoi(calls) : 96, first = from ? atoi(from) : 10;
     begin();
@@ -483,6 +474,7 @@ FACT(random_calls_are_right) {
 
 int main(int argc, char **argv) {
     if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu.context) check_missing = "there is no GPU";
     const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;

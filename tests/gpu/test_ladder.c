@@ -106,7 +106,6 @@ static void check_steps(const char *block_and_form, int step_count, size_t dtype
                         const uint64_t *counts, size_t count_count) {
     bench self = {NULL};
     char config[96];
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(open_bench(&self), err);
     const rdt_param *steps = &rdt_codegen_spaces(self.codegen)->space[self.family].param[0];
     for (int step = 0; step < (step_count ? step_count : steps->value_count); step++)
@@ -295,7 +294,6 @@ FACT(the_one_block_forms_are_right) {
     check_steps("block=256,form=one", FIRST_MEETING, 3, counts, sizeof counts / sizeof *counts);
     check_steps("block=32,form=one", FIRST_MEETING, 3, small, sizeof small / sizeof *small);
     bench self = {NULL};
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(open_bench(&self), err);
     const rdt_param *steps = &rdt_codegen_spaces(self.codegen)->space[self.family].param[0];
     for (int step = FIRST_STRIDING; step < FIRST_MEETING; step++) {
@@ -311,7 +309,6 @@ FACT(scratch_is_left_as_it_was) {
     static const uint64_t counts[] = {1000007};
     static unsigned char left[RDT_SCRATCH_SLOTS_OFFSET];
     bench self = {NULL};
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(open_bench(&self), err);
     check_config(&self, "step=one_launch,block=64,form=many", REDTUNE_F64, counts, 1);
     check_config(&self, "step=poll,block=64,form=many", REDTUNE_F64, counts, 1);
@@ -332,6 +329,7 @@ int main(int argc, char **argv) {
     named = argc > 1;
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu.context) check_missing = "there is no GPU";
     int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;

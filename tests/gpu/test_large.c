@@ -130,7 +130,6 @@ FACT(counts_beyond_32_bits_are_right) {
                                      REDTUNE_MEAN};
     const uint64_t room = UINT64_C(40) << 30;
     redtune *rt = NULL;
-    if (!gpu.context) SKIP("there is no GPU");
     if (device_is_simulated(&gpu) || gpu.context->facts.memory_bytes < room)
         SKIP("it takes a GPU with 40 GiB");
     CHECK_OK(open_usual(&rt), err);
@@ -194,7 +193,6 @@ FACT(segments_beyond_32_bits_are_right) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMIN};
     const uint64_t room = UINT64_C(8) << 30;
     uint64_t offset[SEGMENTS + 1];
-    if (!gpu.context) SKIP("there is no GPU");
     if (device_is_simulated(&gpu) || gpu.context->facts.memory_bytes < room)
         SKIP("it takes a GPU with 8 GiB");
     set_offsets(offset);
@@ -334,7 +332,6 @@ FACT(runs_of_one_plan_give_the_same_bits) {
     noise busy = {{0}, NULL};
     static float values[RUNS];
     redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, RUN_COUNT);
-    if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     const size_t runs = simulated ? 30 : RUNS;
     const uint64_t noise_count = simulated ? 65536 : BUSY_BYTES / sizeof(float);
@@ -387,7 +384,6 @@ FACT(every_kernel_of_a_float_sum_gives_the_same_bits) {
     workshop shop;
     cover_point *points = NULL;
     size_t count = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     const cover_set set = {.scope = COVER_KERNELS, .op_count = RDT_REFERENCE_OPS};
     CHECK_OK(cover_pairs(shop.codegen, &gpu.context->facts, &set, &points, &count, &err), err);

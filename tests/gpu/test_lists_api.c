@@ -49,7 +49,6 @@ static void check_counts(void) {
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 FACT(each_array_of_a_list_has_its_result) {
-    NEED_GPU();
     const redtune_problem problem = arrays_of(REDTUNE_SUM, false);
     CHECK_OK(open_usual(&rt), err);
     for (uint64_t modulus = 1; modulus < 5000 && !check_state.failed; modulus *= 9) {
@@ -67,7 +66,6 @@ FACT(each_array_of_a_list_has_its_result) {
 }
 
 FACT(a_list_has_one_result_of_all) {
-    NEED_GPU();
     const redtune_problem sum = arrays_of(REDTUNE_SUM, true), norm = arrays_of(REDTUNE_NORM2, true);
     CHECK_OK(open_usual(&rt), err);
     for (uint64_t modulus = 1; modulus < 5000 && !check_state.failed; modulus *= 9) {
@@ -86,7 +84,6 @@ FACT(a_list_has_one_result_of_all) {
 
 /* Index 0 of all is in the first array that is not empty. */
 FACT(an_index_counts_through_all_arrays) {
-    NEED_GPU();
     redtune_list *list = NULL;
     const redtune_problem problem = arrays_of(REDTUNE_ARGMAX, true);
     float host[1000] = {0};
@@ -112,7 +109,6 @@ FACT(an_index_counts_through_all_arrays) {
 }
 
 FACT(no_arrays_have_the_result_of_no_elements) {
-    NEED_GPU();
     redtune_list *list = NULL;
     const redtune_problem problem = arrays_of(REDTUNE_MEAN, true);
     CHECK_OK(open_usual(&rt), err);
@@ -138,7 +134,6 @@ static redtune_status read_ones(void *left, void *buffer, size_t capacity, size_
 }
 
 FACT(replays_see_changed_arrays) {
-    NEED_GPU();
     const redtune_problem each = arrays_of(REDTUNE_SUM, false), all = arrays_of(REDTUNE_SUM, true);
     rdt_buffer where = {0}, lengths = {0};
     rdt_graph *graph = NULL;
@@ -183,7 +178,6 @@ FACT(replays_see_changed_arrays) {
     } while (0)
 
 FACT(runs_that_make_no_sense_are_refused) {
-    NEED_GPU();
     redtune *other = NULL;
     redtune_problem problem = arrays_of(REDTUNE_SUM, false);
     CHECK_OK(open_usual(&rt), err);
@@ -214,7 +208,6 @@ FACT(runs_that_make_no_sense_are_refused) {
 }
 
 FACT(lists_that_make_no_sense_are_refused) {
-    NEED_GPU();
     redtune_list *list = NULL;
     const void *odd[] = {(const char *)input() + 2}, *none[] = {NULL};
     const uint64_t one[] = {1}, huge[] = {UINT64_MAX};
@@ -246,7 +239,6 @@ FACT(lists_that_make_no_sense_are_refused) {
 
 /* Without segments nothing is read or written: tables, outputs and results may be NULL. */
 FACT(no_segments_have_no_results) {
-    NEED_GPU();
     redtune_list *list = NULL;
     redtune_problem problem = arrays_of(REDTUNE_SUM, false);
     int left = 5;
@@ -270,7 +262,6 @@ FACT(no_segments_have_no_results) {
 }
 
 FACT(empty_segments_have_the_result_of_no_elements) {
-    NEED_GPU();
     const void *const nowhere[] = {NULL, NULL};
     const uint64_t lengths[] = {0, 0};
     uint64_t offsets[] = {0, 0, 0};

@@ -194,7 +194,6 @@ static void close_all(void) {
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 FACT(absent_elements_of_lists_change_nothing) {
-    NEED_GPU();
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX};
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_U8, REDTUNE_F64, REDTUNE_F16};
     open_all();
@@ -209,7 +208,6 @@ FACT(absent_elements_of_lists_change_nothing) {
 
 /* A thread, a warp, several warps and a block for each array, and two arrays at once. */
 FACT(every_group_finds_the_masks) {
-    NEED_GPU();
     static const char *const configs[] = {
         "grouped:lanes=1,segments=2,vec=1", "grouped:lanes=8,vec=4", "grouped:lanes=32,segments=2",
         "grouped:block=256,lanes=64", "grouped:block=128,lanes=128,unroll=8"};
@@ -221,7 +219,6 @@ FACT(every_group_finds_the_masks) {
 
 /* Other blocks help with it. */
 FACT(a_very_long_array_has_its_mask) {
-    NEED_GPU();
     open_all();
     OF(.longest = LONG);
     OF(.longest = LONG, .op = REDTUNE_ARGMAX, .mask = REDTUNE_MASK_LISTED_BITS);
@@ -230,7 +227,6 @@ FACT(a_very_long_array_has_its_mask) {
 }
 
 FACT(absent_elements_of_lists_in_fixed_order_change_nothing) {
-    NEED_GPU();
     open_all();
     OF(.order = REDTUNE_ORDER_FIXED);
     OF(.order = REDTUNE_ORDER_FIXED, .op = REDTUNE_MEAN, .mask = REDTUNE_MASK_LISTED_BITS);
@@ -248,7 +244,6 @@ FACT(absent_elements_of_lists_in_fixed_order_change_nothing) {
     } while (0)
 
 FACT(masks_that_make_no_sense_are_refused) {
-    NEED_GPU();
     open_all();
     now = (trial){.dtype = REDTUNE_F32, .mask = REDTUNE_MASK_LISTED_BYTES, .longest = 10};
     CHECK_OK(draw_arrays(), err);

@@ -12,7 +12,6 @@ FACT(long_segments_in_fixed_order_have_its_bits) {
     } tables[] = {{4, 3000, false}, {7, 1600, false}, {5, 1025, false}, {2, 6000, false},
                   {9, 1300, false}, {40, 16, true},   {9, 128, true},   {3, 1024, true}};
     enum { TABLES = sizeof tables / sizeof *tables };
-    if (!gpu.context) SKIP("there is no GPU");
     redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, false);
     rdt_test_data *data = NULL;
     subject self;
@@ -58,7 +57,6 @@ FACT(segments_in_fixed_order_have_its_bits) {
         {REDTUNE_DOT, REDTUNE_F16, REDTUNE_F16},
         {REDTUNE_DOT, REDTUNE_BF16, 0, REDTUNE_ACCURACY_COMPENSATED},
     };
-    if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     for (size_t i = 0; i < (simulated ? 14 : 238) && !check_state.failed; i++) {
         const size_t k = i % (sizeof classes / sizeof *classes);

@@ -35,7 +35,6 @@ static int count_overlapping(void) {
 }
 
 FACT(a_call_that_follows_another_overlaps_it) {
-    NEED_GPU();
     simulator sim;
     bool overlaps = simulator_find(&sim) && gpu.context->facts.major >= 9;
     CHECK_INT(count_overlapping(), overlaps ? 1 : 0);
@@ -140,7 +139,6 @@ static void count_reader(redtune *rt, size_t writes, size_t memsets, reads what,
 /* Loads go by the path for what nobody writes meanwhile: such a call waits until those before have
  * ended. */
 FACT(a_call_that_reads_what_others_wrote_does_not_overlap_them) {
-    NEED_GPU();
     redtune *rt = NULL;
     simulator sim;
     if (!simulator_find(&sim) || gpu.context->facts.major < 9) SKIP("nothing counts the launches");
@@ -159,7 +157,6 @@ FACT(a_call_that_reads_what_others_wrote_does_not_overlap_them) {
 /* Whatever comes before it has to end, unless it is a reduction: also where a node has the place of
  * one in a graph that is gone. */
 FACT(a_call_behind_other_work_does_not_overlap_it) {
-    NEED_GPU();
     enum { GRAPHS = 60 };
     redtune *rt = NULL;
     simulator sim;
@@ -175,7 +172,6 @@ FACT(a_call_behind_other_work_does_not_overlap_it) {
 
 /* Graphs know such edges since CUDA 12.3. */
 FACT(with_an_older_driver_none_does) {
-    NEED_GPU();
     simulator sim;
     if (!simulator_find(&sim)) SKIP("only a simulated driver can be an older one");
     CHECK(sim.set("REDTUNE_SIM_DRIVER", "12020"));
@@ -186,7 +182,6 @@ FACT(with_an_older_driver_none_does) {
 
 /* What it makes is for an older architecture, which has no word for it. */
 FACT(with_an_nvrtc_older_than_the_gpu_none_does) {
-    NEED_GPU();
     rdt_compiler *compiler = NULL;
     const char *moved = getenv("RDT_TEST_OLD_NVRTC"); /* where the tests run in another place */
     CHECK_OK(rdt_compiler_open(&compiler, &err), err);

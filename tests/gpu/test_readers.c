@@ -14,11 +14,6 @@ static redtune_error err;
 static device gpu;
 static redtune *rt;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!rt) SKIP("there is no GPU");                                                          \
-    } while (0)
-
 /* Element k of either input: whole numbers, so that f64 sums are exact. */
 static float element(int input, uint64_t k) {
     return (float)((int)(k * 7919 % 2003) % 41 - 20 + (input ? (int)(k % 5) : 0));
@@ -74,7 +69,6 @@ static double dot_of(uint64_t first, uint64_t count, uint64_t step) {
 /* ---- one result ------------------------------------------------------------------------------ */
 
 FACT(two_inputs_are_read_in_step) {
-    NEED_GPU();
     static const size_t mosts[] = {0, 1000, 7};
     for (size_t i = 0; i < sizeof mosts / sizeof *mosts; i++) {
         const uint64_t count = mosts[i] == 7 ? 700 : 20001;
@@ -92,7 +86,6 @@ FACT(two_inputs_are_read_in_step) {
 }
 
 FACT(two_results_come_from_all_pieces) {
-    NEED_GPU();
     enum { ELEMENTS = 9001 };
     double sum = 0, squares = 0;
     uint64_t lowest = 0;
@@ -163,7 +156,6 @@ static void check_pieces(const char *op, uint64_t expected, uint64_t count, size
 }
 
 FACT(pieces_have_the_bits_of_the_whole) {
-    NEED_GPU();
     static const char *const ops[] = {"sum", "mean", "sum_sumsq", "var", "dot"};
     uint64_t state = 1;
     for (size_t i = 0; i < 2 * (size_t)UNEVEN_MAX; i++) {
@@ -202,7 +194,6 @@ static void check_dots(uint64_t outer, uint64_t count, uint64_t inner, size_t mo
 }
 
 FACT(arrays_of_two_inputs_are_cut_alike) {
-    NEED_GPU();
     const bool small = device_is_simulated(&gpu);
     check_dots(1, 900, 1, 0, false);
     check_dots(7, 90, 1, 31, false);
@@ -213,7 +204,6 @@ FACT(arrays_of_two_inputs_are_cut_alike) {
 }
 
 FACT(second_results_lie_behind_the_first) {
-    NEED_GPU();
     enum { ROWS = 7, COUNT = 50, SECOND = 32, BYTES = SECOND + ROWS * 8 };
     redtune_problem problem = problem_of("min_at", COUNT);
     unsigned char results[BYTES];
@@ -272,7 +262,6 @@ static redtune_status reduce_parts(const redtune_problem *problem, const uint64_
 }
 
 FACT(parts_side_by_side_are_the_whole) {
-    NEED_GPU();
     static const uint64_t counts[][PARTS] = {{10, 20, 30}, {1, 2, 500}, {1, 0, 0}, {0, 3, 1300}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const uint64_t all = counts[i][0] + counts[i][1] + counts[i][2];
@@ -295,7 +284,6 @@ FACT(parts_side_by_side_are_the_whole) {
 
 /* Each but the last that has elements must be the same node of the tree. */
 FACT(parts_in_fixed_order_are_nodes) {
-    NEED_GPU();
     static const struct {
         uint64_t counts[PARTS];
         bool fit;
@@ -354,7 +342,6 @@ static void check_segments(const char *op, const uint64_t *offsets, float *resul
 }
 
 FACT(segments_come_in_pieces) {
-    NEED_GPU();
     static uint64_t offsets[SEGMENTS + 1];
     static struct {
         float least[SEGMENTS];
@@ -368,7 +355,6 @@ FACT(segments_come_in_pieces) {
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 FACT(inputs_of_other_lengths_are_refused) {
-    NEED_GPU();
     const redtune_problem problem = problem_of("dot", 0);
     redtune_reading reading = {.count = 77};
     pair inputs;
@@ -384,7 +370,6 @@ FACT(inputs_of_other_lengths_are_refused) {
 }
 
 FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused) {
-    NEED_GPU();
     const redtune_problem dot = problem_of("dot", 10);
     redtune_problem sum = problem_of("sum", 10);
     const double one = 1;
@@ -426,6 +411,7 @@ int main(int argc, char **argv) {
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu.context) check_missing = "there is no GPU";
     int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);

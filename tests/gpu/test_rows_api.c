@@ -17,7 +17,6 @@ static const extents shapes[] = {
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 FACT(a_plan_of_rows_serves_any_extents) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     for (uint64_t planned = 2; planned < 100000 && !check_state.failed; planned *= 40)
         check_plan(&(extents){planned, 100000 / planned, 0, 0, 0, 0}, "rows:", shapes, SHAPES);
@@ -25,14 +24,12 @@ FACT(a_plan_of_rows_serves_any_extents) {
 }
 
 FACT(redtune_reduce_takes_rows_of_every_kind_of_op) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     check_ops(shapes, SHAPES);
     end();
 }
 
 FACT(rows_can_be_captured) {
-    NEED_GPU();
     const extents at = {100, 150, 0, 0, 0, 0};
     CHECK_OK(begin(), err);
     check_capture(&at, &at);
@@ -41,7 +38,6 @@ FACT(rows_can_be_captured) {
 
 /* Of a 10 x 20 x 30 array in memory, the last axes. */
 FACT(a_folded_array_is_reduced) {
-    NEED_GPU();
     static const int64_t shape[] = {10, 20, 30};
     static const int last[] = {-1}, lasts[] = {2, 1};
     redtune_problem problem = rows_of(0, 0);
@@ -66,7 +62,6 @@ FACT(a_folded_array_is_reduced) {
 }
 
 FACT(what_no_plan_takes_is_refused) {
-    NEED_GPU();
     redtune_plan *whole = NULL, *rows = NULL;
     CHECK_OK(begin(), err);
     const redtune_problem one = sum_of(100), many = rows_of(10, 100);

@@ -98,7 +98,6 @@ static redtune_status write_words(size_t place, const void *words, size_t bytes)
 /* ---- two inputs, two results ----------------------------------------------------------------- */
 
 FACT(two_inputs_lie_anywhere) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     for (size_t second = 0; second < 6; second++) {
         const redtune_problem problem = problem_of("dot", 5000 + second);
@@ -112,7 +111,6 @@ FACT(two_inputs_lie_anywhere) {
 }
 
 FACT(two_inputs_reduce_along_an_axis) {
-    NEED_GPU();
     redtune_problem rows = problem_of("dot", 100), columns = problem_of("dot", 20);
     CHECK_OK(begin(), err);
     const redtune_operands of = operands_of("dot");
@@ -127,7 +125,6 @@ FACT(two_inputs_reduce_along_an_axis) {
 }
 
 FACT(two_results_have_an_array_each) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     redtune_problem problem = problem_of("min_at", 9000);
     redtune_operands operands = operands_of("min_at");
@@ -155,7 +152,6 @@ FACT(two_results_have_an_array_each) {
 /* ---- parameters, counts, going on ------------------------------------------------------------ */
 
 FACT(parameters_come_from_the_host_or_the_gpu) {
-    NEED_GPU();
     const double value = 5, on_gpu = 20;
     CHECK_OK(begin(), err);
     const redtune_problem problem = problem_of("mismatches", 3000);
@@ -175,7 +171,6 @@ FACT(parameters_come_from_the_host_or_the_gpu) {
 
 /* redtune_reduce has no place for any. */
 FACT(parameters_left_out_are_the_usual_ones) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     const redtune_problem problem = problem_of("var", 3000);
     redtune_operands operands = operands_of("var");
@@ -193,7 +188,6 @@ FACT(parameters_left_out_are_the_usual_ones) {
 }
 
 FACT(runs_go_on_from_what_the_output_holds) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     redtune_problem problem = sum_of(4000);
     problem.uses = REDTUNE_USE_ACCUMULATE;
@@ -217,7 +211,6 @@ FACT(runs_go_on_from_what_the_output_holds) {
 }
 
 FACT(counts_on_the_gpu_are_bounded_by_the_hosts) {
-    NEED_GPU();
     const uint64_t counts[] = {0, 1, 999, 5000, 5001, UINT64_MAX};
     CHECK_OK(begin(), err);
     redtune_problem problem = sum_of(5000);
@@ -249,7 +242,6 @@ static void end_capture(void) {
 }
 
 FACT(graphs_read_parameters_anew) {
-    NEED_GPU();
     const double values[] = {0, 9, 30};
     double host = 3;
     CHECK_OK(begin(), err);
@@ -276,7 +268,6 @@ FACT(graphs_read_parameters_anew) {
 }
 
 FACT(graphs_read_counts_anew_and_go_on) {
-    NEED_GPU();
     const uint64_t counts[] = {10, 3000, 0, 70000};
     const float start = 100;
     double wanted = 100;
@@ -302,7 +293,6 @@ FACT(graphs_read_counts_anew_and_go_on) {
 
 /* What the second reads as its count is the first one's result. */
 FACT(a_captured_result_counts_for_the_next_call) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     const redtune_problem nonzeros = redtune_problem_whole(REDTUNE_NONZEROS, REDTUNE_F32, 1000);
     redtune_problem problem = sum_of(4000);
@@ -328,7 +318,6 @@ FACT(a_captured_result_counts_for_the_next_call) {
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 FACT(the_simple_calls_refuse_what_they_have_no_room_for) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     const redtune_problem dot = problem_of("dot", 100), both = problem_of("minmax", 100);
     const redtune_operands operands = operands_of("dot");
@@ -351,7 +340,6 @@ FACT(the_simple_calls_refuse_what_they_have_no_room_for) {
 }
 
 FACT(run_goes_by_the_problems_extents) {
-    NEED_GPU();
     CHECK_OK(begin(), err);
     redtune_problem problem = sum_of(700);
     redtune_operands operands = {.d_in = {element(0)}, .d_out = {output(0)}, .count = 700};
@@ -372,7 +360,6 @@ FACT(run_goes_by_the_problems_extents) {
 }
 
 FACT(every_pointer_can_be_checked) {
-    NEED_GPU();
     static double on_host[4];
     setenv("REDTUNE_CHECK", "1", 1);
     CHECK_OK(begin(), err);

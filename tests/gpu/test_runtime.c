@@ -9,7 +9,6 @@
 /* ---- the table of plans ---------------------------------------------------------------------- */
 
 FACT(prepared_problems_are_reduced_within_a_capture) {
-    NEED_GPU();
     enum { PROBLEMS = 9 };
     redtune *rt = NULL;
     rdt_graph *graph = NULL;
@@ -32,7 +31,6 @@ FACT(prepared_problems_are_reduced_within_a_capture) {
 }
 
 FACT(preparing_does_what_it_can_and_tells_the_first_failure) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_problem problems[] = {sum_of(100), sum_of(70000), sum_of(1), sum_of(2)};
     problems[1].dtype = (redtune_dtype)77;
@@ -48,7 +46,6 @@ FACT(preparing_does_what_it_can_and_tells_the_first_failure) {
 }
 
 FACT(reduce_keeps_results_of_different_dtypes_apart) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_problem narrow = sum_of(1000), wide = sum_of(1000);
     double sum = 0;
@@ -69,7 +66,6 @@ FACT(reduce_keeps_results_of_different_dtypes_apart) {
 /* ---- pinning --------------------------------------------------------------------------------- */
 
 FACT(config_of_a_plan_can_be_asked_for_again) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL, *again = NULL;
     redtune_info info;
@@ -94,7 +90,6 @@ FACT(config_of_a_plan_can_be_asked_for_again) {
 }
 
 FACT(config_that_does_not_apply_is_refused) {
-    NEED_GPU();
     static const struct {
         const char *config, *told;
         redtune_status status;
@@ -124,7 +119,6 @@ FACT(config_that_does_not_apply_is_refused) {
 }
 
 FACT(variable_pins_every_plan) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_problem problem = sum_of(COUNT);
@@ -165,7 +159,6 @@ static bool host_is_reached(void) {
 
 /* The context is as good as before after each of them. */
 FACT(check_names_pointers_that_kernels_do_not_reach) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_problem problem = sum_of(COUNT);
@@ -205,7 +198,6 @@ FACT(check_names_pointers_that_kernels_do_not_reach) {
 }
 
 FACT(check_names_memory_of_another_gpu) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_problem problem = sum_of(100);
     simulator sim;
@@ -231,7 +223,6 @@ FACT(check_names_memory_of_another_gpu) {
 }
 
 FACT(check_is_asked_for_by_1) {
-    NEED_GPU();
     redtune *rt = NULL;
     CHECK_OK(open_checking(&rt, "0"), err);
     redtune_close(rt);
@@ -253,7 +244,6 @@ static redtune_status serve_zeros(void *user, void *buffer, size_t capacity, siz
 
 /* Whatever the length, and with the plan for that length. */
 FACT(input_that_fits_is_one_launch) {
-    NEED_GPU();
     static const uint64_t counts[] = {1, 1023, 1025, 10000, 10001};
     redtune *rt = NULL;
     simulator sim = {NULL};

@@ -30,7 +30,6 @@ static size_t count_distinct(const CUstream *handles, size_t count) {
 /* A new stream may have the handle of one that was destroyed with work in it. Scratch is for so
  * many streams as there are handles, and for those that wait to be freed. */
 FACT(streams_come_and_go) {
-    NEED_GPU();
     enum { STREAMS = 200, WAITING_MAX = 20 };
     CUstream handles[STREAMS];
     redtune *rt = NULL;
@@ -65,7 +64,6 @@ static CUresult wait_for_all(void) {
 /* A new stream often has the handle of one that was destroyed, whose work may still run: here the
  * first launch of two, with the second to come. */
 FACT(new_stream_with_an_old_handle_has_scratch_of_its_own) {
-    NEED_GPU();
     enum { STREAMS = 8, ROUNDS = 20 };
     redtune *rt = NULL;
     two_launches two = {.plan = NULL};
@@ -120,7 +118,6 @@ static void *take_turn(void *user) {
 /* The per-thread default stream is one handle, and a stream of each thread; other streams are the
  * same in all. */
 FACT(threads_have_scratch_of_their_own_on_their_default_stream) {
-    NEED_GPU();
     const CUstream streams[] = {CU_STREAM_PER_THREAD, gpu.stream};
     rdt_workspace *workspace = NULL;
     CHECK_OK(rdt_workspace_create(gpu.context, 0, NULL, &workspace, &err), err);
@@ -139,7 +136,6 @@ FACT(threads_have_scratch_of_their_own_on_their_default_stream) {
 /* The driver's list of the nodes that a captured call follows holds until the stream's next call.
  */
 FACT(captured_calls_take_turns_whichever_workspace_they_use) {
-    NEED_GPU();
     static const rdt_traffic nothing;
     const rdt_call call = {.stream = gpu.stream, .traffic = &nothing};
     rdt_workspace *workspace[2] = {NULL};
@@ -162,7 +158,6 @@ FACT(captured_calls_take_turns_whichever_workspace_they_use) {
 }
 
 FACT(workspace_of_the_callers_serves_any_plan) {
-    NEED_GPU();
     redtune *rt = NULL;
     redtune_plan *plans[2] = {NULL};
     redtune_problem problems[2] = {sum_of(COUNT), sum_of(900)};
@@ -191,7 +186,6 @@ FACT(workspace_of_the_callers_serves_any_plan) {
 }
 
 FACT(workspace_is_refused_where_it_cannot_serve) {
-    NEED_GPU();
     redtune *rt = NULL, *other = NULL;
     redtune_plan *plan = NULL;
     redtune_workspace *workspace = NULL, *none = NULL;
@@ -257,7 +251,6 @@ static void use_and_close(const char *device) {
 }
 
 FACT(close_leaves_nothing) {
-    NEED_GPU();
     simulator sim = {NULL};
     bool simulated = simulator_find(&sim);
     use_and_close(NULL); /* fills the driver's own pools, on a GPU */

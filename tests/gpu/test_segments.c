@@ -23,7 +23,6 @@ FACT(segments_of_one_length_are_right) {
                   {"", 28, 400, 0},         {"", 56, 211, 0},          {"", 900, 13, 0},
                   {"", 3000, 4, 0},         {"block=64", 1, 11000, 4}, {"block=64", 3, 4000, 6},
                   {"block=64", 500, 24, 2}, {"", 61, 193, 4},          {"", 115, 101, 2}};
-    if (!gpu.context) SKIP("there is no GPU");
     redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
     rdt_test_data *data = NULL;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
@@ -62,7 +61,6 @@ static void set_tiles(uint64_t count, uint64_t step, uint64_t tile) {
 /* A warp goes over elements a tile at a time: 32 lanes have 5 loads of 4 elements. */
 FACT(segments_that_end_with_tiles_are_right) {
     enum { TURNS = 24, TILE = 32 * 5 * 4 };
-    if (!gpu.context) SKIP("there is no GPU");
     redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
     rdt_test_data *data = NULL;
     subject self;
@@ -80,7 +78,6 @@ FACT(segments_that_end_with_tiles_are_right) {
 }
 
 FACT(tables_of_every_kind_are_right) {
-    if (!gpu.context) SKIP("there is no GPU");
     const int tables = device_is_simulated(&gpu) ? 25 : 1000;
     for (int all = 0; all < 2; all++) {
         check_default(segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all), tables);
@@ -95,7 +92,6 @@ FACT(tables_of_every_kind_are_right) {
  * for a tool that checks every access. On a simulated device, one kernel of 64. */
 FACT(few_tables_of_the_covering_set_are_right) {
     enum { FEW = 2, FEW_ELEMENTS = 3000, SIMULATED = 64 };
-    if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     size_t done = 0, of = 0;
     static const struct {
@@ -128,7 +124,6 @@ FACT(few_tables_of_the_covering_set_are_right) {
 }
 
 FACT(every_op_of_every_dtype_is_right) {
-    if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     size_t kernels = 0;
     for (int k = 0; k < rdt_op_compiled_in.count && !check_state.failed; k++)

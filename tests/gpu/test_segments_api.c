@@ -75,7 +75,6 @@ static void check_sums(uint64_t modulus, float more) {
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 FACT(a_plan_serves_any_segments) {
-    NEED_GPU();
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
@@ -95,7 +94,6 @@ FACT(a_plan_serves_any_segments) {
 }
 
 FACT(no_segments_are_nothing_to_do) {
-    NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
     redtune_segments segments = usual(false);
@@ -112,7 +110,6 @@ FACT(no_segments_are_nothing_to_do) {
 }
 
 FACT(empty_segments_give_what_empty_arrays_do) {
-    NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_ARGMIN);
     int64_t got[SEGMENTS];
     begin();
@@ -127,7 +124,6 @@ FACT(empty_segments_give_what_empty_arrays_do) {
 
 /* Both forms, of one launch and of two, side by side in one graph. */
 FACT(replays_see_changed_tables) {
-    NEED_GPU();
     const redtune_problem problem = segments_of(REDTUNE_SUM);
     rdt_graph *graph = NULL;
     begin();
@@ -150,7 +146,6 @@ FACT(replays_see_changed_tables) {
 }
 
 FACT(results_go_on_in_either_form) {
-    NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_SUM);
     problem.uses = REDTUNE_USE_ACCUMULATE;
     begin();
@@ -180,7 +175,6 @@ static void check_end(const redtune_plan *plan, const redtune_segments *segments
 }
 
 FACT(ends_that_are_the_next_begins_are_one_table) {
-    NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_SUM);
     problem.uses = REDTUNE_USE_ACCUMULATE;
     redtune_plan *plan = NULL;
@@ -230,7 +224,6 @@ static void check_forms(const char *config, uint64_t count, uint64_t greatest, b
 }
 
 FACT(other_forms_have_a_kernel_that_is_not_slow) {
-    NEED_GPU();
     begin();
     check_forms(NULL, 10, 0, false, false);      /* by tiles */
     check_forms(NULL, 10, 30, false, false);     /* likewise */
@@ -243,7 +236,6 @@ FACT(other_forms_have_a_kernel_that_is_not_slow) {
 }
 
 FACT(a_workspace_serves_segments) {
-    NEED_GPU();
     const redtune_problem problem = segments_of(REDTUNE_SUM);
     redtune_workspace *workspace = NULL;
     begin();
@@ -269,7 +261,6 @@ static float ones_of(const unsigned char *mask, uint64_t begin, uint64_t end) {
 
 /* Of whole arrays and of segments, in both orders. */
 FACT(bits_of_a_mask_begin_at_any_one) {
-    NEED_GPU();
     enum { BYTES = 64, LAST = 480 };
     const uint64_t offsets[] = {0, 5, 5, 130, LAST};
     unsigned char bits[BYTES];
@@ -311,7 +302,6 @@ FACT(bits_of_a_mask_begin_at_any_one) {
 /* The sum of i * 3 for each i of a segment, of a second input that lies at another address modulo
  * 16 bytes; in either form, in both orders, and going on from results. */
 FACT(second_inputs_lie_beside_the_first) {
-    NEED_GPU();
     enum { LAST = 480, PARTS = 4 };
     const uint64_t offsets[] = {0, 5, 5, 130, LAST}, ends[] = {5, 5, 130, LAST};
     static float elements[2][LAST + 3];
@@ -366,7 +356,6 @@ FACT(second_inputs_lie_beside_the_first) {
     } while (0)
 
 FACT(what_makes_no_sense_is_refused) {
-    NEED_GPU();
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
     REFUSES(segments.offset_bytes = 2, "offsets of 2 bytes: set offset_bytes to 4 or 8");
@@ -399,7 +388,6 @@ FACT(what_makes_no_sense_is_refused) {
 }
 
 FACT(each_kind_of_plan_has_its_own_runs) {
-    NEED_GPU();
     redtune_plan *whole = NULL, *ragged = NULL;
     const redtune_problem one = sum_of(100), many = segments_of(REDTUNE_SUM);
     begin();
@@ -416,7 +404,6 @@ FACT(each_kind_of_plan_has_its_own_runs) {
 }
 
 FACT(what_no_segments_have_is_refused) {
-    NEED_GPU();
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_DOT);
     begin();

@@ -110,7 +110,6 @@ static redtune_status run_on_copies(bool two_tables) {
 }
 
 FACT(a_call_reads_the_tables_that_the_call_before_wrote) {
-    NEED_GPU();
     begin();
     for (int round = 0; round < 4 && !check_state.failed; round++) {
         rdt_graph *graph = NULL;
@@ -171,14 +170,12 @@ static void check_callers(bool two_tables, bool one_stream) {
 }
 
 FACT(threads_may_call_on_one_stream_and_on_several) {
-    NEED_GPU();
     begin();
     for (int i = 0; i < 4 && !check_state.failed; i++) check_callers(i % 2, i / 2);
     end();
 }
 
 FACT(graphs_captured_apart_run_side_by_side) {
-    NEED_GPU();
     rdt_graph *graphs[THREADS] = {NULL};
     CUstream streams[THREADS] = {NULL};
     begin();
@@ -206,7 +203,6 @@ FACT(graphs_captured_apart_run_side_by_side) {
 }
 
 FACT(first_run_in_a_capture_is_refused_and_the_capture_goes_on) {
-    NEED_GPU();
     const redtune_problem known = segments_of(REDTUNE_SUM), unknown = segments_of(REDTUNE_MAX);
     rdt_graph *graph = NULL;
     begin();
@@ -225,7 +221,6 @@ FACT(first_run_in_a_capture_is_refused_and_the_capture_goes_on) {
 
 /* Tables of another form have a kernel of their own, which is made when they first come. */
 FACT(first_tables_of_a_form_in_a_capture_are_refused_and_it_goes_on) {
-    NEED_GPU();
     rdt_graph *graph = NULL;
     begin();
     const redtune_segments offsets = usual(table(1), false, 0), ends = usual(table(2), true, 1);
@@ -251,7 +246,6 @@ FACT(first_tables_of_a_form_in_a_capture_are_refused_and_it_goes_on) {
 FACT(empty_segments_may_have_any_offsets) {
     static const int64_t anywhere[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, INT64_MAX / 4};
     static int64_t offsets[2 * (SEGMENTS + 1)];
-    NEED_GPU();
     begin();
     for (int k = 0; k < 16 && !check_state.failed; k++) {
         redtune_problem problem = segments_of(REDTUNE_SUM);
@@ -292,7 +286,6 @@ static void check_untouched(void) {
 #define INVALID(the_op, change, why) REFUSES(the_op, change, REDTUNE_INVALID, why)
 
 FACT(wrong_tables_are_refused) {
-    NEED_GPU();
     begin();
     INVALID(REDTUNE_SUM, segments.offset_bytes = 3, "offsets of 3 bytes");
     INVALID(REDTUNE_SUM, segments.offset_bytes = 16, "offsets of 16 bytes");
@@ -311,7 +304,6 @@ FACT(wrong_tables_are_refused) {
 
 /* The last byte of a table counts as one of it, and so does the last offset of CSR. */
 FACT(outputs_within_what_is_read_are_refused) {
-    NEED_GPU();
     begin();
     void *last = behind(table(0), SEGMENTS * sizeof(int64_t));
     INVALID(REDTUNE_SUM, segments.d_out[0] = behind(last, -4), "d_out lies within d_begin");
@@ -331,7 +323,6 @@ FACT(outputs_within_what_is_read_are_refused) {
 
 FACT(wrong_parameters_are_refused) {
     static const double given[] = {1};
-    NEED_GPU();
     begin();
     void *device = table(0);
     INVALID(REDTUNE_SUM, segments.parameters = given, "parameters are given, and it has none");
@@ -345,7 +336,6 @@ FACT(wrong_parameters_are_refused) {
 }
 
 FACT(what_segments_do_not_have_is_refused) {
-    NEED_GPU();
     begin();
     INVALID(REDTUNE_MSE, (void)segments, "d_second is NULL, and it has two inputs");
     INVALID(REDTUNE_SUM, segments.d_second = input(), "d_second is not NULL, and it has one input");
@@ -376,7 +366,6 @@ FACT(what_segments_do_not_have_is_refused) {
 
 /* A pinned plan's configuration gives plans of segments alone. */
 FACT(configurations_of_segments_are_theirs_alone) {
-    NEED_GPU();
     redtune_plan *other = NULL;
     redtune_problem problem = sum_of(100);
     begin();
@@ -397,7 +386,6 @@ FACT(configurations_of_segments_are_theirs_alone) {
 /* With REDTUNE_CHECK each pointer and its length are looked at. */
 FACT(pointers_are_checked_before_the_launch) {
     static int64_t host[SEGMENTS];
-    NEED_GPU();
     setenv("REDTUNE_CHECK", "1", 1);
     begin();
     unsetenv("REDTUNE_CHECK");
@@ -421,7 +409,6 @@ FACT(pointers_are_checked_before_the_launch) {
 
 /* The simulated GPU finds what the caller has to avoid. The last fact: its context is lost then. */
 FACT(offsets_beyond_the_buffer_are_found) {
-    NEED_GPU();
     simulator sim;
     if (!simulator_find(&sim)) SKIP("a real GPU reads what is there");
     const int64_t beyond = INT64_C(1) << 40;

@@ -22,7 +22,6 @@ static void check_timed(bench *self, rdt_cache_state cache, int count, double *n
 
 /* Shapes of one class in turns, by one evaluator. All fit into the simulated GPU's cache. */
 FACT(shapes_are_timed_cold_and_warm) {
-    NEED_GPU();
     const redtune_problem problems[] = {
         shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){7, 5, 801, 7100, 803}),
         shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){2000, 1, 12, 0, 0})};
@@ -54,7 +53,6 @@ static void check_hasty(const char *source, redtune_op op, redtune_dtype dtype, 
 
 /* Only the last result, and only in calls that overlap the one before. */
 FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong) {
-    NEED_GPU();
     static const char hasty[] = ADDS KERNEL(ALL, COUNT, OUTER, INNER, PLACE, PLUS,
                                             "if (overlaps && r + 1 == all) output[r] += 1;");
     if (gpu.context->facts.major < 9) SKIP("no launch overlaps on this GPU");
@@ -65,7 +63,6 @@ FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong) {
 /* Of 2^20 squares the root is not exact in f32: what overlaps is compared with what does not. The
  * rows share most of their elements, so that there is room for several calls' inputs. */
 FACT(so_it_is_where_no_exact_result_is_known) {
-    NEED_GPU();
     static const char hasty[] = OF_F16
         "#define START 0\n" KERNEL(ALL, "(e.count < 1000000 ? e.count : 0)", OUTER, INNER, PLACE,
                                    "sum + x * x", "output[r] = sqrtf(sum) + overlaps;");
@@ -76,7 +73,6 @@ FACT(so_it_is_where_no_exact_result_is_known) {
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 FACT(memory_stays_within_its_limit) {
-    NEED_GPU();
     enum { BUDGET = 16 << 20 /* of what is no test data: what allocations round up to */ };
     redtune_problem problem = shape(REDTUNE_SUM, REDTUNE_F16, (rdt_extents){2, 1 << 20, 0, 0, 0});
     uint64_t before = 0, after = 0, least;

@@ -28,7 +28,6 @@ static void listen(void *user, redtune_log_level level, const char *line) {
 }
 
 FACT(variable_raises_the_level_of_the_log) {
-    NEED_GPU();
     redtune *rt = NULL;
     listener quiet = {.text = ""}, loud = {.text = ""};
     redtune_options options = {.database = nowhere, .log = listen, .log_user = &quiet};
@@ -79,7 +78,6 @@ static redtune_status plan_heard(listener *heard, const redtune_problem *problem
 }
 
 FACT(warm_start_needs_neither_lua_nor_nvrtc) {
-    NEED_GPU();
     listener cold = {.text = ""}, warm = {.text = ""}, other = {.text = ""};
     char first[320], second[320];
     redtune_problem problem = sum_of(COUNT), changed = sum_of(COUNT);
@@ -107,7 +105,6 @@ static int copy_templates(const char *to) {
 }
 
 FACT(changed_templates_are_never_passed_over) {
-    NEED_GPU();
     listener before = {.text = ""}, copied = {.text = ""}, again = {.text = ""},
              changed = {.text = ""};
     char config[320], templates[128], file[160];
@@ -134,7 +131,6 @@ FACT(changed_templates_are_never_passed_over) {
 /* An instance that was opened without a folder, and made a plan while there was one, is given no
  * plan of that folder once it is gone. */
 FACT(templates_of_a_folder_end_with_it) {
-    NEED_GPU();
     char templates[128], config[320];
     listener without = {.text = ""}, within = {.text = ""};
     redtune *rt = NULL;
@@ -163,7 +159,6 @@ FACT(templates_of_a_folder_end_with_it) {
 
 /* What was rendered while the templates changed is remembered for neither. */
 FACT(templates_changed_meanwhile_leave_no_trace) {
-    NEED_GPU();
     char templates[128], file[160], command[1024], config[320];
     listener then = {.text = ""}, after = {.text = ""};
     redtune *rt = NULL;
@@ -224,7 +219,6 @@ static void make_old(const char *path) {
 
 /* A database that has not changed since need not be read; one that has is. */
 FACT(changed_databases_are_never_passed_over) {
-    NEED_GPU();
     char path[128], config[320];
     listener heard[4] = {{.text = ""}};
     redtune_problem problem = sum_of(COUNT);
@@ -250,7 +244,6 @@ static void pause_ms(long ms) {
 }
 
 FACT(plan_runs_the_default_while_another_is_compiled) {
-    NEED_GPU();
     enum { WAIT_MS = 60000, STEP_MS = 10 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -336,7 +329,6 @@ static redtune_status run_twice(const redtune_problem *problem, const void *from
 }
 
 FACT(plan_runs_any_kernel_of_its_class_meanwhile) {
-    NEED_GPU();
     static const struct {
         shaped cached, wanted; /* of one class */
         const char *part;      /* of the cached kernel's config alone */
@@ -385,7 +377,6 @@ FACT(plan_runs_any_kernel_of_its_class_meanwhile) {
 }
 
 FACT(plan_compiles_at_once_where_no_kernel_of_its_class_is) {
-    NEED_GPU();
     listener heard = {.text = ""};
     char config[320];
     redtune_problem other = sum_of(1000), wanted = sum_of(COUNT);

@@ -33,7 +33,6 @@ static bool pin(trial *at, int config) {
 
 /* By the built-in defaults, and by the kernels of the next fact. */
 FACT(random_problems_are_right) {
-    NEED_GPU();
     begin();
     for (int i = 0; i < 160 && !check_state.failed; i++) {
         trial at;
@@ -65,7 +64,6 @@ static trial planes(redtune_op op) {
 }
 
 FACT(kernels_are_right_whatever_the_problem) {
-    NEED_GPU();
     begin();
     for (int c = 0; c < CONFIGS; c++)
         for (int op = 0; op < OPS; op++) {
@@ -85,7 +83,6 @@ FACT(kernels_are_right_whatever_the_problem) {
 /* Loads that elements do not fill: spans of each size that a step of a power of two leaves, from
  * each place within a load on, by the built-in default. */
 FACT(spans_and_many_axes_are_taken_from_any_place_on) {
-    NEED_GPU();
     begin();
     draw_from(3);
     for (int64_t step = 1; step <= 2; step++)
@@ -151,7 +148,6 @@ static trial rows_of_two(int64_t size, bool alike, bool halves, bool one) {
 }
 
 FACT(spans_of_two_inputs_are_taken_from_any_place_on) {
-    NEED_GPU();
     begin();
     draw_from(4);
     for (int i = 0; i < 400 && !check_state.failed; i++) {
@@ -176,7 +172,6 @@ FACT(spans_of_two_inputs_are_taken_from_any_place_on) {
 /* One element goes before all others, which are equal: each place in turn, over the borders of axes
  * and tiles. */
 FACT(the_deciding_element_is_found_at_each_place) {
-    NEED_GPU();
     begin();
     trial at = planes(REDTUNE_MAX_AT);
     redtune_axis *reduced = at.problem.reduced;
@@ -198,7 +193,6 @@ FACT(the_deciding_element_is_found_at_each_place) {
 
 /* Results that go on from a value, or from what their places hold: of masks, too. */
 FACT(results_go_on) {
-    NEED_GPU();
     begin();
     for (int masked = 0; masked < 2; masked++) {
         trial at = planes(REDTUNE_SUM);
@@ -232,7 +226,6 @@ FACT(results_go_on) {
 /* The first ones in row-major order of the reduced axes, whatever their steps; behind the mask
  * there is room for the count. */
 FACT(counts_on_the_gpu_are_of_the_first_elements) {
-    NEED_GPU();
     begin();
     for (int i = 0; i < 28 && !check_state.failed; i++) {
         trial at;
@@ -315,7 +308,6 @@ static void reduce_copy(const trial *at, float *got, uint64_t bytes) {
 
 /* By kernels of one thread, and of all of a block, for a result; and by the default. */
 FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy) {
-    NEED_GPU();
     static const struct {
         redtune_order order;
         redtune_accuracy accuracy;
@@ -371,7 +363,6 @@ FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy) {
 
 /* The first call makes the plan, and the second finds it. */
 FACT(exact_sums_of_columns_are_found_again) {
-    NEED_GPU();
     begin();
     trial at = {redtune_problem_columns(REDTUNE_SUM, REDTUNE_F32, 300, 7), {0, 0, 0}, 0};
     at.problem.accuracy = REDTUNE_ACCURACY_EXACT;
@@ -381,7 +372,6 @@ FACT(exact_sums_of_columns_are_found_again) {
 }
 
 FACT(what_is_captured_runs_again) {
-    NEED_GPU();
     begin();
     trial at = planes(REDTUNE_SUM);
     const redtune_operands operands = operands_of(&at);
@@ -405,7 +395,6 @@ FACT(what_is_captured_runs_again) {
 }
 
 FACT(no_elements_give_the_result_of_none) {
-    NEED_GPU();
     begin();
     trial at = planes(REDTUNE_SUM);
     at.problem.steps |= 1u << OUT;
@@ -426,7 +415,6 @@ FACT(no_elements_give_the_result_of_none) {
 }
 
 FACT(what_there_are_no_kernels_of_is_refused) {
-    NEED_GPU();
     begin();
     trial at = planes(REDTUNE_SUM);
     redtune_operands operands = operands_of(&at);
@@ -450,6 +438,7 @@ FACT(what_there_are_no_kernels_of_is_refused) {
 
 int main(int argc, char **argv) {
     if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu.context) check_missing = "there is no GPU";
     const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;

@@ -207,7 +207,6 @@ static void check_shape(const redtune_problem *of, uint64_t outer, uint64_t coun
 
 static void check_every_op(uint64_t shapes[][3], size_t shape_count, size_t one_of) {
     size_t tried = 0;
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
         for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++) {
             const redtune_problem problem = {.op = (redtune_op)op, .dtype = (redtune_dtype)dtype};
@@ -241,7 +240,6 @@ FACT(places_in_short_rows_are_found_on_every_rank) {
                   {REDTUNE_ARGMAXABS, REDTUNE_I16},
                   {REDTUNE_MIN_AT, REDTUNE_F64},
                   {REDTUNE_MAX_AT, REDTUNE_U32}};
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const redtune_problem problem = {.op = places[i].op,
                                          .dtype = places[i].dtype,
@@ -257,7 +255,6 @@ FACT(places_in_short_rows_are_found_on_every_rank) {
 
 /* Shares of whole chunks, so that a rank may have none. */
 FACT(rows_in_fixed_order_have_the_bits_of_one_gpu) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     const redtune_problem problem = {.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
     check_shape(&problem, 2, 3500, 1, BY_TEAM);
 }
@@ -279,7 +276,6 @@ FACT(results_beyond_the_room_are_reduced_by_nccl) {
                    {REDTUNE_SQEUCLIDEAN, REDTUNE_F64}, {REDTUNE_CITYBLOCK, REDTUNE_F32},
                    {REDTUNE_MISMATCHES, REDTUNE_F32},  {REDTUNE_SUM, REDTUNE_BF16}};
     const size_t count = sizeof reduced / sizeof *reduced;
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     const size_t step = is_simulated() ? 4 : 1;
     CHECK_OK(crew_change_room(&all, 7, &err), err);
     for (size_t i = 0; i < count && !check_state.failed; i += step) {
@@ -317,7 +313,6 @@ FACT(results_that_nccl_cannot_reduce_are_refused) {
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F16, .result = REDTUNE_F16}, /* rounded twice */
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED},
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED}};
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     CHECK_OK(crew_change_room(&all, 7, &err), err);
     for (size_t i = 0; i < sizeof refused / sizeof *refused && !check_state.failed; i++)
         refuse_rows(refused[i], REDTUNE_INVALID,

@@ -121,7 +121,6 @@ static void replay_rounds(const capture *graphs, float value, int rounds) {
 }
 
 FACT(runs_can_be_captured_and_replayed) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     capture graphs[CREW_MAX] = {{0}};
     open_plans(REDTUNE_SUM);
     for (int i = 0; i < all.size; i++) CHECK_OK(redtune_team_prepare(plans[i], &err), err);
@@ -137,7 +136,6 @@ FACT(runs_can_be_captured_and_replayed) {
 }
 
 FACT(first_run_in_a_capture_is_refused_and_leaves_it_whole) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     capture graph = {0};
     open_plans(REDTUNE_MAX);
     CHECK_INT(begin_capture(0), 0);
@@ -153,7 +151,6 @@ FACT(first_run_in_a_capture_is_refused_and_leaves_it_whole) {
 /* ---- teams of one ---------------------------------------------------------------------------- */
 
 FACT(team_of_one_needs_no_communicator) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     redtune_team *one = NULL;
     redtune_team_info info;
     float got = 0;
@@ -174,7 +171,6 @@ FACT(team_of_one_needs_no_communicator) {
 }
 
 FACT(team_knows_its_ranks) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (int i = 0; i < all.size; i++) {
         redtune_team_info info;
         redtune_team_get(all.rank[i].team, &info);
@@ -204,7 +200,6 @@ static void check_shares(redtune_order order, uint64_t count) {
 }
 
 FACT(shares_are_all_of_the_array) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     static const uint64_t counts[] = {0, 1, 1023, 1024, 1025, 10000, 1 << 20, UINT64_C(5000000000)};
     for (size_t i = 0; i < sizeof counts / sizeof *counts && !check_state.failed; i++) {
         check_shares(REDTUNE_ORDER_FREE, counts[i]);
@@ -224,13 +219,11 @@ static void refuse_plan(const redtune_problem *problem, const char *words) {
 }
 
 FACT(plans_with_uses_are_refused) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     refuse_plan(&(redtune_problem){.dtype = REDTUNE_F32, .uses = REDTUNE_USE_DEVICE_COUNT},
                 "its uses are not 0");
 }
 
 FACT(options_that_are_not_known_are_refused) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     const redtune_team_options options = {.reserved = {1}};
     redtune_team *one = NULL;
     CHECK_FAILS(redtune_team_create(all.rank[0].rt, NULL, &options, &one, &err),
@@ -258,7 +251,6 @@ FACT(parts_between_chunks_are_refused_in_fixed_order) {
 }
 
 FACT(calls_that_make_no_sense_are_refused) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     redtune_team *team = NULL;
     open_plans(REDTUNE_SUM);
     redtune_team_call calls[CREW_MAX] = {{0}};

@@ -92,7 +92,6 @@ static void check_places(const member *members) {
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 FACT(ranks_join_by_an_id_and_reduce) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     member members[RANKS_MAX] = {{0}};
     open_members(members);
     if (!check_state.failed) on_threads(members, reduce);
@@ -102,7 +101,6 @@ FACT(ranks_join_by_an_id_and_reduce) {
 
 /* NCCL has no all-gather by trees. */
 FACT(messages_go_one_by_one_where_an_algorithm_is_set) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     member members[RANKS_MAX] = {{0}};
     setenv("NCCL_ALGO", "Tree", 1);
     setenv("RDT_TEST_NCCL_FAILS", "ncclAllGather", 1);
@@ -134,7 +132,6 @@ FACT(messages_may_fail) {
 }
 
 FACT(team_of_one_is_joined_without_an_id) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     redtune_team *one = NULL;
     redtune_team_info info;
     CHECK_OK(redtune_team_join(all.rank[0].rt, NULL, 1, 0, NULL, &one, &err), err);
@@ -145,7 +142,6 @@ FACT(team_of_one_is_joined_without_an_id) {
 }
 
 FACT(places_that_cannot_be_are_refused) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     static const int wrong[][2] = {{0, 0}, {2, 2}, {2, -1}, {-1, 0}};
     const redtune_team_id id = {{0}};
     redtune *rt = all.rank[0].rt;

@@ -217,7 +217,6 @@ FACT(absent_elements_of_parts_change_nothing) {
         {REDTUNE_MEAN, REDTUNE_F32, .rows = 30, .count = 90, .segmented = true,
          .mask = REDTUNE_MASK_BITS, .absent = ALL_OF_RANK_1},
     };
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         trial each = trials[i];
         if (!each.mask) each.mask = REDTUNE_MASK_BYTES;
@@ -227,7 +226,6 @@ FACT(absent_elements_of_parts_change_nothing) {
 }
 
 FACT(nothing_there_on_any_rank_is_the_result_of_no_elements) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_ARGMAX};
     for (int i = 0; i < 3; i++)
         check_trial((trial){ops[i], REDTUNE_F32, REDTUNE_MASK_BYTES, .rows = 1, .count = 500,
@@ -235,7 +233,6 @@ FACT(nothing_there_on_any_rank_is_the_result_of_no_elements) {
 }
 
 FACT(masked_parts_in_fixed_order_have_the_bits_of_one_gpu) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     check_trial((trial){REDTUNE_SUM, REDTUNE_F32, REDTUNE_MASK_BYTES, REDTUNE_ORDER_FIXED,
                         .rows = 1, .count = 11111});
     check_trial((trial){REDTUNE_SUM, REDTUNE_F32, REDTUNE_MASK_BITS, REDTUNE_ORDER_FIXED, .rows = 3,

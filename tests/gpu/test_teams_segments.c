@@ -74,7 +74,6 @@ static void check_ragged(const int64_t *wanted, size_t count) {
 }
 
 FACT(segments_have_their_results_on_every_rank) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     static ragged self;
     int64_t sums[SEGMENTS] = {0}, greatest = -1, at = 0;
     int32_t best = INT32_MIN;
@@ -96,7 +95,6 @@ FACT(segments_have_their_results_on_every_rank) {
 
 /* What a rank has of a segment is no node of its tree; and ranks have no second input of theirs. */
 FACT(segments_in_fixed_order_and_of_pairs_are_refused) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     const crew_rank *rank = &all.rank[0];
     redtune_plan *plan = NULL;
     const redtune_problem problem =
@@ -122,7 +120,6 @@ FACT(segments_in_fixed_order_and_of_pairs_are_refused) {
 }
 
 FACT(list_of_each_rank_has_one_result) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     const float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     const redtune_problem problem = {
         .op = REDTUNE_NORM2, .dtype = REDTUNE_F32, .segmented = REDTUNE_SEGMENTED_ALL};

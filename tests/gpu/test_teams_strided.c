@@ -136,7 +136,6 @@ FACT(every_rank_has_the_results_of_all_parts) {
         {REDTUNE_SUM, REDTUNE_MASK_BYTES, "strided:block=64,lanes=reduced,width=4,vec=1"},
     };
     const size_t kind_count = sizeof kinds / sizeof *kinds;
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (size_t i = 0; i < 4 * kind_count && !check_state.failed; i++) {
         const size_t k = i % kind_count;
         shared_trial self;
@@ -157,7 +156,6 @@ FACT(parts_in_fixed_order_have_the_bits_of_one_gpu) {
     redtune_problem *p = &self.whole.problem;
     unsigned char one[C * 4], got[C * 4];
     redtune_plan *plan = NULL;
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     if (all.size * EACH < N) SKIP("there are too few GPUs");
     *p = (redtune_problem){.dtype = REDTUNE_F32,
                            .order = REDTUNE_ORDER_FIXED,
@@ -213,7 +211,6 @@ FACT(other_parts_in_fixed_order_are_refused) {
 }
 
 FACT(results_beyond_the_room_are_reduced_by_nccl) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     shared_trial self;
     draw_from(11);
     do draw_shared(REDTUNE_SUM, REDTUNE_MASK_NONE, &self);
@@ -226,7 +223,6 @@ FACT(results_beyond_the_room_are_reduced_by_nccl) {
 }
 
 FACT(results_with_gaps_are_refused) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     trial at;
     redtune_plan *plan = NULL;
     draw_from(12);
