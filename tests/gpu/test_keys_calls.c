@@ -333,9 +333,5 @@ FACT(what_makes_no_sense_is_refused) {
 int main(int argc, char **argv) {
     /* So that blocks' own tables of 50 keys take more than every workspace has room for. */
     setenv("REDTUNE_SIM_SMS", "512", 0);
-    if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
-    if (!gpu.context) check_missing = "there is no GPU";
-    const int rc = check_run(argc, argv);
-    device_close(&gpu);
-    return rc;
+    return run_facts(argc, argv);
 }
