@@ -37,21 +37,7 @@ redtune_combine(slot *slots, u32 n, u64 first, u64 count, @{result.c} *output@{g
 //@ end
     accumulator a = @{op.identity};
 //@ if order == "fixed" then
-    // The slots are nodes side by side. A lane takes an aligned run of them, neighbours first; what
-    // waits for its neighbour stands at each bit of how many it has taken.
-    u32 each = 1, taken = 0;
-    while (each * 32 < n) each *= 2;
-    accumulator level[32];
-    for (u32 i = threadIdx.x * each; taken < each && i < n; i++, taken++) {
-        u32 k = 0;
-        a = slots[i].a;
-        for (; taken >> k & 1; k++) a = combine(level[k], a@{given.argument});
-        level[k] = a;
-    }
-    a = @{op.identity};
-    for (u32 k = 0; taken >> k; k++)
-        if (taken >> k & 1) a = combine(level[k], a@{given.argument});
-//@     include("lib/fold_lanes.cu", { lanes = 32, neighbours = true })
+//@     include("lib/order_slots.cu", { slot = "slots[i].a" })
 //@ else
     for (u32 i = threadIdx.x; i < n; i += 32) a = combine(a, slots[i].a@{given.argument});
 //@     include("lib/fold_lanes.cu", { lanes = 32 })

@@ -48,20 +48,7 @@ __device__ __forceinline__ void join(const message *messages, u32 n, @{result.c}
 //@ end
     accumulator a = @{op.identity};
 //@ if order == "fixed" then
-    // The parts are nodes side by side, as in combine.cu.
-    u32 each = 1, taken = 0;
-    while (each * 32 < n) each *= 2;
-    accumulator level[32];
-    for (u32 i = threadIdx.x * each; taken < each && i < n; i++, taken++) {
-        u32 k = 0;
-        a = take(messages[i]);
-        for (; taken >> k & 1; k++) a = combine(level[k], a@{given.argument});
-        level[k] = a;
-    }
-    a = @{op.identity};
-    for (u32 k = 0; taken >> k; k++)
-        if (taken >> k & 1) a = combine(level[k], a@{given.argument});
-//@     include("lib/fold_lanes.cu", { lanes = 32, neighbours = true })
+//@     include("lib/order_slots.cu", { slot = "take(messages[i])" })
 //@ else
     for (u32 i = threadIdx.x; i < n; i += 32) a = combine(a, take(messages[i])@{given.argument});
 //@     include("lib/fold_lanes.cu", { lanes = 32 })

@@ -1,11 +1,11 @@
-/* Check: the harness of the unit tests. A file per module, a fact per static function:
+/* Check: the harness of the unit tests. A file per module, a fact per function:
  *
- *     static void text_add_appends(void) { ... CHECK(...); ... }
- *     int main(int argc, char **argv) {
- *         static const check_fact facts[] = {FACT(text_add_appends), ...};
- *         return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+ *     FACT(text_add_appends) {
+ *         ... CHECK(...); ...
  *     }
+ *     int main(int argc, char **argv) { return check_run(argc, argv); }
  *
+ * Facts run in the order in which they stand in their file.
  * A CHECK that fails ends its fact and prints it; the other facts still run, unless
  * $RDT_TEST_STOP is set. Given names as arguments, only facts that have one of them in their name
  * run. A fact that goes over numbered kernels says which one failed, and how to try that alone.
@@ -26,10 +26,30 @@ enum { CHECK_PARTS = 1000000 };
 typedef struct check_fact {
     const char *name;
     void (*run)(void);
+    int line;
+    struct check_fact *next;
 } check_fact;
 
+static check_fact *check_facts;
+
+/* Why no fact of the program can run, such as "there is no GPU": all are skipped. NULL: they can.
+ */
+__attribute__((unused)) static const char *check_missing;
+
+__attribute__((unused)) static void check_add(check_fact *fact) {
+    check_fact **at = &check_facts;
+    while (*at && (*at)->line < fact->line) at = &(*at)->next;
+    fact->next = *at;
+    *at = fact;
+}
+
 #define FACT(function)                                                                             \
-    { #function, function }
+    static void function(void);                                                                    \
+    __attribute__((constructor)) static void function##_is_known(void) {                           \
+        static check_fact fact = {#function, function, __LINE__, NULL};                            \
+        check_add(&fact);                                                                          \
+    }                                                                                              \
+    static void function(void)
 
 /* Ends the calling void function where condition does not hold. */
 #define CHECK(condition)                                                                           \
@@ -118,15 +138,17 @@ __attribute__((unused)) static bool check_wanted(const char *fact, int argc, cha
     return argc < 2;
 }
 
-__attribute__((unused)) static int check_run(const check_fact *facts, size_t count, int argc,
-                                             char **argv) {
+__attribute__((unused)) static int check_run(int argc, char **argv) {
     size_t held = 0, failed = 0, skipped = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!check_wanted(facts[i].name, argc, argv)) continue;
-        check_state.fact = facts[i].name;
+    for (const check_fact *each = check_facts; each; each = each->next) {
+        if (!check_wanted(each->name, argc, argv)) continue;
+        check_state.fact = each->name;
         check_state.kernel = 0;
         check_state.failed = check_state.skipped = false;
-        facts[i].run();
+        if (check_missing)
+            check_skip("%s", check_missing);
+        else
+            each->run();
         failed += check_state.failed;
         skipped += !check_state.failed && check_state.skipped;
         held += !check_state.failed && !check_state.skipped;

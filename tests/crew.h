@@ -54,12 +54,12 @@ redtune_status crew_change_room(crew *self, uint64_t results, redtune_error *err
 
 /* What main returns: opens a crew, runs the facts, and closes it. Facts skip where there is none.
  */
-__attribute__((unused)) static int crew_run(int most, size_t input_bytes, crew *self,
-                                            const check_fact *facts, size_t count, int argc,
+__attribute__((unused)) static int crew_run(int most, size_t input_bytes, crew *self, int argc,
                                             char **argv) {
     redtune_error err;
     if (crew_open(most, input_bytes, self, &err)) fprintf(stderr, "no team: %s\n", err.message);
-    const int rc = check_run(facts, count, argc, argv);
+    if (!self->size) check_missing = "there is no GPU, or no NCCL";
+    const int rc = check_run(argc, argv);
     crew_close(self);
     return rc;
 }

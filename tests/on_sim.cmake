@@ -29,7 +29,7 @@ endforeach()
 set(quick_min accumulate accuracy_values floats kernels ops order order_segments short
     unpacking)
 set(quick_mid accuracy columns columns_api evaluator_segments grouped judge keys keys_calls list_views masked_lists masks operands random_segments results rows
-    segments segments_api segments_calls skewed staged strides teams teams_axes teams_strided thin)
+    keys_random segments segments_api segments_calls skewed staged strides teams teams_axes teams_strided thin)
 # Each of these makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them
 # together would drive each other out, and a second run would find none.
 set(many_kernels accuracy columns judge ops order rows short skewed staged teams thin)

@@ -111,9 +111,12 @@ static bool can_overlap(const rdt_kernel *kernel, const rdt_launch *how) {
 }
 
 static inline CUresult launch(const rdt_driver *driver, CUfunction function, uint32_t blocks,
-                              uint32_t threads, bool overlap, CUstream stream, void **args) {
-    if (overlap) return launch_overlapping(driver, function, blocks, threads, 0, stream, args);
-    return driver->launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, args, NULL);
+                              uint32_t threads, uint32_t dynamic_bytes, bool overlap,
+                              CUstream stream, void **args) {
+    if (overlap)
+        return launch_overlapping(driver, function, blocks, threads, dynamic_bytes, stream, args);
+    return driver->launch_kernel(function, blocks, 1, 1, threads, 1, 1, dynamic_bytes, stream, args,
+                                 NULL);
 }
 
 /* Blocks of the first launch: a warp for every 32 segments, and enough to read their tables. */
@@ -146,13 +149,13 @@ static redtune_status start_segments(const rdt_kernel *kernel, const rdt_launch 
     if (two) {
         void *prefix_args[] = {segments, scratch};
         rc = launch(driver, kernel->prefix, prefix_blocks(operands->segments.count),
-                    RDT_PREFIX_THREADS, can && operands->chained, stream, prefix_args);
+                    RDT_PREFIX_THREADS, 0, can && operands->chained, stream, prefix_args);
     }
     void *reduce_args[] = {
         (void *)&operands->input, segments, (void *)&operands->output, scratch, &overlaps,
         (void *)&operands->given};
     if (!rc)
-        rc = launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
+        rc = launch(driver, kernel->reduce, blocks, how->threads, 0, overlaps, stream, reduce_args);
     return rdt_driver_check(driver, rc, err, "launch a reduction of segments on %u blocks of %u",
                             blocks, how->threads);
 }
@@ -162,8 +165,7 @@ enum { SORTED_MAX = UINT32_MAX - 1 };
 
 static CUresult start_sorting(const rdt_kernel *kernel, CUfunction function, uint64_t blocks,
                               CUstream stream, void **args) {
-    return kernel->driver->launch_kernel(function, (unsigned)blocks, 1, 1, RDT_DIGITS, 1, 1, 0,
-                                         stream, args, NULL);
+    return launch(kernel->driver, function, (uint32_t)blocks, RDT_DIGITS, 0, false, stream, args);
 }
 
 /* Blocks of RDT_DIGITS threads for `count` places, which threads take in strides. */
@@ -264,16 +266,13 @@ static redtune_status start_keyed(const rdt_kernel *kernel, const rdt_launch *ho
     const bool overlap = can_overlap(kernel, how);
     void **const own = how->sorts ? sorted_args : args;
     if (!how->sliced)
-        rc = launch(driver, kernel->preset, over_keys, RDT_KEYED_THREADS, false, stream,
+        rc = launch(driver, kernel->preset, over_keys, RDT_KEYED_THREADS, 0, false, stream,
                     preset_args);
-    if (!rc && overlap && !how->sliced)
-        rc = launch_overlapping(driver, kernel->reduce, blocks, how->threads, how->dynamic_bytes,
-                                stream, own);
-    else if (!rc)
-        rc = driver->launch_kernel(kernel->reduce, blocks, 1, 1, how->threads, 1, 1,
-                                   how->dynamic_bytes, stream, own, NULL);
     if (!rc)
-        rc = launch(driver, kernel->finish, over_keys, RDT_KEYED_THREADS, overlap, stream, args);
+        rc = launch(driver, kernel->reduce, blocks, how->threads, how->dynamic_bytes,
+                    overlap && !how->sliced, stream, own);
+    if (!rc)
+        rc = launch(driver, kernel->finish, over_keys, RDT_KEYED_THREADS, 0, overlap, stream, args);
     return rdt_driver_check(driver, rc, err, "launch a reduction by key on %u blocks of %u threads",
                             blocks, how->threads);
 }
@@ -304,7 +303,7 @@ redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *how,
     void *const places = operands->strides ? (void *)operands->strides : &extents;
     void *reduce_args[] = {input, places, output, scratch, &overlaps, given};
     CUresult rc =
-        launch(driver, kernel->reduce, blocks, how->threads, overlaps, stream, reduce_args);
+        launch(driver, kernel->reduce, blocks, how->threads, 0, overlaps, stream, reduce_args);
     if (rc)
         return rdt_driver_check(driver, rc, err, "launch a reduction on %u blocks of %u threads",
                                 blocks, how->threads);
@@ -317,8 +316,8 @@ redtune_status rdt_kernel_combine(const rdt_kernel *kernel, rdt_combination what
                     &what.count, &what.output,     &what.given};
     return rdt_driver_check(
         kernel->driver,
-        launch(kernel->driver, kernel->combine, 1, RDT_COMBINE_THREADS, false, stream, args), err,
-        "launch the combination of %u accumulators", what.slot_count);
+        launch(kernel->driver, kernel->combine, 1, RDT_COMBINE_THREADS, 0, false, stream, args),
+        err, "launch the combination of %u accumulators", what.slot_count);
 }
 
 redtune_status rdt_kernel_join(const rdt_kernel *kernel, rdt_joining what, CUstream stream,
@@ -328,9 +327,9 @@ redtune_status rdt_kernel_join(const rdt_kernel *kernel, rdt_joining what, CUstr
     void *one[] = {&what.messages, &what.part_count, &what.output, &what.given};
     void *each[] = {&what.messages, &what.part_count, &what.results, &what.output, &what.given};
     CUresult rc = what.results == 1
-                      ? launch(driver, kernel->join, 1, RDT_COMBINE_THREADS, false, stream, one)
-                      : launch(driver, kernel->join_each, (uint32_t)blocks, RDT_JOIN_THREADS, false,
-                               stream, each);
+                      ? launch(driver, kernel->join, 1, RDT_COMBINE_THREADS, 0, false, stream, one)
+                      : launch(driver, kernel->join_each, (uint32_t)blocks, RDT_JOIN_THREADS, 0,
+                               false, stream, each);
     return rdt_driver_check(driver, rc, err, "launch the joining of %u parts", what.part_count);
 }
 
@@ -339,6 +338,6 @@ redtune_status rdt_kernel_join_peers(const rdt_kernel *kernel, rdt_joining what,
     void *args[] = {&what.messages, &links, &steps, &what.output, &what.given};
     return rdt_driver_check(
         kernel->driver,
-        launch(kernel->driver, kernel->join_peers, 1, RDT_JOIN_THREADS, false, stream, args), err,
-        "launch the joining of %u parts", what.part_count);
+        launch(kernel->driver, kernel->join_peers, 1, RDT_JOIN_THREADS, 0, false, stream, args),
+        err, "launch the joining of %u parts", what.part_count);
 }

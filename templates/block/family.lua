@@ -40,7 +40,7 @@ local function blocks_always(c)
     return c.finish == "single" and 1 or c.finish == "cluster" and limits.cluster_blocks or nil
 end
 
--- What there is scratch for.
+-- As many blocks as scratch has room for.
 local function blocks_max(c, p, d)
     return math.min(d.blocks_max, limits.room(p, d))
 end
@@ -65,10 +65,10 @@ end
 -- Whether a distinct config may be the fastest, by arithmetic that holds on any GPU. What is left
 -- out here is timed by an exhaustive tune only.
 function family.useful(c, p, d)
-    -- A warp's load that fills no line of 128 bytes, or of narrow elements not two: too many loads.
+    -- Too many loads: a warp's load fills less than a line of 128 bytes, or of narrow elements less than two.
     local bytes = c.vec * p.dtype.bytes
     if bytes < 4 or (p.dtype.bytes < 4 and bytes < 8) then return false end
-    -- Few multiprocessors hold no more; and what is less, one takes as soon.
+    -- A cluster's multiprocessors hold no more; and less is as fast in one block.
     if c.finish == "cluster" then
         return input_bytes(p) > 16 * 1024 and input_bytes(p) <= 256 * 1024
             and tiles(c, p) <= 2 * limits.cluster_blocks and limits.is_short(p, d)
@@ -76,7 +76,7 @@ function family.useful(c, p, d)
     return shapes.is_useful_grid(c, p, d, tiles(c, p), 256)
 end
 
--- The default's grids for inputs of up to so many bytes, after what won on an H200.
+-- The default's grids for inputs of up to `bytes` bytes: those of the winners on an H200.
 local KiB, MiB = 1024, 1024 * 1024
 local grids = {
     { bytes = 2 * KiB, block = 32, unroll = 4, per_sm = 1, finish = "single" },

@@ -7,12 +7,12 @@ local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
 
--- Loads of a thread, beyond which further ones take no time of their own, and the bytes of the inputs
--- that more than 16 are for, and narrow ones through L1.
+-- MANY: further loads of a thread take no time of their own. MANY_BYTES: inputs up to this size may have more
+-- than 16 loads of a thread, and narrow loads through L1.
 local MANY, MANY_BYTES = 32, 1 << 24
 
--- Bytes of an input of which caches keep what blocks need of the sectors of others' strips: blocks that
--- make whole strips, and such that share them; by loads that pass L1.
+-- Inputs up to this size find sectors of neighbouring strips in a cache: KEPT_BYTES for blocks with whole strips,
+-- SHARED_BYTES for blocks that share strips, SMALL_BYTES for loads that pass L1.
 local KEPT_BYTES, SHARED_BYTES, SMALL_BYTES = 1 << 23, 1 << 22, 1 << 19
 
 local family = {}
@@ -68,34 +68,34 @@ end
 
 function family.useful(c, p, d)
     if c.vec ~= aligned_vec(p) and not (c.vec == 1 and may_begin_anywhere(p)) then return false end
-    -- More side by side than long columns gain by, unless accumulators are wide and threads that have
-    -- columns of their own need not combine them.
+    -- Wider strips than long columns gain by, unless accumulators are wide and each thread has columns of its own,
+    -- so that none are combined.
     local own = c.width == c.block and limits.accumulator_bytes(p, d) > 4
     if c.width > 16 and strip(c) * p.dtype.bytes > 512 and tiles(c, p) > 1 and not own then return false end
-    -- More loads than usual where they bring all of a column, of not too many.
+    -- More than 16 loads, where they do not bring whole columns of a small input.
     if c.unroll > 16 and (tiles(c, p) > 1 or bytes_of(p) > MANY_BYTES) then return false end
     return shape.is_useful_strip(c, p, d)
 end
 
--- Results that a thread writes with gaps between them: halves of sectors.
+-- In ns: results that a thread writes with gaps between them, as halves of sectors.
 local APART = 1280
 
--- Whether sectors that several loads need are brought from memory once: through L1, and not so long
--- ago; of small inputs L2 has them, whatever the loads.
+-- Whether sectors that several loads need come from memory once: through L1, where it still has them; of small
+-- inputs from L2, whatever the loads.
 local function is_cached(c, p)
     local most = c.finish == "single" and KEPT_BYTES or SHARED_BYTES
     return bytes_of(p) <= (c.load == "plain" and most or SMALL_BYTES)
 end
 
--- Loads of a tile that take time. Of small inputs, which wait for nothing else, those left out do, too:
--- of up to 16 all, of more only by fours.
+-- Loads of a tile that take time. In small inputs, which wait for nothing else, loads that are left out take time,
+-- too: all of up to 16, and of more than 16 those of the last four.
 local function loads_of(c, p, deep)
     local loads = (p.count + deep - 1) // deep
     if bytes_of(p) > SMALL_BYTES then return math.min(c.unroll, MANY, loads) end
     return c.unroll <= 16 and c.unroll or math.min(c.unroll, MANY, (loads + 3) // 4 * 4)
 end
 
--- Until a block's threads have combined their values.
+-- The time, in ns, until a block's threads have combined their values.
 function family.meet(c, p, d)
     return estimate.meet(shape.shared_values(c), strip(c), limits.accumulator_bytes(p, d))
 end

@@ -99,7 +99,7 @@ local defaults = {
 function family.default(p, d)
     local bytes = shapes.result_bytes(p)
     local row = limits.row_of(defaults, bytes)
-    -- Where lengths may differ widely, an average may be one of longer segments and empty ones, or of short ones and giants.
+    -- Where lengths may differ widely, an average may come from long and empty segments, or from short and very long ones.
     if row.lanes >= 128 and family.has_giants(p) and bytes <= 1 << 17 then row = long end
     -- Elements of one byte: more than half of a short segment would stand before its first wide load and behind its last.
     local load = p.dtype.bytes == 1 and bytes < 192 and math.min(8, row.load) or row.load
@@ -113,7 +113,7 @@ function family.default(p, d)
     if c.lanes > 4 then c.segments = 1 end
     -- Few segments: a launch of half as many blocks takes less time.
     if row == long and p.outer > 1 and p.outer < 16 * d.sm_count then c.block, c.resident = 256, 4 end
-    -- Neighbours are in the same lines, which L1 has when the next load wants them.
+    -- Neighbouring segments share lines: L1 keeps them for the next load.
     c.load = c.lanes < 4 and "plain" or "no_allocate"
     -- A thread with eight loads and a mask's words beside them needs 128 registers: of 64 it would store some to memory.
     if p.mask and c.unroll == 8 then c.segments, c.resident = 1, math.min(c.resident, 512 // c.block) end
@@ -124,14 +124,14 @@ function family.default(p, d)
     return c
 end
 
--- Independent loads in flight of a thread that helps with giants, and whether twice as many leave it half of its registers.
+-- Independent loads in flight of an assist block's thread, and whether twice as many leave it half of its registers.
 function family.help_loads(c, dtype)
     local registers = 65536 // (c.block * c.resident)
     local loads = registers >= 64 and math.max(c.unroll, 4) or c.unroll
     return loads, 2 * loads * c.vec * dtype.bytes <= 4 * registers // 2
 end
 
--- Blocks that help with giants.
+-- Assist blocks, for segments that are too long for one block.
 function family.helpers(c, p, d)
     return family.has_giants(p) and d.sm_count * math.max(1, 512 // c.block) or 0
 end

@@ -12,16 +12,7 @@ __device__ __forceinline__ u32 piece_of(u32 step, u32 i)
     return (threadIdx.x % 32 + load * 32) * (u32)LOAD_BYTES;
 }
 
-// Whether vectors stand at multiples of 16 bytes. Where that is known to stay the same, compilers take all that
-// is around a choice of loads twice: NVRTC takes
-// long for that.
-__device__ __forceinline__ bool are_aligned(bool aligned)
-{
-    u32 now = aligned;
-    asm volatile("" : "+r"(now));
-    return now;
-}
-
+//@ include("lib/order_aligned.cu", { apart = false })
 // Of the chunk there are so many bytes: all, or a part of it. What is missing is not loaded. Whole chunks have no
 // copy of their own, neither here nor below: NVRTC would take twice as long.
 __device__ __forceinline__ void load_step(vector (&v)[UNROLL], bool aligned, u64 chunk, u32 bytes,
@@ -79,30 +70,4 @@ __device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], bool alig
     return reduce_lanes(part[0]@{given.argument});
 }
 
-//@ include "lib/order_waiting.cu"
-// Lane 0 returns the value of a run whose first step is on its way. The first step of the run `next` is
-// asked for before the last one is done with: a warp that has no chunks of a run has none of the next.
-__device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], bool aligned, run own, const run &next@{given.parameter})
-{
-    // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-    accumulator waiting = @{op.identity};
-    u32 taken = 0;
-    const u32 behind = own.part_bytes % (u32)LOAD_BYTES;
-    accumulator edge = @{op.identity};
-    if (behind > 0) {
-        // Its loads are asked for while those of the first step are on their way.
-        const u64 end = own.at + own.whole * CHUNK_BYTES + own.part_bytes;
-        edge = take_edge(end - behind, end@{given.argument});
-    }
-    while (own.whole + own.part_bytes > 0) {
-        const bool whole = own.whole > 0;
-        const run rest = {own.at + CHUNK_BYTES, own.whole - whole, whole ? own.part_bytes : 0};
-        const bool is_last = rest.whole + rest.part_bytes == 0;
-        const run further = {is_last ? next.at : rest.at, is_last ? next.whole : rest.whole,
-                             is_last ? next.part_bytes : rest.part_bytes};
-        waiting = carry(waiting, take_chunk(v, aligned, own, edge, further@{given.argument}), taken++@{given.argument});
-        own = rest;
-    }
-    return settle(waiting, taken@{given.argument});
-}
-
+//@ include("lib/order_take_run.cu", { copies = false })

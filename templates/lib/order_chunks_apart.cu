@@ -12,20 +12,7 @@ __device__ __forceinline__ u64 place_of(u64 chunk, u32 step, u32 i)
     return chunk + (threadIdx.x % 32 + load * 32) * LOAD_BYTES;
 }
 
-// Whether vectors stand at multiples of 16 bytes. Where that is known to stay the same, compilers take all that
-// is around a choice of loads twice: NVRTC takes
-// long for that.
-__device__ __forceinline__ bool are_aligned(bool aligned)
-{
-//@ if apart then
-    return aligned;
-//@ else
-    u32 now = aligned;
-    asm volatile("" : "+r"(now));
-    return now;
-//@ end
-}
-
+//@ include "lib/order_aligned.cu"
 // PART: of the chunk there is a part only, up to `end`. What is missing of it is not loaded.
 template <bool PART>
 __device__ __forceinline__ void load_step(vector (&v)[UNROLL], bool aligned, u64 chunk, u64 end,
@@ -88,31 +75,4 @@ __device__ __forceinline__ accumulator take_chunk(vector (&v)[UNROLL], bool alig
     return reduce_lanes(part[0]@{given.argument});
 }
 
-//@ include "lib/order_waiting.cu"
-// Lane 0 returns the value of a run whose first step is on its way. The first step of the run `next` is
-// asked for before the last one is done with: a warp that has no chunks of a run has none of the next.
-__device__ __forceinline__ accumulator take_run(vector (&v)[UNROLL], bool aligned, run own, const run &next@{given.parameter})
-{
-    // Lane i of `waiting` has the value of 2^i chunks that waits for its neighbour.
-    accumulator waiting = @{op.identity};
-    u32 taken = 0;
-    const u32 behind = own.part_bytes % (u32)LOAD_BYTES;
-    accumulator edge = @{op.identity};
-    if (behind > 0) {
-        // Its loads are asked for while those of the first step are on their way.
-        const u64 end = own.at + own.whole * CHUNK_BYTES + own.part_bytes;
-        edge = take_edge(end - behind, end@{given.argument});
-    }
-    while (own.whole > 0) {
-        const run rest = {own.at + CHUNK_BYTES, own.whole - 1, own.part_bytes};
-        const bool is_last = rest.whole + rest.part_bytes == 0;
-        const run further = {is_last ? next.at : rest.at, is_last ? next.whole : rest.whole,
-                             is_last ? next.part_bytes : rest.part_bytes};
-        waiting = carry(waiting, take_chunk<false>(v, aligned, own, edge, further@{given.argument}), taken++@{given.argument});
-        own = rest;
-    }
-    if (own.part_bytes > 0)
-        waiting = carry(waiting, take_chunk<true>(v, aligned, own, edge, next@{given.argument}), taken++@{given.argument});
-    return settle(waiting, taken@{given.argument});
-}
-
+//@ include("lib/order_take_run.cu", { copies = true })

@@ -76,7 +76,7 @@ end
 family.allowed = limits.all(limits.has_threads, fits, limits.has_per_sm)
 
 function family.distinct(c, p, d)
-    -- No chunks for half of the groups, or of those that each takes.
+    -- Half of the groups, or half of the chunks that each takes, would do.
     if c.block * c.chunks > c.lanes and node(c, p) >= 2 * p.count then return false end
     -- A multiprocessor has whole blocks, and BLOCKS of them at most are asked for.
     if c.resident % c.block > 0 or c.resident > BLOCKS * c.block then return false end
@@ -87,9 +87,8 @@ function family.distinct(c, p, d)
     return shapes.has_grid(c, d, nodes(c, p))
 end
 
--- Threads of a multiprocessor that have registers for their loads in flight, and for what is
--- combined. Elements that need no converting are combined late: the next step's loads are on their
--- way by then.
+-- How many threads of a multiprocessor have registers for their loads in flight and for what they combine.
+-- Elements that need no conversion are combined late, when the next step's loads are already in flight.
 local function resident_max(c, p, d)
     local wide = limits.accumulator_bytes(p, d) > 8
     if c.unroll == 8 then return p.dtype.bytes < 4 and not wide and 1024 or 512 end
@@ -99,7 +98,7 @@ end
 
 local function is_useful_for_rows(c, p, d)
     if c.rows > 1 and sets(c, p) < 8 * d.sm_count then return false end
-    -- A warp goes through many chunks, where several could.
+    -- A warp takes many chunks one after the other that several warps could share.
     if c.block < 256 and 32 * p.count > c.block * 16 * node({ block = 32, lanes = 32, chunks = 1 }, p) then
         return false
     end
@@ -110,7 +109,7 @@ function family.useful(c, p, d)
     local most = resident_max(c, p, d)
     if c.resident > most then return false end
     if c.lanes > 32 then
-        -- A barrier for each chunk.
+        -- Each chunk takes a barrier.
         if input_bytes(p) > 8 * 1024 * 1024 or c.chunks > 1 then return false end
         if c.resident ~= math.min(1024, BLOCKS * c.block) then return false end
     elseif limits.accumulator_bytes(p, d) <= 8 and c.resident < math.min(1024, most, BLOCKS * c.block) then
@@ -120,7 +119,7 @@ function family.useful(c, p, d)
     return shapes.is_useful_grid(c, p, d, nodes(c, p), 1024)
 end
 
--- The default's grids for inputs of up to so many bytes, after what won on an H200.
+-- The default's grids for inputs of up to `bytes` bytes: those of the winners on an H200.
 local KiB, MiB = 1024, 1024 * 1024
 local grids = {
     { bytes = 4 * KiB, block = 128, lanes = 128, unroll = 2, per_sm = 1, finish = "single" },

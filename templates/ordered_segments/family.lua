@@ -24,7 +24,7 @@ end
 
 family.allowed = limits.all(limits.has_threads, limits.has_registers(64))
 
--- Nodes are what long segments are shared out by.
+-- A long segment is divided into nodes: no segment would have two of them.
 function family.distinct(c, p)
     return c.chunks == 1 or c.chunks * CHUNK_BYTES <= shapes.result_bytes(p)
 end

@@ -80,28 +80,28 @@ function family.useful(c, p, d)
     return shapes.fills_multiprocessor(c, d)
 end
 
--- Whether the input is large; one segment stands for any number.
+-- Whether the input is large. A problem of one segment does not say how many there are.
 function family.is_large(p)
     return p.outer == 1 or p.outer * p.count * p.dtype.bytes > 1 << 25
 end
 
--- Whether equal work is the default where nobody says how lengths differ. On an H200 sums of f32 of about one length
--- took 1.0 to 1.4 times as long as by "grouped", and those of a million lengths by Zipf, or with one giant, 0.3 and 0.5
--- times. Narrow elements and small inputs took twice as long.
+-- Whether equal work is the default where the problem gives no lengths. Sums of f32 on an H200, beside "grouped":
+-- segments of about one length took 1.0 to 1.4 times as long, a million Zipf-distributed lengths 0.3 times, and short
+-- segments with one long one among them 0.5 times. Narrow elements and small inputs took twice as long.
 function family.takes_any_lengths(p)
     local bytes = shapes.result_bytes(p)
     return p.layout == "ragged" and p.dtype.bytes >= 4 and bytes > 0 and bytes < 1024 and family.is_large(p)
 end
 
--- Whether lengths are said to differ so that tiles are faster than kinds of segments. Tiny ones are not,
--- and long ones of about one length go by number. On an H200 sums of f32 had these limits.
+-- Whether the problem's lengths differ so much that tiles are faster than segments sorted by kinds. Segments of a few
+-- elements gain nothing, nor do long ones of about one length. The limits are those of sums of f32 on an H200.
 local function differ(p)
     local bytes = shapes.result_bytes(p)
     if p.greatest == 0 then return bytes >= 24 and family.takes_any_lengths(p) end
     return p.layout == "ragged" and p.count > 4 and p.greatest > (bytes >= 2048 and 2 or 1.125) * p.count
 end
 
--- Tiles want warps: as many as their shared memory allows.
+-- Tiles need many warps: as many as shared memory has room for.
 local function default_of_tiles(p, d)
     local c = { block = 256, vec = math.max(1, 16 // p.dtype.bytes), unroll = 4, cost = 128, resident = 3,
                 load = "no_allocate", unit = "tiles", per_sm = 3 }
@@ -132,7 +132,7 @@ function family.default(p, d)
     }
 end
 
--- A block leaves two values at most, of segments that others have parts of, too.
+-- A block leaves at most two values: of the segments that it shares with the blocks before and behind it.
 function family.launch(c, p, d)
     local room = (d.slots_bytes - TABLE_BYTES) // (2 * limits.accumulator_bytes(p, d))
     local per_sm = c.unit == "anywhere" and math.max(c.per_sm, family.resident(c, p)) or c.per_sm

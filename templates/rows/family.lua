@@ -48,7 +48,7 @@ function family.distinct(c, p, d)
 end
 
 function family.useful(c, p, d)
-    -- A group's load fills no sector of 32 bytes, and does not take the row either; nor do all of them.
+    -- A group's load fills no sector of 32 bytes and does not bring the row, and its loads together do not either.
     local bytes = p.dtype.bytes
     if c.lanes * c.vec * bytes < math.min(32, p.count * bytes)
         and (c.vec * bytes < 16 or tile(c) < p.count) then
@@ -58,19 +58,19 @@ function family.useful(c, p, d)
     if c.vec * bytes < 16 and 2 * c.vec * c.lanes <= p.count then return false end
     -- Rows that are long enough to keep loads in flight, or more loads than registers.
     if c.rows > 1 and (p.count > tile(c) or c.rows * c.unroll > 8) then return false end
-    -- Lines that another load needs, too, may be worth a place in L1.
+    -- Loads through L1, where no other load needs the same lines.
     if not shapes.gains_by_l1(c, p) then return false end
-    -- Loops of few loads, gone through again and again.
+    -- Many rounds of a loop with few loads.
     if p.count > 64 * tile(c) and c.lanes < 256 then return false end
     return shape.useful(c, p, d)
 end
 
--- A row's ends that are no whole loads; a tile of which there is a part only; further rows of the same
--- threads; a barrier, where these are of several warps.
+-- In ns: a row's ends that are no whole loads; a partial tile; each further row of the same threads; a
+-- barrier, where these are of several warps.
 local ENDS, PART, FURTHER, BARRIER = 268, 83, 310, 184
--- Loads of memory beside those that the launch before brought into L2: prefetch_rows asks for one tile.
+-- In ns: loads from memory after those that the launch before brought into L2 (prefetch_rows: one tile).
 local LATE = 300
--- Work of a multiprocessor for a warp's row that has such ends, and for others.
+-- In ns: a multiprocessor's work for a warp's row with such ends, and without.
 local WORK_ENDS, WORK = 45, 10
 
 -- About how long it takes, in ns. A thread has its loads in registers, as NVRTC 13 compiles sums.
@@ -100,8 +100,8 @@ function family.time(c, p, d)
     })
 end
 
--- The default's threads for rows of up to so many bytes, after what won on an H200; `if_full`: for rows
--- that leave hardly a load without work.
+-- The default's threads for rows of up to `bytes` bytes, those of the winners on an H200. `if_full`: only for
+-- rows that leave hardly any load without elements.
 local KiB = 1024
 local groups = {
     { bytes = 16, lanes = 1, rows = 4, unroll = 1 },
@@ -188,7 +188,7 @@ local function usual(p, d)
     c.block = math.max(c.block, c.lanes)
     c.block = limits.block_most(c, p, d)
     c.lanes = math.min(c.lanes, c.block)
-    -- Few rows: those that make no multiprocessor wait.
+    -- Few rows: as many as no multiprocessor waits for.
     while c.rows > 1 and sets(c, p) < 4 * d.sm_count do c.rows = c.rows // 2 end
     if p.outer <= d.sm_count and p.count * bytes > 4 * KiB then return few(c, p, d) end
     c.finish, c.per_sm = "single", 1

@@ -64,7 +64,7 @@ function family.distinct(c, p, d)
     return shape.distinct(c, p, d)
 end
 
--- The widest load whose values have room.
+-- The widest load whose values fit shared memory.
 local function widest(c, p, d)
     local vec, wider = c.vec, 2 * c.vec
     if wider * p.dtype.bytes > 16 then return true end
@@ -83,7 +83,7 @@ function family.useful(c, p, d)
     return shape.useful(c, p, d)
 end
 
--- Until a block's threads have combined their values.
+-- The time, in ns, until a block's threads have combined their values.
 function family.meet(c, p, d)
     local wide = limits.accumulator_bytes(p, d)
     return estimate.meet(c.block * c.vec, room(c), wide) * (wide > 4 and 2 or 1)

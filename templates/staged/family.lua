@@ -28,7 +28,7 @@ local function shared_bytes(c, p)
     return (p.op.inputs or 1) * (rows(c) * c.room + 16)
 end
 
--- Longer and aligned rows are as fast without.
+-- Longer rows, and aligned ones, are as fast without shared memory.
 function family.serves(p)
     return not p.mask and p.layout == "rows" and p.outer_step == p.count and shapes.result_bytes(p) <= 64
         and shapes.result_bytes(p) % 16 > 0 and p.accuracy ~= "exact"
@@ -49,7 +49,7 @@ function family.useful(c, p, d)
     return true
 end
 
--- Loads into shared memory, and a barrier; each element of a thread's rows from there.
+-- In ns: loads into shared memory and a barrier; each element of a thread's rows from there.
 local STAGE, ELEMENT = 463, 11
 
 -- About how long it takes, in ns.

@@ -23,7 +23,7 @@ local shape = shapes.of {
 }
 local columns = shape.results
 
--- There are more columns than a block's.
+-- Columns of up to 8 elements, where there are more of them than one block takes.
 function family.serves(p)
     return not p.mask and p.layout == "columns" and p.count <= 8 and p.inner * p.dtype.bytes >= 64 * 1024
 end

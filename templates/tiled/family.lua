@@ -20,10 +20,10 @@ function family.serves(p)
     return p.layout == "ragged" and not limits.has_beside(p)
 end
 
--- The default of large inputs of short segments that differ in length, or may. On an H200 sums of f32 of tables that say
--- nothing took 0.8 to 1.15 times as long as by "grouped" where lengths were alike, and those by Zipf 0.2 times. Sums of
--- f32 and f64 of 8 to 23 bytes took 0.5 to 1.01 times as long as by "ragged" on an H100, and of one f32 each 1.03. With
--- lengths said that reach twice the average they took 0.65 to 0.95 times as long. Small inputs took longer.
+-- The default of large inputs of short segments that differ in length, or may. Lengths not given, sums of f32 on an
+-- H200, beside "grouped": equal lengths took 0.8 to 1.15 times as long, Zipf-distributed ones 0.2 times; on an H100,
+-- beside "ragged": segments of 8 to 23 bytes, f32 and f64, 0.5 to 1.01 times, of one f32 each 1.03. Lengths given that
+-- reach twice the average: 0.65 to 0.95 times. Small inputs took longer.
 function family.yields(p)
     local bytes = shapes.result_bytes(p)
     local least = p.greatest == 0 and 8 or 24

@@ -303,7 +303,7 @@ static int try_call(size_t i) {
     return !good;
 }
 
-static void what_makes_no_sense_is_refused(void) {
+FACT(what_makes_no_sense_is_refused) {
     int failed = 0;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         int ended = 0;
@@ -325,7 +325,7 @@ static void hear(void *user, redtune_log_level level, const char *line) {
 }
 
 /* As a service is started: reductions work, and what would be lost is not begun. */
-static void without_a_home_there_is_no_database(void) {
+FACT(without_a_home_there_is_no_database) {
     const redtune_options options = {
         .device = "sim", .log = hear, .log_level = REDTUNE_LOG_WARNING};
     char database[64];
@@ -359,7 +359,7 @@ static bool live_in_context(void *driver, bool dies) {
     return dies || !destroy(context);
 }
 
-static void a_context_that_is_gone_leaves_no_host_memory_behind(void) {
+FACT(a_context_that_is_gone_leaves_no_host_memory_behind) {
     enum { LIVES = 8 };
     void *driver = dlopen(getenv("REDTUNE_CUDA_DRIVER"), RTLD_NOW);
     CHECK(driver);
@@ -376,7 +376,7 @@ static void a_context_that_is_gone_leaves_no_host_memory_behind(void) {
 /* A duration or a room that overflows what it is counted in. */
 #define REFUSES(part, ...) CHECK_FAILS(__VA_ARGS__, REDTUNE_INVALID, err, part)
 
-static void durations_that_cannot_be_are_refused(void) {
+FACT(durations_that_cannot_be_are_refused) {
     static const double never_s[] = {NAN, -1, -0x1p-1074, INFINITY, 2e9};
     redtune_team *team = NULL, *other = NULL;
     redtune *opened = NULL;
@@ -400,7 +400,7 @@ static void durations_that_cannot_be_are_refused(void) {
     redtune_close(opened);
 }
 
-static void sizes_that_overflow_are_refused(void) {
+FACT(sizes_that_overflow_are_refused) {
     static const uint64_t rooms[] = {UINT64_C(1) << 57, UINT64_C(1) << 58, (UINT64_C(1) << 58) + 1,
                                      UINT64_MAX};
     const redtune_problem results =
@@ -428,19 +428,12 @@ static void make_problems(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(what_makes_no_sense_is_refused),
-        FACT(without_a_home_there_is_no_database),
-        FACT(a_context_that_is_gone_leaves_no_host_memory_behind),
-        FACT(durations_that_cannot_be_are_refused),
-        FACT(sizes_that_overflow_are_refused),
-    };
     char folder[] = "/tmp/redtune-test-XXXXXX", path[64];
     if (!mkdtemp(folder)) return 1;
     snprintf(path, sizeof path, "%s/tuning.db", folder);
     setenv("REDTUNE_DB", path, 1);
     make_problems();
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     unlink(path);
     rmdir(folder);
     return failed;

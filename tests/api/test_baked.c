@@ -102,7 +102,7 @@ static bool plan_by(const char *files, const redtune_problem *problem, redtune_i
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void a_default_serves_any_extents_without_a_compiler(void) {
+FACT(a_default_serves_any_extents_without_a_compiler) {
     redtune_info info = {.match = REDTUNE_MATCH_EXACT};
     const redtune_problem other = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 11);
     CHECK(sum_by(baked, false, &sums, &info) == COUNT);
@@ -111,7 +111,7 @@ static void a_default_serves_any_extents_without_a_compiler(void) {
     CHECK(shaped_of(&info.problem).count == 11);
 }
 
-static void what_is_not_baked_is_refused_by_name(void) {
+FACT(what_is_not_baked_is_refused_by_name) {
     redtune_problem other = sums;
     other.op = REDTUNE_MAX;
     CHECK(sum_by(baked, false, &other, NULL) == -1);
@@ -126,7 +126,7 @@ static void what_is_not_baked_is_refused_by_name(void) {
 }
 
 /* What a program on an H200 would run, and for other extents the default. */
-static void the_nearest_winner_is_chosen(void) {
+FACT(the_nearest_winner_is_chosen) {
     const redtune_problem rows = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 100, 16);
     const redtune_question question = {.gpu = "H200", .problem = rows};
     const char *winners = in_scratch("winners.db");
@@ -143,7 +143,7 @@ static void the_nearest_winner_is_chosen(void) {
     CHECK(info.match == REDTUNE_MATCH_DEFAULT && shaped_of(&info.problem).count == 20000);
 }
 
-static void baking_twice_gives_the_same_bytes(void) {
+FACT(baking_twice_gives_the_same_bytes) {
     const char *again = in_scratch("again.db");
     size_t bytes = 0;
     CHECK(bake(again, &sums, NULL, 1));
@@ -198,7 +198,7 @@ static bool plant_nonsense(const char *path) {
 
 static bool plant_text(const char *path) { return write_bytes(path, "not SQLite\n", 11); }
 
-static void a_file_that_is_not_as_it_must_be_is_left_out(void) {
+FACT(a_file_that_is_not_as_it_must_be_is_left_out) {
     static const struct {
         const char *what;
         bool (*plant)(const char *path);
@@ -234,13 +234,6 @@ static void a_file_that_is_not_as_it_must_be_is_left_out(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_default_serves_any_extents_without_a_compiler),
-        FACT(what_is_not_baked_is_refused_by_name),
-        FACT(the_nearest_winner_is_chosen),
-        FACT(baking_twice_gives_the_same_bytes),
-        FACT(a_file_that_is_not_as_it_must_be_is_left_out),
-    };
     const char *named = getenv("REDTUNE_NVRTC");
     sums = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, COUNT);
     if (!scratch_begin()) return 1;
@@ -252,7 +245,7 @@ int main(int argc, char **argv) {
     /* From here on there is no place of the user's: what is found is in the file. */
     unsetenv("HOME");
     unsetenv("XDG_CACHE_HOME");
-    if (!failed) failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!failed) failed = check_run(argc, argv);
     adder_close(&ones);
     scratch_end();
     return failed;

@@ -219,7 +219,7 @@ static bool is_as_said(const char *said) {
                      ask_sql(cache(), "SELECT count(*) FROM kernel") == 3);
 }
 
-static void no_place_of_the_cache_changes_a_result(void) {
+FACT(no_place_of_the_cache_changes_a_result) {
     int failed = 0, skipped = 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         int skip = places[i].root && geteuid() != 0;
@@ -235,7 +235,7 @@ static void no_place_of_the_cache_changes_a_result(void) {
 }
 
 /* The digests are right; what they are of is not a kernel, or not this one. */
-static void a_kernel_that_does_not_load_is_compiled_anew(void) {
+FACT(a_kernel_that_does_not_load_is_compiled_anew) {
     static const char *const contents[] = {
         "garbage", ".version 99.9\n.target sm_90\n.address_size 64\n",
         ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry other() { ret; }\n"};
@@ -251,7 +251,7 @@ static void a_kernel_that_does_not_load_is_compiled_anew(void) {
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-static void a_lock_is_waited_for_once(void) {
+FACT(a_lock_is_waited_for_once) {
     sqlite3 *other = NULL;
     redtune *rt = NULL;
     int skip = 0;
@@ -273,7 +273,7 @@ static void a_lock_is_waited_for_once(void) {
     CHECK(took_ms < LOCK_MS_MAX);
 }
 
-static void a_cache_that_goes_while_it_runs_is_missed_by_nobody(void) {
+FACT(a_cache_that_goes_while_it_runs_is_missed_by_nobody) {
     static const char *const commands[] = {"rm redtune/kernels.db", "rm -r redtune",
                                            "mv redtune there", "rm -r redtune; : >redtune",
                                            "rm redtune/*; mkfifo redtune/kernels.db"};
@@ -296,12 +296,6 @@ static void a_cache_that_goes_while_it_runs_is_missed_by_nobody(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(no_place_of_the_cache_changes_a_result),
-        FACT(a_kernel_that_does_not_load_is_compiled_anew),
-        FACT(a_lock_is_waited_for_once),
-        FACT(a_cache_that_goes_while_it_runs_is_missed_by_nobody),
-    };
     umask(0);
     if (!scratch_begin() || setenv("XDG_CACHE_HOME", in_scratch("cache"), 1)) return 1;
     /* What is mounted goes with this process. */
@@ -310,7 +304,7 @@ int main(int argc, char **argv) {
     redtune_status status = adder_open(&ones, COUNT, &err);
     if (!status && !forge()) status = REDTUNE_WRONG;
     if (status) fprintf(stderr, "%s\n", err.message);
-    int failed = status ? 1 : check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = status ? 1 : check_run(argc, argv);
     adder_close(&ones);
     shell("umount cache/redtune 2>umount.err; :");
     scratch_end();

@@ -121,7 +121,7 @@ static bool follows(redtune *rt) {
     return followed;
 }
 
-static void a_recipe_with_any_byte_changed_is_not_followed(void) {
+FACT(a_recipe_with_any_byte_changed_is_not_followed) {
     static const int bits[] = {1, 0x80, 0xff};
     redtune *rt = NULL;
     CHECK(fill_cache());
@@ -141,7 +141,7 @@ static void a_recipe_with_any_byte_changed_is_not_followed(void) {
 }
 
 /* Through the interface: some bytes of each, and each of the launch's. */
-static void a_plan_from_a_changed_recipe_or_kernel_is_right(void) {
+FACT(a_plan_from_a_changed_recipe_or_kernel_is_right) {
     CHECK(fill_cache());
     const int sizes[] = {content_bytes(recipe_key), content_bytes(kernel_key)};
     for (int which = 0; which < 2; which++) {
@@ -159,7 +159,7 @@ static void a_plan_from_a_changed_recipe_or_kernel_is_right(void) {
     }
 }
 
-static void a_plan_from_a_changed_file_is_right(void) {
+FACT(a_plan_from_a_changed_file_is_right) {
     size_t bytes = 0;
     CHECK(fill_cache());
     char *whole = read_bytes(cache, &bytes);
@@ -181,16 +181,11 @@ static void a_plan_from_a_changed_file_is_right(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_recipe_with_any_byte_changed_is_not_followed),
-        FACT(a_plan_from_a_changed_recipe_or_kernel_is_right),
-        FACT(a_plan_from_a_changed_file_is_right),
-    };
     if (!scratch_begin() || setenv("XDG_CACHE_HOME", scratch, 1)) return 1;
     snprintf(cache, sizeof cache, "%s/redtune/kernels.db", scratch);
     redtune_status status = adder_open(&ones, COUNT, &err);
     if (status) fprintf(stderr, "%s\n", err.message);
-    int failed = status ? 1 : check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = status ? 1 : check_run(argc, argv);
     adder_close(&ones);
     scratch_end();
     return failed;

@@ -216,7 +216,7 @@ static redtune_status run_nothing_valid(void) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void each_call_that_launches_has_a_line(void) {
+FACT(each_call_that_launches_has_a_line) {
     static const struct {
         redtune_status (*run)(void);
         const char *parts[3]; /* of its line; NULL: it has none */
@@ -252,7 +252,7 @@ static void each_call_that_launches_has_a_line(void) {
     }
 }
 
-static void a_replay_is_no_call(void) {
+FACT(a_replay_is_no_call) {
     const redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 300);
     const rdt_driver *driver = with.gpu.driver;
     rdt_graph *graph = NULL;
@@ -287,7 +287,7 @@ static void *call_often(void *own) {
     return another;
 }
 
-static void lines_of_threads_stay_whole(void) {
+FACT(lines_of_threads_stay_whole) {
     pthread_t threads[THREADS];
     CHECK_OK(begin(), err);
     writes = parts_of_lines = 0;
@@ -301,7 +301,7 @@ static void lines_of_threads_stay_whole(void) {
     CHECK_INT(parts_of_lines, 0); /* which could come between others */
 }
 
-static void what_is_no_regular_file_is_left_alone(void) {
+FACT(what_is_no_regular_file_is_left_alone) {
     char pipe[96], to_pipe[96], nowhere[96];
     snprintf(pipe, sizeof pipe, "%s/pipe", folder);
     snprintf(to_pipe, sizeof to_pipe, "%s/link", folder);
@@ -321,7 +321,7 @@ static void what_is_no_regular_file_is_left_alone(void) {
     }
 }
 
-static void a_full_disk_ends_the_log_and_no_call(void) {
+FACT(a_full_disk_ends_the_log_and_no_call) {
     struct rlimit before;
     CHECK_OK(begin(), err);
     CHECK_OK(run_reduce(), err);
@@ -342,11 +342,6 @@ static void a_full_disk_ends_the_log_and_no_call(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(each_call_that_launches_has_a_line),   FACT(a_replay_is_no_call),
-        FACT(lines_of_threads_stay_whole),          FACT(what_is_no_regular_file_is_left_alone),
-        FACT(a_full_disk_ends_the_log_and_no_call),
-    };
     strcpy(folder, "/tmp/redtune-calls-XXXXXX");
     if (!mkdtemp(folder)) return 1;
     snprintf(file, sizeof file, "%s/calls.jsonl", folder);
@@ -357,7 +352,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int rc = check_run(argc, argv);
     redtune_close(rt);
     rdt_buffer_destroy(&offsets);
     adder_close(&with);

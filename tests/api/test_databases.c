@@ -58,7 +58,20 @@ static bool is_told(const char *path, const char *reason) {
     return good;
 }
 
-static void a_path_that_leads_nowhere_is_told(void) {
+static bool look_into_a_closed_folder(int index) {
+    (void)index;
+    if (geteuid() == 0 && (setgid(65534) || setuid(65534))) return false;
+    setenv("XDG_CACHE_HOME", "/nowhere", 1);
+    return is_told(in_scratch("closed/tuning.db"), "Permission denied");
+}
+
+/* The first, since it forks: before the driver is started. */
+FACT(a_folder_without_permission_is_told) {
+    CHECK(!mkdir(in_scratch("closed"), 0700));
+    CHECK(run_processes(1, look_into_a_closed_folder));
+}
+
+FACT(a_path_that_leads_nowhere_is_told) {
     char path[600];
     CHECK(write_bytes(in_scratch("plain"), "x", 1));
     CHECK(is_told(in_scratch("plain/tuning.db"), "Not a directory"));
@@ -69,7 +82,7 @@ static void a_path_that_leads_nowhere_is_told(void) {
     CHECK(is_told(path, "File name too long"));
 }
 
-static void a_file_system_that_fails_is_told(void) {
+FACT(a_file_system_that_fails_is_told) {
     static const int codes[] = {EACCES, ESTALE, EIO};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         world_unwell_errno = codes[i];
@@ -79,19 +92,7 @@ static void a_file_system_that_fails_is_told(void) {
     }
 }
 
-static bool look_into_a_closed_folder(int index) {
-    (void)index;
-    if (geteuid() == 0 && (setgid(65534) || setuid(65534))) return false;
-    setenv("XDG_CACHE_HOME", "/nowhere", 1);
-    return is_told(in_scratch("closed/tuning.db"), "Permission denied");
-}
-
-static void a_folder_without_permission_is_told(void) {
-    CHECK(!mkdir(in_scratch("closed"), 0700));
-    CHECK(run_processes(1, look_into_a_closed_folder));
-}
-
-static void a_file_that_is_not_there_is_an_empty_database(void) {
+FACT(a_file_that_is_not_there_is_an_empty_database) {
     redtune_info info;
     CHECK_INT(world_count_rows(in_scratch("none.db"), &err), 0);
     CHECK_INT(world_count_rows(in_scratch("no/such/folder/none.db"), &err), 0);
@@ -101,15 +102,9 @@ static void a_file_that_is_not_there_is_an_empty_database(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_folder_without_permission_is_told), /* forks: before the driver is started */
-        FACT(a_path_that_leads_nowhere_is_told),
-        FACT(a_file_system_that_fails_is_told),
-        FACT(a_file_that_is_not_there_is_an_empty_database),
-    };
     if (!scratch_begin()) return 1;
     setenv("XDG_CACHE_HOME", in_scratch("cache"), 1);
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

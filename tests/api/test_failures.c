@@ -149,7 +149,7 @@ static uint64_t fail_entry(const char *entry, const char *device, uint64_t *fail
     return tried;
 }
 
-static void every_call_of_the_driver_may_fail(void) {
+FACT(every_call_of_the_driver_may_fail) {
     uint64_t tried = 0, failed = 0, used = 0;
     static const char *const devices[] = {NULL, "0"};
     outcome sound = round_go(NULL);
@@ -190,7 +190,7 @@ static void use_gpu_of_unknown_kind(const char *simulated, bool unknown) {
     setenv("REDTUNE_CUDA_DRIVER", unknown ? RDT_TEST_GPUS_FILE : simulated, 1);
 }
 
-static void every_call_of_nvrtc_may_fail(void) {
+FACT(every_call_of_nvrtc_may_fail) {
     static const char *const calls[] = {
         "nvrtcVersion",
         "nvrtcGetNumSupportedArchs",
@@ -266,7 +266,7 @@ static uint64_t fail_allocations(bool cold, long step, uint64_t *rounds) {
     return failed;
 }
 
-static void every_allocation_of_a_warm_start_may_fail(void) {
+FACT(every_allocation_of_a_warm_start_may_fail) {
     uint64_t rounds = 0;
     use_cache("usual");
     round_go(NULL);
@@ -279,7 +279,7 @@ static void every_allocation_of_a_warm_start_may_fail(void) {
 }
 
 /* Starting Lua takes thousands of allocations, so that by default only some of them fail. */
-static void allocations_of_a_cold_start_may_fail(void) {
+FACT(allocations_of_a_cold_start_may_fail) {
     uint64_t rounds = 0, failed = fail_allocations(true, thorough ? 7 : 397, &rounds);
     printf("%llu allocations failed, cold\n", (unsigned long long)rounds);
     use_cache("usual");
@@ -290,7 +290,7 @@ static void allocations_of_a_cold_start_may_fail(void) {
 /* ---- errors that stay ------------------------------------------------------------------------ */
 
 /* Last: the context is lost with it. */
-static void broken_context_is_told_and_can_be_closed(void) {
+FACT(broken_context_is_told_and_can_be_closed) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};
     redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, ROUND_COUNT);
     redtune *rt = NULL, *other = NULL;
@@ -318,11 +318,6 @@ static void broken_context_is_told_and_can_be_closed(void) {
 /* ---- the run --------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_call_of_the_driver_may_fail),         FACT(every_call_of_nvrtc_may_fail),
-        FACT(every_allocation_of_a_warm_start_may_fail), FACT(allocations_of_a_cold_start_may_fail),
-        FACT(broken_context_is_told_and_can_be_closed),
-    };
     thorough = argc > 1 && !strcmp(argv[1], "--all");
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return EXIT_FAILURE;
@@ -333,8 +328,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "no simulated GPU: %s\n", status ? err.message : "a real one");
         return 77;
     }
-    int rc = check_run(facts, sizeof facts / sizeof *facts, thorough ? argc - 1 : argc,
-                       thorough ? argv + 1 : argv);
+    int rc = check_run(thorough ? argc - 1 : argc, thorough ? argv + 1 : argv);
     folder_remove(folder);
     return rc;
 }

@@ -32,7 +32,7 @@ static bool make(const char *path) {
     return !status;
 }
 
-static void readers_wait_five_seconds_for_a_lock(void) {
+FACT(readers_wait_five_seconds_for_a_lock) {
     const char *path = in_scratch("locked.db");
     redtune_info info;
     CHECK(make(path));
@@ -56,7 +56,7 @@ static void readers_wait_five_seconds_for_a_lock(void) {
     CHECK_INT(world_count_rows(path, &err), 40);
 }
 
-static void a_reader_gets_its_turn(void) {
+FACT(a_reader_gets_its_turn) {
     const char *path = in_scratch("locked.db");
     CHECK(make(path));
     CHECK(hold(path, "BEGIN EXCLUSIVE"));
@@ -81,7 +81,7 @@ static redtune_status put_row_of_sim(const char *path, const char *config) {
 }
 
 /* The kernel cache must not keep what was chosen while the database was locked. */
-static void what_a_lock_hid_is_found_again(void) {
+FACT(what_a_lock_hid_is_found_again) {
     const struct timespec long_ago[2] = {{1700000000, 0}, {1700000000, 0}};
     redtune_info locked, after;
     char path[256];
@@ -128,7 +128,7 @@ static redtune_status tune(char *path) {
     return status;
 }
 
-static void a_lock_held_for_forty_seconds_does_not_end_a_tune(void) {
+FACT(a_lock_held_for_forty_seconds_does_not_end_a_tune) {
     char path[256];
     snprintf(path, sizeof path, "%s", in_scratch("tuned.db"));
     world_heard[0] = '\0';
@@ -161,7 +161,7 @@ static bool make_in_commit(const char *path, char **data, size_t *bytes) {
     return good && write_bytes(journal, header, sizeof header);
 }
 
-static void a_reader_undoes_what_a_killed_writer_left(void) {
+FACT(a_reader_undoes_what_a_killed_writer_left) {
     const char *path = in_scratch("local.db");
     char *data = NULL;
     size_t bytes = 0;
@@ -173,7 +173,7 @@ static void a_reader_undoes_what_a_killed_writer_left(void) {
 }
 
 /* Nor waits longer to undo something than to read. */
-static void undoing_waits_no_longer(void) {
+FACT(undoing_waits_no_longer) {
     const char *path = in_scratch("busy.db");
     char *data = NULL;
     size_t bytes = 0;
@@ -190,7 +190,7 @@ static void undoing_waits_no_longer(void) {
     CHECK_INT(world_count_rows(path, &err), 40);
 }
 
-static void nothing_is_undone_on_a_network(void) {
+FACT(nothing_is_undone_on_a_network) {
     const char *path, *journal;
     char *data = NULL;
     size_t bytes = 0;
@@ -218,7 +218,7 @@ static void nothing_is_undone_on_a_network(void) {
 
 static void end_commit(void) { unlink(in_scratch("shared/tuning.db-journal")); }
 
-static void a_commit_on_another_host_is_waited_for(void) {
+FACT(a_commit_on_another_host_is_waited_for) {
     const char *path = in_scratch("shared/tuning.db");
     char *data = NULL;
     size_t bytes = 0;
@@ -233,19 +233,9 @@ static void a_commit_on_another_host_is_waited_for(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(readers_wait_five_seconds_for_a_lock),
-        FACT(a_reader_gets_its_turn),
-        FACT(what_a_lock_hid_is_found_again),
-        FACT(a_lock_held_for_forty_seconds_does_not_end_a_tune),
-        FACT(a_reader_undoes_what_a_killed_writer_left),
-        FACT(undoing_waits_no_longer),
-        FACT(nothing_is_undone_on_a_network),
-        FACT(a_commit_on_another_host_is_waited_for),
-    };
     if (!scratch_begin()) return 1;
     setenv("XDG_CACHE_HOME", in_scratch("cache"), 1);
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

@@ -55,7 +55,7 @@ static redtune_order order_of(redtune_op op, redtune_order said) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void rows_have_the_same_bits_alone_and_among_others(void) {
+FACT(rows_have_the_same_bits_alone_and_among_others) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_NORM2, REDTUNE_LOGSUMEXP};
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F16, REDTUNE_BF16};
     static const uint64_t batches[] = {ROWS_MAX, 7, 2, 1}; /* the first has all others' rows */
@@ -77,7 +77,7 @@ static void rows_have_the_same_bits_alone_and_among_others(void) {
 }
 
 /* One table of plans serves calls of every order, whichever comes first. */
-static void a_problem_may_say_its_own_order(void) {
+FACT(a_problem_may_say_its_own_order) {
     static const redtune_order said[] = {REDTUNE_ORDER_FREE, REDTUNE_ORDER_FIXED,
                                          REDTUNE_ORDER_FREE_ALWAYS};
     static const redtune_dtype results[] = {REDTUNE_DTYPE_NONE, REDTUNE_F32};
@@ -115,7 +115,7 @@ static redtune_status family_of(redtune_problem problem, redtune_info *info) {
     return REDTUNE_OK;
 }
 
-static void plans_have_it_and_results_without_an_order_go_on_as_before(void) {
+FACT(plans_have_it_and_results_without_an_order_go_on_as_before) {
     const int64_t shape[] = {3, 4, 5};
     const int axes[] = {0, 2};
     redtune_problem odd = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
@@ -144,7 +144,7 @@ static void plans_have_it_and_results_without_an_order_go_on_as_before(void) {
     CHECK_TEXT(info.family, "reordered");
 }
 
-static void what_has_no_fixed_order_is_refused_with_the_remedy(void) {
+FACT(what_has_no_fixed_order_is_refused_with_the_remedy) {
     const redtune_problem all = PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100,
                                         .segmented = REDTUNE_SEGMENTED_ALL);
     redtune_problem problem = all;
@@ -166,7 +166,7 @@ static void what_has_no_fixed_order_is_refused_with_the_remedy(void) {
 }
 
 /* Problems of both orders have one shape, and plans of their own. */
-static void any_axes_have_the_order_that_they_say(void) {
+FACT(any_axes_have_the_order_that_they_say) {
     const int64_t shape[] = {40, 4, 50};
     const int axes[] = {0, 2};
     redtune_problem odd = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
@@ -196,7 +196,7 @@ static redtune_status read_all(void *user, void *to, size_t capacity, size_t *by
     return REDTUNE_OK;
 }
 
-static void input_from_the_host_and_segments_have_it(void) {
+FACT(input_from_the_host_and_segments_have_it) {
     redtune_problem sum = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, WHOLE);
     redtune_problem segments = redtune_problem_segments(REDTUNE_SUM, REDTUNE_F32, 4, WHOLE / 4);
     const uint64_t offsets[] = {0, 1, 1, 5000, WHOLE};
@@ -232,7 +232,7 @@ static void input_from_the_host_and_segments_have_it(void) {
     CHECK_INT(reading.info.problem.order, REDTUNE_ORDER_FREE);
 }
 
-static void the_environment_overrides_the_option(void) {
+FACT(the_environment_overrides_the_option) {
     setenv("REDTUNE_ORDER", "fixed", 1);
     redtune_status status = open_with(REDTUNE_ORDER_FREE);
     const redtune_order raised = order_of(REDTUNE_SUM, REDTUNE_ORDER_FREE);
@@ -250,7 +250,7 @@ static void the_environment_overrides_the_option(void) {
     CHECK_FAILS(open_with(REDTUNE_ORDER_FREE_ALWAYS), REDTUNE_INVALID, err, "options.order 2");
 }
 
-static void a_recording_says_it(void) {
+FACT(a_recording_says_it) {
     char path[] = "/tmp/redtune-order-XXXXXX";
     const int fd = mkstemp(path);
     CHECK(fd >= 0);
@@ -276,22 +276,12 @@ static void a_recording_says_it(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(rows_have_the_same_bits_alone_and_among_others),
-        FACT(a_problem_may_say_its_own_order),
-        FACT(plans_have_it_and_results_without_an_order_go_on_as_before),
-        FACT(what_has_no_fixed_order_is_refused_with_the_remedy),
-        FACT(any_axes_have_the_order_that_they_say),
-        FACT(input_from_the_host_and_segments_have_it),
-        FACT(the_environment_overrides_the_option),
-        FACT(a_recording_says_it),
-    };
     unsetenv("REDTUNE_ORDER");
     if (adder_open(&with, WHOLE, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int rc = check_run(argc, argv);
     redtune_close(rt);
     adder_close(&with);
     return rc;

@@ -281,7 +281,7 @@ static bool make_files(void) {
 static answer alone[VARIANTS];
 
 /* Each is made where the other has left its plan. */
-static void plans_that_differ_in_a_field_do_not_meet_in_a_cache(void) {
+FACT(plans_that_differ_in_a_field_do_not_meet_in_a_cache) {
     int base = 0, failed = 0;
     for (int i = 0; i < VARIANTS; i++) {
         char cache[32], copy[100];
@@ -303,7 +303,7 @@ static void plans_that_differ_in_a_field_do_not_meet_in_a_cache(void) {
 }
 
 /* What the problem alone says that the first result is. */
-static void each_of_them_is_right(void) {
+FACT(each_of_them_is_right) {
     for (int i = 0; i < VARIANTS; i++) {
         float value;
         memcpy(&value, alone[i].out, sizeof value);
@@ -348,22 +348,17 @@ static bool reduce_in_turns(int index) {
     return !failed;
 }
 
-static void plans_that_differ_in_a_field_do_not_meet_in_a_table(void) {
+FACT(plans_that_differ_in_a_field_do_not_meet_in_a_table) {
     CHECK(run_processes(1, reduce_in_turns));
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(plans_that_differ_in_a_field_do_not_meet_in_a_cache),
-        FACT(each_of_them_is_right),
-        FACT(plans_that_differ_in_a_field_do_not_meet_in_a_table),
-    };
     setenv("REDTUNE_SIM_DEVICES", "2", 1);
     setenv("REDTUNE_SIM_MODELS", "2", 1);
     if (!scratch_begin() || chdir(scratch) || setenv("XDG_CACHE_HOME", in_scratch("table"), 1) ||
         !make_files())
         return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

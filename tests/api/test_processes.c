@@ -70,22 +70,6 @@ static void close_side(side *self) {
     rdt_context_close(self->context);
 }
 
-/* The calls alternate, and no context is current between them. */
-static void two_devices_work_in_one_process(void) {
-    side sides[2] = {{NULL}};
-    CUcontext current = NULL;
-    CHECK_OK(open_side("0", &sides[0]), err);
-    CHECK_OK(open_side("1", &sides[1]), err);
-    CHECK(sides[0].context->handle != sides[1].context->handle);
-    for (uint64_t i = 0; i < 20; i++) CHECK(sum(&sides[i % 2], COUNT - i) == (float)(COUNT - i));
-    sides[0].driver->ctx_get_current(&current);
-    CHECK(!current);
-    /* One ends, the other goes on. */
-    close_side(&sides[0]);
-    CHECK(sum(&sides[1], 17) == 17);
-    close_side(&sides[1]);
-}
-
 static int be_child(void) {
     side own = {NULL};
     if (open_side("0", &own) || sum(&own, 500) != 500) {
@@ -96,8 +80,9 @@ static int be_child(void) {
     return EXIT_SUCCESS;
 }
 
-/* Both have a redtune open at the same time, on one kernel cache. */
-static void child_of_a_fork_opens_its_own(void) {
+/* The first, before CUDA is started. Both have a redtune open at the same time, on one kernel
+ * cache. */
+FACT(child_of_a_fork_opens_its_own) {
     side own = {NULL};
     int rc = 0;
     fflush(NULL);
@@ -110,6 +95,22 @@ static void child_of_a_fork_opens_its_own(void) {
     CHECK(WIFEXITED(rc) && !WEXITSTATUS(rc));
     CHECK(sum(&own, 701) == 701);
     close_side(&own);
+}
+
+/* The calls alternate, and no context is current between them. */
+FACT(two_devices_work_in_one_process) {
+    side sides[2] = {{NULL}};
+    CUcontext current = NULL;
+    CHECK_OK(open_side("0", &sides[0]), err);
+    CHECK_OK(open_side("1", &sides[1]), err);
+    CHECK(sides[0].context->handle != sides[1].context->handle);
+    for (uint64_t i = 0; i < 20; i++) CHECK(sum(&sides[i % 2], COUNT - i) == (float)(COUNT - i));
+    sides[0].driver->ctx_get_current(&current);
+    CHECK(!current);
+    /* One ends, the other goes on. */
+    close_side(&sides[0]);
+    CHECK(sum(&sides[1], 17) == 17);
+    close_side(&sides[1]);
 }
 
 /* ---- a writer -------------------------------------------------------------------------------- */
@@ -153,7 +154,7 @@ static int be_writer(int told, int tell) {
     return rc != 0;
 }
 
-static void a_program_holds_no_lock_of_its_database(void) {
+FACT(a_program_holds_no_lock_of_its_database) {
     int to[2], from[2], rc = 0;
     char word = 'n';
     side own = {0};
@@ -179,13 +180,8 @@ static void a_program_holds_no_lock_of_its_database(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(child_of_a_fork_opens_its_own), /* first: before CUDA is started */
-        FACT(two_devices_work_in_one_process),
-        FACT(a_program_holds_no_lock_of_its_database),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

@@ -109,7 +109,7 @@ static void fill_shapes(void) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void ten_shapes_are_recorded_and_read_back(void) {
+FACT(ten_shapes_are_recorded_and_read_back) {
     CHECK(begin());
     for (int i = 0; i < SHAPES; i++)
         for (int k = 0; k <= i; k++) CHECK_OK(reduce(&shapes[i]), err);
@@ -132,7 +132,7 @@ static void ten_shapes_are_recorded_and_read_back(void) {
 
 /* A second input, a mask and results with steps of their own; a mask that lies as the elements do
  * is nothing to tune. */
-static void steps_of_all_arrays_are_recorded(void) {
+FACT(steps_of_all_arrays_are_recorded) {
     enum { X = REDTUNE_ARRAY_X, Y, MASK, RESULTS };
     const redtune_problem problems[] = {
         {.op = REDTUNE_DOT,
@@ -184,7 +184,7 @@ static void steps_of_all_arrays_are_recorded(void) {
 
 /* Most share the keys of the plan table: each is served by its own measurement all the same, in the
  * next process, too, which finds the plans in the cache. */
-static void segments_and_lists_are_recorded(void) {
+FACT(segments_and_lists_are_recorded) {
     enum { SEGMENTS = 60, LENGTH = 64 }; /* plans go by powers of two of lengths */
     int64_t offset[SEGMENTS + 1];
     rdt_buffer table = {0};
@@ -213,7 +213,7 @@ static void segments_and_lists_are_recorded(void) {
     rdt_buffer_destroy(&table);
 }
 
-static void once_they_are_measured_none_is_recorded(void) {
+FACT(once_they_are_measured_none_is_recorded) {
     for (int i = 0; i < SHAPES; i++) CHECK_OK(put_measurement(&shapes[i], 1000 + i), err);
     for (int process = 0; process < 2; process++) {
         CHECK(begin());
@@ -229,7 +229,7 @@ static void once_they_are_measured_none_is_recorded(void) {
 }
 
 /* One plan serves all, and counts so many of them apart; the others count for its own problem. */
-static void extents_beyond_a_plans_tally_count_for_its_own(void) {
+FACT(extents_beyond_a_plans_tally_count_for_its_own) {
     const redtune_problem planned = of(40, 500, 0, 0);
     redtune_plan *plan = NULL;
     uint64_t calls = 0;
@@ -259,7 +259,7 @@ static void *reduce_often(void *user) {
     return user;
 }
 
-static void calls_of_several_threads_are_all_counted(void) {
+FACT(calls_of_several_threads_are_all_counted) {
     redtune_problem each[THREADS];
     pthread_t threads[THREADS];
     uint64_t calls = 0;
@@ -295,7 +295,7 @@ static redtune_status run_planned(const redtune_problem *problem, int calls) {
 }
 
 /* Its time: that of the measurement which served, by elements. */
-static void what_is_measured_is_not_recorded(void) {
+FACT(what_is_measured_is_not_recorded) {
     const redtune_problem measured = of(64, 100, 0, 0), near = of(128, 100, 0, 0),
                           pitched = of(64, 100, 0, 104);
     redtune_problem max = measured;
@@ -318,7 +318,7 @@ static void what_is_measured_is_not_recorded(void) {
 }
 
 /* Nothing can be tuned for what is pinned; a refused call did not run. */
-static void pinned_and_refused_calls_are_not_recorded(void) {
+FACT(pinned_and_refused_calls_are_not_recorded) {
     redtune_problem pinned = of(64, 100, 0, 0), refused = pinned;
     pinned.config = "unroll=2";
     RESHAPE(&refused, outer_step, INT64_MAX);
@@ -329,7 +329,7 @@ static void pinned_and_refused_calls_are_not_recorded(void) {
     CHECK_INT(found_count, 0);
 }
 
-static void the_environment_names_a_file_too(void) {
+FACT(the_environment_names_a_file_too) {
     const redtune_problem one = of(3, 7, 0, 0);
     remove(file);
     setenv("REDTUNE_RECORD", file, 1);
@@ -349,7 +349,7 @@ static void the_environment_names_a_file_too(void) {
 }
 
 /* "" and what leads to /dev/null record nothing, also where the environment names a file. */
-static void nothing_is_recorded_where_nobody_wants_it(void) {
+FACT(nothing_is_recorded_where_nobody_wants_it) {
     const redtune_problem one = of(3, 7, 0, 0);
     char null[96];
     struct stat info;
@@ -370,7 +370,7 @@ static void nothing_is_recorded_where_nobody_wants_it(void) {
 }
 
 /* What cannot be written for ulimit -f is done without: the recording, the kernel cache. */
-static void a_limit_on_files_costs_no_result(void) {
+FACT(a_limit_on_files_costs_no_result) {
     const redtune_problem fresh = of(3, 70, 50, 0); /* of no other fact: it is compiled */
     struct rlimit usual;
     char cache[96], warned[sizeof heard];
@@ -401,7 +401,7 @@ static void a_limit_on_files_costs_no_result(void) {
 }
 
 /* What is no recording stays as it is, and is refused before anything runs. */
-static void a_file_of_something_else_is_refused(void) {
+FACT(a_file_of_something_else_is_refused) {
     FILE *other = fopen(file, "w");
     CHECK(other && fputs("letters\n", other) >= 0 && !fclose(other));
     CHECK_FAILS(open_recording(file), REDTUNE_INVALID, err, "line 1");
@@ -410,20 +410,6 @@ static void a_file_of_something_else_is_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(ten_shapes_are_recorded_and_read_back),
-        FACT(steps_of_all_arrays_are_recorded),
-        FACT(segments_and_lists_are_recorded),
-        FACT(once_they_are_measured_none_is_recorded),
-        FACT(extents_beyond_a_plans_tally_count_for_its_own),
-        FACT(calls_of_several_threads_are_all_counted),
-        FACT(what_is_measured_is_not_recorded),
-        FACT(pinned_and_refused_calls_are_not_recorded),
-        FACT(the_environment_names_a_file_too),
-        FACT(nothing_is_recorded_where_nobody_wants_it),
-        FACT(a_limit_on_files_costs_no_result),
-        FACT(a_file_of_something_else_is_refused),
-    };
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return 1;
     snprintf(file, sizeof file, "%s/record", folder);
@@ -435,7 +421,7 @@ int main(int argc, char **argv) {
         rdt_buffer_create(with.gpu.driver, RESULT_BYTES, &results, &err))
         fprintf(stderr, "%s\n", err.message);
     else
-        failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+        failed = check_run(argc, argv);
     redtune_free(found);
     rdt_buffer_destroy(&results);
     adder_close(&with);

@@ -99,7 +99,7 @@ static void *disturb(void *user) {
     return NULL;
 }
 
-static void anything_runs_on_any_thread(void) {
+FACT(anything_runs_on_any_thread) {
     crowd all = {.rt = NULL};
     worker workers[THREADS];
     pthread_t threads[THREADS], disturbers[2];
@@ -221,16 +221,11 @@ static void share_a_stream(bool captured) {
     }
 }
 
-static void two_launches_of_a_call_stay_together(void) { share_a_stream(false); }
+FACT(two_launches_of_a_call_stay_together) { share_a_stream(false); }
 
-static void captured_calls_of_several_threads_keep_apart(void) { share_a_stream(true); }
+FACT(captured_calls_of_several_threads_keep_apart) { share_a_stream(true); }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(anything_runs_on_any_thread),
-        FACT(two_launches_of_a_call_stay_together),
-        FACT(captured_calls_of_several_threads_keep_apart),
-    };
     float host[ONES];
     if (argc > 1) calls = strtoull(argv[1], NULL, 10);
     for (int i = 0; i < ONES; i++) host[i] = 1;
@@ -242,7 +237,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "no GPU: %s\n", err.message);
         return 77;
     }
-    int rc = check_run(facts, sizeof facts / sizeof *facts, 1, argv);
+    int rc = check_run(1, argv);
     rdt_buffer_destroy(&ones);
     device_close(&gpu);
     return rc;

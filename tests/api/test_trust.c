@@ -19,7 +19,7 @@ static const redtune_options usual = {.database = NULL}, trusting = {.trust = RE
 
 /* ---- wrong and slow winners ------------------------------------------------------------------ */
 
-static void wrong_winners_are_out_at_first_use(void) {
+FACT(wrong_winners_are_out_at_first_use) {
     outcome believed[CLAIMS_PROBLEMS], verified[CLAIMS_PROBLEMS], again[CLAIMS_PROBLEMS];
     listener heard;
     CHECK_OK(claims_import(claims_wrong, 0, CLAIMS_PROBLEMS, &err), err);
@@ -43,7 +43,7 @@ static void wrong_winners_are_out_at_first_use(void) {
         CHECK_TEXT(again[i].info.config, verified[i].info.config);
 }
 
-static void slow_winners_cost_nothing_once_verified(void) {
+FACT(slow_winners_cost_nothing_once_verified) {
     outcome believed[CLAIMS_PROBLEMS], verified[CLAIMS_PROBLEMS], baseline[CLAIMS_PROBLEMS];
     listener heard;
     double worst = 0, least = 1e9, slowest_ms = 0;
@@ -73,7 +73,7 @@ static void slow_winners_cost_nothing_once_verified(void) {
 
 /* ---- what else must hold --------------------------------------------------------------------- */
 
-static void trusting_none_leaves_them_aside(void) {
+FACT(trusting_none_leaves_them_aside) {
     outcome one;
     listener heard;
     CHECK_OK(claims_import(claims_wrong, 0, 1, &err), err);
@@ -95,7 +95,7 @@ static void trusting_none_leaves_them_aside(void) {
 }
 
 /* The claim is of another count: it is verified there. */
-static void the_nearest_size_is_verified_at_its_own(void) {
+FACT(the_nearest_size_is_verified_at_its_own) {
     outcome one;
     listener heard;
     CHECK_OK(claims_import(claims_wrong, 0, 1, &err), err);
@@ -106,7 +106,7 @@ static void the_nearest_size_is_verified_at_its_own(void) {
     CHECK_INT(one.info.tuned_count, CLAIMS_STEP);
 }
 
-static void a_database_that_takes_nothing_is_no_obstacle(void) {
+FACT(a_database_that_takes_nothing_is_no_obstacle) {
     outcome one[2];
     char list[256];
     program program = {.rt = NULL};
@@ -123,7 +123,7 @@ static void a_database_that_takes_nothing_is_no_obstacle(void) {
     CHECK_INT(claims_rows_that("wrong").own, 0);
 }
 
-static void without_time_the_default_serves(void) {
+FACT(without_time_the_default_serves) {
     outcome one;
     listener heard;
     const redtune_options hasty = {.verify_s = 1e-6};
@@ -139,7 +139,7 @@ static void without_time_the_default_serves(void) {
 }
 
 /* What was verified or refuted is decided: the next claim of the same problem has its turn. */
-static void a_decided_claim_leaves_the_others_their_turn(void) {
+FACT(a_decided_claim_leaves_the_others_their_turn) {
     outcome one;
     listener heard;
     CHECK_OK(claims_import(claims_wrong, 0, 1, &err), err);
@@ -151,7 +151,7 @@ static void a_decided_claim_leaves_the_others_their_turn(void) {
 }
 
 /* One warp for 32 MiB would take forever; no plan waits for that. */
-static void what_is_hopeless_is_not_tried(void) {
+FACT(what_is_hopeless_is_not_tried) {
     const uint64_t count = UINT64_C(1) << 23;
     redtune_plan *plan = NULL;
     redtune_info info = {.match = REDTUNE_MATCH_EXACT};
@@ -196,7 +196,7 @@ static redtune_status leave_room_for(uint64_t count, rdt_buffer *taken) {
 }
 
 /* Verified at the largest power of two that fits, and chosen from there; once. */
-static void what_does_not_fit_is_verified_at_less(void) {
+FACT(what_does_not_fit_is_verified_at_less) {
     if (!claims_simulated()) SKIP("the driver takes memory as it likes");
     outcome one[2];
     listener heard[2];
@@ -225,7 +225,7 @@ static void what_does_not_fit_is_verified_at_less(void) {
     }
 }
 
-static void in_the_background_the_default_serves_meanwhile(void) {
+FACT(in_the_background_the_default_serves_meanwhile) {
     program program = {.rt = NULL};
     redtune_plan *plan = NULL;
     redtune_info info;
@@ -251,7 +251,7 @@ static void in_the_background_the_default_serves_meanwhile(void) {
     CHECK_INT(info.match, REDTUNE_MATCH_EXACT);
 }
 
-static void explain_says_what_will_be_verified(void) {
+FACT(explain_says_what_will_be_verified) {
     redtune_explanation found;
     outcome one;
     listener heard;
@@ -271,7 +271,7 @@ static void explain_says_what_will_be_verified(void) {
 
 /* Whatever call of the driver fails while a claim is verified: what serves is right, nothing is
  * left behind, and the next program verifies it. */
-static void a_failing_driver_lets_nothing_wrong_serve(void) {
+FACT(a_failing_driver_lets_nothing_wrong_serve) {
     static const char *const entries[] = {
         "cuMemAlloc_v2",
         "cuStreamCreate",
@@ -323,7 +323,7 @@ static void a_failing_driver_lets_nothing_wrong_serve(void) {
     CHECK_INT(heard.out, 1);
 }
 
-static void a_fault_in_a_worker_costs_only_the_worker(void) {
+FACT(a_fault_in_a_worker_costs_only_the_worker) {
     outcome one;
     listener heard;
     const redtune_options apart = {.worker = command};
@@ -335,7 +335,7 @@ static void a_fault_in_a_worker_costs_only_the_worker(void) {
 }
 
 /* The last fact: the context is of no use afterwards. */
-static void a_fault_here_is_not_met_again(void) {
+FACT(a_fault_here_is_not_met_again) {
     outcome one;
     listener heard;
     CHECK_OK(claims_import(claims_fault, 1, 1, &err), err);
@@ -344,28 +344,11 @@ static void a_fault_here_is_not_met_again(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(wrong_winners_are_out_at_first_use),
-        FACT(slow_winners_cost_nothing_once_verified),
-        FACT(trusting_none_leaves_them_aside),
-        FACT(the_nearest_size_is_verified_at_its_own),
-        FACT(a_database_that_takes_nothing_is_no_obstacle),
-        FACT(without_time_the_default_serves),
-        FACT(a_decided_claim_leaves_the_others_their_turn),
-        FACT(what_is_hopeless_is_not_tried),
-        FACT(what_does_not_fit_is_verified_at_less),
-        FACT(in_the_background_the_default_serves_meanwhile),
-        FACT(explain_says_what_will_be_verified),
-        FACT(a_failing_driver_lets_nothing_wrong_serve),
-        FACT(a_fault_in_a_worker_costs_only_the_worker),
-        FACT(a_fault_here_is_not_met_again),
-    };
     if (argc < 2) return EXIT_FAILURE;
     command = argv[1];
     redtune_status status = claims_begin(&err);
     if (status) fprintf(stderr, "cannot prepare: %s\n", err.message);
-    int rc =
-        status ? EXIT_FAILURE : check_run(facts, sizeof facts / sizeof *facts, argc - 1, argv + 1);
+    int rc = status ? EXIT_FAILURE : check_run(argc - 1, argv + 1);
     claims_end();
     return rc;
 }

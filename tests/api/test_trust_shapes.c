@@ -108,7 +108,7 @@ static void check_verified(const redtune_problem *claim, const char *config,
     CHECK(info.tuned_inner == (shaped_of(&verified).inner ? shaped_of(&verified).inner : 1));
 }
 
-static void rows_are_verified_at_their_own_extents(void) {
+FACT(rows_are_verified_at_their_own_extents) {
     const redtune_problem claim = of(REDTUNE_SUM, 16, 200, 1);
     const redtune_problem near = of(REDTUNE_SUM, 20, 220, 1);
     check_verified(&claim, "unroll=1", &claim, REDTUNE_MATCH_EXACT, 2);
@@ -116,20 +116,20 @@ static void rows_are_verified_at_their_own_extents(void) {
     check_verified(&claim, "block=256", &near, REDTUNE_MATCH_SIZE, 2);
 }
 
-static void pitched_rows_are_verified_with_their_pitch(void) {
+FACT(pitched_rows_are_verified_with_their_pitch) {
     redtune_problem claim = of(REDTUNE_SUM, 16, 200, 1);
     RESHAPE(&claim, outer_step, 204);
     check_verified(&claim, "unroll=1", &claim, REDTUNE_MATCH_EXACT, 2);
 }
 
-static void columns_are_verified_at_their_own_extents(void) {
+FACT(columns_are_verified_at_their_own_extents) {
     const redtune_problem claim = of(REDTUNE_SUM, 16, 20, 64), near = of(REDTUNE_SUM, 16, 19, 64);
     check_verified(&claim, "unroll=2", &claim, REDTUNE_MATCH_EXACT, 2);
     check_verified(&claim, "unroll=4", &near, REDTUNE_MATCH_SIZE, 1); /* the default's own */
 }
 
 /* What is known of a sum is verified for the op that it would serve. */
-static void a_claim_alike_is_verified_for_the_class_that_asks(void) {
+FACT(a_claim_alike_is_verified_for_the_class_that_asks) {
     const redtune_problem claim = of(REDTUNE_SUM, 16, 200, 1), asked = of(REDTUNE_MAX, 16, 200, 1);
     const redtune_problem near = of(REDTUNE_MAX, 18, 220, 1);
     /* The default's own, as it is no claim of the very class. */
@@ -138,12 +138,6 @@ static void a_claim_alike_is_verified_for_the_class_that_asks(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(rows_are_verified_at_their_own_extents),
-        FACT(pitched_rows_are_verified_with_their_pitch),
-        FACT(columns_are_verified_at_their_own_extents),
-        FACT(a_claim_alike_is_verified_for_the_class_that_asks),
-    };
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return 1;
     snprintf(database, sizeof database, "%s/tuning.db", folder);
@@ -153,7 +147,7 @@ int main(int argc, char **argv) {
     if (adder_open(&with, 1000, &err))
         fprintf(stderr, "%s\n", err.message);
     else
-        failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+        failed = check_run(argc, argv);
     adder_close(&with);
     folder_remove(folder);
     return failed;

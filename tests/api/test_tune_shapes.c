@@ -71,7 +71,7 @@ static redtune_status ask(const char *path, const redtune_problem *problem, redt
     return status;
 }
 
-static void a_stopped_tune_of_shapes_goes_on_to_winners_that_serve(void) {
+FACT(a_stopped_tune_of_shapes_goes_on_to_winners_that_serve) {
     static const char *const families[SHAPES] = {"rows", "columns", "strided"};
     stop_after = STOP_AFTER;
     CHECK_FAILS(tune(), REDTUNE_INTERRUPTED, err, "");
@@ -95,14 +95,14 @@ static void a_stopped_tune_of_shapes_goes_on_to_winners_that_serve(void) {
     }
 }
 
-static void what_is_tuned_is_not_measured_again(void) {
+FACT(what_is_tuned_is_not_measured_again) {
     CHECK_OK(tune(), err);
     CHECK_INT(tuned_count, SHAPES);
     for (size_t i = 0; i < SHAPES; i++) CHECK_INT(tuned[i].measured + tuned[i].failed, 0);
 }
 
 /* Every row is one that a tune could have given. */
-static void measurements_of_shapes_are_admitted_elsewhere(void) {
+FACT(measurements_of_shapes_are_admitted_elsewhere) {
     const char *files[] = {database};
     const redtune_importing wanted = {.database = other, .files = files, .file_count = 1};
     redtune_import_counts counts = {0};
@@ -113,17 +113,12 @@ static void measurements_of_shapes_are_admitted_elsewhere(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_stopped_tune_of_shapes_goes_on_to_winners_that_serve),
-        FACT(what_is_tuned_is_not_measured_again),
-        FACT(measurements_of_shapes_are_admitted_elsewhere),
-    };
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return 1;
     snprintf(database, sizeof database, "%s/tuning.db", folder);
     snprintf(other, sizeof other, "%s/other.db", folder);
     setenv("XDG_CACHE_HOME", folder, 1);
-    const int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int failed = check_run(argc, argv);
     folder_remove(folder);
     return failed;
 }

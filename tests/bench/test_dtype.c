@@ -13,12 +13,12 @@ static bool agree(const char *name, uint64_t count, double x, double y) {
     return bench_dtype_agree(bench_dtype_find(name), true, count, &x, &y);
 }
 
-static void find_knows_names_only(void) {
+FACT(find_knows_names_only) {
     CHECK_INT(bench_dtype_find("bf16")->bytes, 2);
     CHECK(!bench_dtype_find("float") && !bench_dtype_find(""));
 }
 
-static void number_reads_every_kind(void) {
+FACT(number_reads_every_kind) {
     CHECK(number("i8", 0xff) == -1 && number("u8", 0xff) == 255);
     CHECK(number("i16", 0x8000) == -32768 && number("u16", 0x8000) == 32768);
     CHECK(number("i32", 0x80000000) == -2147483648.0);
@@ -27,13 +27,13 @@ static void number_reads_every_kind(void) {
     CHECK(number("f32", 0x3fc00000) == 1.5 && number("f64", 0x3ff8000000000000) == 1.5);
 }
 
-static void number_reads_half_floats(void) {
+FACT(number_reads_half_floats) {
     CHECK(number("f16", 0x3c00) == 1 && number("f16", 0xbe00) == -1.5);
     CHECK(number("f16", 0x7bff) == 65504 && number("f16", 0x0001) == ldexp(1, -24));
     CHECK(isinf(number("f16", 0xfc00)) && isnan(number("f16", 0x7e01)));
 }
 
-static void test_data_of_floats_lies_from_1_to_2(void) {
+FACT(test_data_of_floats_lies_from_1_to_2) {
     static const char *const names[] = {"f16", "bf16", "f32", "f64"};
     for (int i = 0; i < 4; i++) {
         const bench_dtype *dtype = bench_dtype_find(names[i]);
@@ -43,7 +43,7 @@ static void test_data_of_floats_lies_from_1_to_2(void) {
     }
 }
 
-static void print_gives_all_digits(void) {
+FACT(print_gives_all_digits) {
     char text[32];
     uint64_t bits = UINT64_MAX;
     bench_dtype_print(bench_dtype_find("u64"), &bits, text);
@@ -55,7 +55,7 @@ static void print_gives_all_digits(void) {
     CHECK(strtod(text, NULL) == third);
 }
 
-static void sum_wraps_integers_and_rounds_floats_once(void) {
+FACT(sum_wraps_integers_and_rounds_floats_once) {
     uint64_t integers[] = {UINT64_MAX, 3}, whole = 0;
     bench_dtype_sum(bench_dtype_find("i64"), (unsigned char *)integers, 2, 8, &whole);
     CHECK_INT(whole, 2);
@@ -67,14 +67,14 @@ static void sum_wraps_integers_and_rounds_floats_once(void) {
     CHECK(real == 0.75);
 }
 
-static void integers_agree_bit_for_bit(void) {
+FACT(integers_agree_bit_for_bit) {
     const bench_dtype *i64 = bench_dtype_find("i64");
     int64_t a = 1000000, b = 1000001;
     CHECK(bench_dtype_agree(i64, true, 1000, &a, &a));
     CHECK(!bench_dtype_agree(i64, true, 1000, &a, &b));
 }
 
-static void sums_of_floats_agree_within_their_bound(void) {
+FACT(sums_of_floats_agree_within_their_bound) {
     double bound = 2 * (64 + 1) * ldexp(1, -53);
     CHECK(agree("f64", 16384, 1, 1 - 0.9 * bound));
     CHECK(!agree("f64", 16384, 1, 1 - 1.1 * bound));
@@ -82,23 +82,10 @@ static void sums_of_floats_agree_within_their_bound(void) {
     CHECK(!agree("f64", 16384, 1, NAN) && !agree("f64", 16384, 1, INFINITY));
 }
 
-static void floats_that_are_chosen_agree_bit_for_bit(void) {
+FACT(floats_that_are_chosen_agree_bit_for_bit) {
     double a = 1, b = nextafter(1, 2);
     CHECK(!bench_dtype_agree(bench_dtype_find("f64"), false, 1000, &a, &b));
     CHECK(bench_dtype_agree(bench_dtype_find("f64"), true, 1000, &a, &b));
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(find_knows_names_only),
-        FACT(number_reads_every_kind),
-        FACT(number_reads_half_floats),
-        FACT(test_data_of_floats_lies_from_1_to_2),
-        FACT(print_gives_all_digits),
-        FACT(sum_wraps_integers_and_rounds_floats_once),
-        FACT(integers_agree_bit_for_bit),
-        FACT(sums_of_floats_agree_within_their_bound),
-        FACT(floats_that_are_chosen_agree_bit_for_bit),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -17,7 +17,7 @@ static redtune_status parse(const char *line) {
     return bench_options_parse(words, n, &options, &err);
 }
 
-static void nothing_is_sums_of_all_in_all_modes(void) {
+FACT(nothing_is_sums_of_all_in_all_modes) {
     CHECK_OK(parse(""), err);
     CHECK_INT(options.op_count, 1);
     CHECK_TEXT(options.ops[0], "sum");
@@ -29,7 +29,7 @@ static void nothing_is_sums_of_all_in_all_modes(void) {
     CHECK(options.samples > 0 && !options.database && !options.floor && !options.dry);
 }
 
-static void lists_are_taken_in_order(void) {
+FACT(lists_are_taken_in_order) {
     CHECK_OK(parse("--op argmax,sum --dtype=u8,f64"), err);
     CHECK_TEXT(options.ops[0], "argmax");
     CHECK_TEXT(options.ops[1], "sum");
@@ -37,7 +37,7 @@ static void lists_are_taken_in_order(void) {
     CHECK_TEXT(options.dtypes[1]->name, "f64");
 }
 
-static void sizes_are_numbers_and_ranges(void) {
+FACT(sizes_are_numbers_and_ranges) {
     CHECK_OK(parse("--size 1000,4K..16K --bytes 1G"), err);
     static const uint64_t wanted[] = {1000, 4096, 8192, 16384, UINT64_C(1) << 30};
     CHECK_INT(options.size_count, 5);
@@ -45,26 +45,26 @@ static void sizes_are_numbers_and_ranges(void) {
     CHECK(!options.sizes[3].bytes && options.sizes[4].bytes);
 }
 
-static void a_size_in_bytes_is_of_whole_elements(void) {
+FACT(a_size_in_bytes_is_of_whole_elements) {
     const bench_dtype *f64 = bench_dtype_find("f64");
     CHECK_INT(bench_size_count(&(bench_size){1027, true}, f64), 128);
     CHECK_INT(bench_size_count(&(bench_size){1027, false}, f64), 1027);
 }
 
-static void a_mode_that_is_given_is_the_only_one(void) {
+FACT(a_mode_that_is_given_is_the_only_one) {
     CHECK_OK(parse("--warm --floor --format json"), err);
     CHECK(options.modes[BENCH_WARM] && !options.modes[BENCH_COLD] && !options.modes[BENCH_STREAM]);
     CHECK(options.floor && options.format == BENCH_JSON);
 }
 
-static void the_order_is_free_unless_it_is_fixed(void) {
+FACT(the_order_is_free_unless_it_is_fixed) {
     CHECK_OK(parse("--cold"), err);
     CHECK(!options.fixed);
     CHECK_OK(parse("--cold --fixed"), err);
     CHECK(options.fixed);
 }
 
-static void wrong_words_are_refused(void) {
+FACT(wrong_words_are_refused) {
     CHECK_FAILS(parse("--speed"), REDTUNE_INVALID, err, "--speed");
     CHECK_FAILS(parse("sum"), REDTUNE_INVALID, err, "sum");
     CHECK_FAILS(parse("--op"), REDTUNE_INVALID, err, "needs a value");
@@ -77,7 +77,7 @@ static void wrong_words_are_refused(void) {
     CHECK_FAILS(parse("--device one"), REDTUNE_INVALID, err, "one");
 }
 
-static void wrong_sizes_are_refused(void) {
+FACT(wrong_sizes_are_refused) {
     static const char *const wrong[] = {"0",     "K",    "1T", "1KK",  "-1", "9999999999999",
                                         "4K..1", "1K..", "..", "1,,2", "1,"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -87,16 +87,4 @@ static void wrong_sizes_are_refused(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(nothing_is_sums_of_all_in_all_modes),
-        FACT(lists_are_taken_in_order),
-        FACT(sizes_are_numbers_and_ranges),
-        FACT(a_size_in_bytes_is_of_whole_elements),
-        FACT(a_mode_that_is_given_is_the_only_one),
-        FACT(the_order_is_free_unless_it_is_fixed),
-        FACT(wrong_words_are_refused),
-        FACT(wrong_sizes_are_refused),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

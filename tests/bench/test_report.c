@@ -36,7 +36,7 @@ static size_t count_commas(const char *line, size_t length) {
     return n;
 }
 
-static void text_has_rows_and_a_summary(void) {
+FACT(text_has_rows_and_a_summary) {
     char *text = print(BENCH_TEXT, "f32,i8", false);
     CHECK(text);
     CHECK_INT(count_parts(text, "\n"), 2 + 1 + 2 * 2 * 2 * 3 + 2 + 2 * 3 * 3);
@@ -46,14 +46,14 @@ static void text_has_rows_and_a_summary(void) {
     free(text);
 }
 
-static void text_has_the_floor_if_asked(void) {
+FACT(text_has_the_floor_if_asked) {
     char *text = print(BENCH_TEXT, "f32", true);
     CHECK(text);
     CHECK_INT(count_parts(text, "tuned/floor"), 2);
     free(text);
 }
 
-static void text_is_aligned(void) {
+FACT(text_is_aligned) {
     char *text = print(BENCH_TEXT, "f32,bf16", true);
     CHECK(text);
     const char *header = strstr(text, "\nop") + 1;
@@ -69,7 +69,7 @@ static void text_is_aligned(void) {
     free(text);
 }
 
-static void csv_has_equally_many_fields_in_every_line(void) {
+FACT(csv_has_equally_many_fields_in_every_line) {
     char *text = print(BENCH_CSV, "f32", true);
     CHECK(text);
     size_t fields = count_commas(text, strcspn(text, "\n")), lines = 0;
@@ -80,7 +80,7 @@ static void csv_has_equally_many_fields_in_every_line(void) {
     free(text);
 }
 
-static void json_is_balanced(void) {
+FACT(json_is_balanced) {
     char *text = print(BENCH_JSON, "f32,u8", true);
     CHECK(text);
     CHECK_INT(count_parts(text, "{"), count_parts(text, "}"));
@@ -91,7 +91,7 @@ static void json_is_balanced(void) {
     free(text);
 }
 
-static void summary_leaves_sizes_out_of_the_floor_range(void) {
+FACT(summary_leaves_sizes_out_of_the_floor_range) {
     bench_summaries summaries = {0};
     bench_row row = {.op = "sum", .dtype = bench_dtype_find("u8"), .mode = BENCH_COLD};
     row.times[BENCH_CUB].median_ns = 6;
@@ -113,14 +113,4 @@ static void summary_leaves_sizes_out_of_the_floor_range(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(text_has_rows_and_a_summary),
-        FACT(text_has_the_floor_if_asked),
-        FACT(text_is_aligned),
-        FACT(csv_has_equally_many_fields_in_every_line),
-        FACT(json_is_balanced),
-        FACT(summary_leaves_sizes_out_of_the_floor_range),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -8,35 +8,35 @@
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 
-static void summary_of_one_is_itself(void) {
+FACT(summary_of_one_is_itself) {
     double values[] = {7};
     double median = 0, spread = 1;
     rdt_summary_of(values, 1, &median, &spread);
     CHECK(median == 7 && spread == 0);
 }
 
-static void summary_is_median_and_half_the_middle(void) {
+FACT(summary_is_median_and_half_the_middle) {
     double values[] = {5, 1, 4, 2, 3};
     double median = 0, spread = 0;
     rdt_summary_of(values, 5, &median, &spread);
     CHECK(median == 3 && spread == 1);
 }
 
-static void summary_of_even_many_lies_between(void) {
+FACT(summary_of_even_many_lies_between) {
     double values[] = {4, 1, 3, 2};
     double median = 0, spread = 0;
     rdt_summary_of(values, 4, &median, &spread);
     CHECK(median == 2.5 && spread == 0.75);
 }
 
-static void summary_is_not_moved_by_an_outlier(void) {
+FACT(summary_is_not_moved_by_an_outlier) {
     double values[] = {3, 3, 3, 3, 3, 3, 3, 3, 1e9};
     double median = 0, spread = 1;
     rdt_summary_of(values, 9, &median, &spread);
     CHECK(median == 3 && spread == 0);
 }
 
-static void ratios_give_geometric_mean_and_ends(void) {
+FACT(ratios_give_geometric_mean_and_ends) {
     bench_ratios ratios = {0};
     bench_ratios_add(&ratios, 2, 1);
     bench_ratios_add(&ratios, 1, 8);
@@ -46,7 +46,7 @@ static void ratios_give_geometric_mean_and_ends(void) {
     CHECK(ratios.min == 0.125 && ratios.max == 4);
 }
 
-static void ratios_leave_out_what_was_not_measured(void) {
+FACT(ratios_leave_out_what_was_not_measured) {
     bench_ratios ratios = {0};
     bench_ratios_add(&ratios, 0, 1);
     bench_ratios_add(&ratios, 1, 0);
@@ -55,7 +55,7 @@ static void ratios_leave_out_what_was_not_measured(void) {
     CHECK(bench_ratios_mean(&ratios) == 0 && ratios.min == 0 && ratios.max == 0);
 }
 
-static void merge_is_adding_one_by_one(void) {
+FACT(merge_is_adding_one_by_one) {
     bench_ratios one = {0}, other = {0}, both = {0}, none = {0};
     bench_ratios_add(&one, 3, 1);
     bench_ratios_add(&other, 5, 1);
@@ -70,15 +70,4 @@ static void merge_is_adding_one_by_one(void) {
     CHECK(none.min == 3 && none.max == 7);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(summary_of_one_is_itself),
-        FACT(summary_is_median_and_half_the_middle),
-        FACT(summary_of_even_many_lies_between),
-        FACT(summary_is_not_moved_by_an_outlier),
-        FACT(ratios_give_geometric_mean_and_ends),
-        FACT(ratios_leave_out_what_was_not_measured),
-        FACT(merge_is_adding_one_by_one),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -48,7 +48,7 @@ static redtune_status read_all(const char *name, redtune_dtype raw_dtype, size_t
     return status;
 }
 
-static void a_file_is_read_to_its_end(void) {
+FACT(a_file_is_read_to_its_end) {
     size_t total;
     redtune_error err;
     CHECK(write_file(array_of_ten, WHOLE));
@@ -60,22 +60,7 @@ static void a_file_is_read_to_its_end(void) {
     CHECK_FAILS(read_all(path, REDTUNE_F64, 64, &total, &err), REDTUNE_FILE, err, "f32, not f64");
 }
 
-static void big_endian_elements_are_turned_round(void) {
-    char bytes[WHOLE], piece[64];
-    size_t total = 0;
-    rdt_element_file input;
-    redtune_error err;
-    memcpy(bytes, array_of_ten, WHOLE);
-    *strchr(bytes + 10, '<') = '>';
-    CHECK(write_file(bytes, WHOLE));
-    CHECK_OK(rdt_element_file_open(path, REDTUNE_F32, &input, &err), err);
-    CHECK_OK(rdt_element_file_read(&input, piece, 10, &total, &err), err);
-    rdt_element_file_close(&input);
-    CHECK_INT(total, 8);
-    CHECK(!memcmp(piece, "32107654", 8));
-}
-
-static void raw_elements_need_their_dtype(void) {
+FACT(raw_elements_need_their_dtype) {
     size_t total;
     redtune_error err;
     CHECK(write_file("0123456789abcdef!", 16));
@@ -90,7 +75,22 @@ static void raw_elements_need_their_dtype(void) {
     CHECK_INT(total, 0);
 }
 
-static void every_truncation_is_refused(void) {
+FACT(big_endian_elements_are_turned_round) {
+    char bytes[WHOLE], piece[64];
+    size_t total = 0;
+    rdt_element_file input;
+    redtune_error err;
+    memcpy(bytes, array_of_ten, WHOLE);
+    *strchr(bytes + 10, '<') = '>';
+    CHECK(write_file(bytes, WHOLE));
+    CHECK_OK(rdt_element_file_open(path, REDTUNE_F32, &input, &err), err);
+    CHECK_OK(rdt_element_file_read(&input, piece, 10, &total, &err), err);
+    rdt_element_file_close(&input);
+    CHECK_INT(total, 8);
+    CHECK(!memcmp(piece, "32107654", 8));
+}
+
+FACT(every_truncation_is_refused) {
     size_t total;
     redtune_error err;
     for (size_t length = 0; length < WHOLE; length++) {
@@ -103,7 +103,7 @@ static void every_truncation_is_refused(void) {
     }
 }
 
-static void what_follows_the_array_is_refused(void) {
+FACT(what_follows_the_array_is_refused) {
     size_t total;
     redtune_error err;
     char longer[WHOLE + 1];
@@ -116,7 +116,7 @@ static void what_follows_the_array_is_refused(void) {
     CHECK_FAILS(read_all("-", REDTUNE_DTYPE_NONE, 64, &total, &err), REDTUNE_FILE, err, "goes on");
 }
 
-static void standard_input_is_either(void) {
+FACT(standard_input_is_either) {
     size_t total;
     redtune_error err;
     CHECK(write_stdin(array_of_ten, WHOLE));
@@ -130,7 +130,7 @@ static void standard_input_is_either(void) {
 }
 
 /* A redirected file may have been read in part before. */
-static void standard_input_begins_where_it_stands(void) {
+FACT(standard_input_begins_where_it_stands) {
     size_t total;
     redtune_error err;
     CHECK(write_file("skip0123", 8));
@@ -142,7 +142,7 @@ static void standard_input_begins_where_it_stands(void) {
     CHECK_INT(total, 4);
 }
 
-static void what_is_no_file_is_named(void) {
+FACT(what_is_no_file_is_named) {
     size_t total;
     redtune_error err;
     CHECK_FAILS(read_all("no/such/file", REDTUNE_I32, 64, &total, &err), REDTUNE_FILE, err,
@@ -151,7 +151,7 @@ static void what_is_no_file_is_named(void) {
 }
 
 /* Whatever the bytes are, no more than the file's come out. */
-static void random_damage_is_survived(void) {
+FACT(random_damage_is_survived) {
     uint64_t state = 20240229;
     for (int round = 0; round < 3000; round++) {
         char bytes[WHOLE];
@@ -168,18 +168,7 @@ static void random_damage_is_survived(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_file_is_read_to_its_end),
-        FACT(raw_elements_need_their_dtype),
-        FACT(big_endian_elements_are_turned_round),
-        FACT(every_truncation_is_refused),
-        FACT(what_follows_the_array_is_refused),
-        FACT(standard_input_is_either),
-        FACT(standard_input_begins_where_it_stands),
-        FACT(what_is_no_file_is_named),
-        FACT(random_damage_is_survived),
-    };
-    int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int code = check_run(argc, argv);
     remove(path);
     return code;
 }

@@ -17,7 +17,7 @@ static redtune_status parse(const char *header, rdt_npy *npy, redtune_error *err
     return parse_bytes(header, strlen(header), npy, err);
 }
 
-static void parse_reads_what_numpy_writes(void) {
+FACT(parse_reads_what_numpy_writes) {
     rdt_npy npy;
     redtune_error err;
     CHECK_OK(
@@ -33,7 +33,7 @@ static void parse_reads_what_numpy_writes(void) {
     CHECK(npy.fortran_order);
 }
 
-static void parse_notes_the_byte_order(void) {
+FACT(parse_notes_the_byte_order) {
     static const char *const descrs[] = {"<f4", ">f4", ">i8", "|b1", ">u1"};
     for (size_t i = 0; i < sizeof descrs / sizeof *descrs; i++) {
         char header[128];
@@ -48,7 +48,7 @@ static void parse_notes_the_byte_order(void) {
 }
 
 /* numpy.load takes whatever numpy.dtype does. Of each row the first is what numpy.save writes. */
-static void parse_reads_every_name_of_a_dtype(void) {
+FACT(parse_reads_every_name_of_a_dtype) {
     static const char *const rows[][12] = {
         {"b1", "?", "bool", "bool_"},
         {"i1", "b", "int8", "byte"},
@@ -84,7 +84,7 @@ static void parse_reads_every_name_of_a_dtype(void) {
             }
 }
 
-static void parse_reads_any_python_spelling(void) {
+FACT(parse_reads_any_python_spelling) {
     rdt_npy npy;
     redtune_error err;
     CHECK_OK(parse("{\"shape\":(3L,),\n\"descr\":\"<i8\",'fortran_order':False}", &npy, &err), err);
@@ -96,7 +96,7 @@ static void parse_reads_any_python_spelling(void) {
     CHECK_INT(npy.count, 0);
 }
 
-static void parse_refuses_what_is_no_plain_number(void) {
+FACT(parse_refuses_what_is_no_plain_number) {
     static const char *const rows[][2] = {
         {"'<f16'", "longdouble"},         {"'|O'", "Python objects"},
         {"'>f16'", "longdouble"},         {"'<f12'", "longdouble"},
@@ -120,7 +120,7 @@ static void parse_refuses_what_is_no_plain_number(void) {
     }
 }
 
-static void parse_refuses_damage(void) {
+FACT(parse_refuses_damage) {
     static const char *const headers[] = {
         "",
         "{}",
@@ -149,7 +149,7 @@ static void parse_refuses_damage(void) {
     }
 }
 
-static void prefix_tells_the_versions(void) {
+FACT(prefix_tells_the_versions) {
     unsigned char prefix[RDT_NPY_PREFIX_BYTES] = "\x93NUMPY\x01\x00\x76\x00";
     size_t prefix_bytes, header_bytes;
     redtune_error err;
@@ -182,7 +182,7 @@ static const char *const seeds[] = {
 };
 enum { SEED_COUNT = sizeof seeds / sizeof *seeds };
 
-static void every_truncation_is_refused(void) {
+FACT(every_truncation_is_refused) {
     for (size_t i = 0; i < SEED_COUNT; i++) {
         size_t whole = (size_t)(strrchr(seeds[i], '}') - seeds[i]);
         for (size_t length = 0; length <= whole; length++) {
@@ -202,7 +202,7 @@ static uint64_t next_random(uint64_t *state) {
 }
 
 /* What is read from a damaged header is refused, or is still a header. */
-static void random_damage_is_survived(void) {
+FACT(random_damage_is_survived) {
     static const char alphabet[] = "{}()[]':\",<>|=0123456789LfiuOVTrueFals \n\\";
     uint64_t state = 20240229;
     for (int round = 0; round < 100000; round++) {
@@ -223,7 +223,7 @@ static void random_damage_is_survived(void) {
     }
 }
 
-static void what_is_written_is_read(void) {
+FACT(what_is_written_is_read) {
     static const struct {
         redtune_dtype dtype;
         uint64_t shape[3];
@@ -267,7 +267,7 @@ static void what_is_written_is_read(void) {
 }
 
 /* The longest header there may be. */
-static void sixty_four_dimensions_fit(void) {
+FACT(sixty_four_dimensions_fit) {
     uint64_t shape[RDT_NPY_RANK_MAX];
     char out[RDT_NPY_WRITTEN_BYTES];
     for (size_t i = 0; i < RDT_NPY_RANK_MAX; i++) shape[i] = UINT64_MAX;
@@ -277,19 +277,4 @@ static void sixty_four_dimensions_fit(void) {
     CHECK(strstr(out + 10, "18446744073709551615), }"));
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(parse_reads_what_numpy_writes),
-        FACT(parse_notes_the_byte_order),
-        FACT(parse_reads_every_name_of_a_dtype),
-        FACT(parse_reads_any_python_spelling),
-        FACT(parse_refuses_what_is_no_plain_number),
-        FACT(parse_refuses_damage),
-        FACT(prefix_tells_the_versions),
-        FACT(every_truncation_is_refused),
-        FACT(random_damage_is_survived),
-        FACT(what_is_written_is_read),
-        FACT(sixty_four_dimensions_fit),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "cli/number.h"
 
-static void count_reads_suffixes(void) {
+FACT(count_reads_suffixes) {
     static const struct {
         const char *text;
         uint64_t count;
@@ -31,7 +31,7 @@ static void count_reads_suffixes(void) {
     }
 }
 
-static void count_refuses_others(void) {
+FACT(count_refuses_others) {
     static const char *const rows[] = {"",
                                        "0",
                                        "K",
@@ -58,7 +58,7 @@ static void count_refuses_others(void) {
     }
 }
 
-static void counts_are_lists_of_ranges(void) {
+FACT(counts_are_lists_of_ranges) {
     uint64_t counts[RDT_NUMBER_COUNT_MAX];
     size_t n = 0;
     redtune_error err;
@@ -72,7 +72,7 @@ static void counts_are_lists_of_ranges(void) {
     CHECK_INT(n, 61);
 }
 
-static void counts_name_what_is_wrong(void) {
+FACT(counts_name_what_is_wrong) {
     static const char *const rows[][2] = {
         {"8K..1K", "'8K..1K' runs backwards"},
         {"5..6", "no power of two lies in '5..6'"},
@@ -94,7 +94,7 @@ static void counts_name_what_is_wrong(void) {
     }
 }
 
-static void too_many_counts_are_refused(void) {
+FACT(too_many_counts_are_refused) {
     char list[RDT_NUMBER_COUNT_MAX * 8] = "1";
     uint64_t counts[RDT_NUMBER_COUNT_MAX];
     size_t n;
@@ -107,7 +107,7 @@ static void too_many_counts_are_refused(void) {
     CHECK_FAILS(rdt_number_read_counts(list, counts, &n, &err), REDTUNE_INVALID, err, "more than");
 }
 
-static void counts_print_exactly(void) {
+FACT(counts_print_exactly) {
     static const struct {
         uint64_t count;
         const char *text;
@@ -125,7 +125,7 @@ static void print_float(char text[RDT_NUMBER_BYTES], float number) {
     rdt_number_print_value(text, REDTUNE_F32, &value, NULL);
 }
 
-static void reals_print_shortly(void) {
+FACT(reals_print_shortly) {
     static const struct {
         double value;
         const char *text;
@@ -152,7 +152,7 @@ static void reals_print_shortly(void) {
     CHECK_TEXT(text, "3.4028235e+38");
 }
 
-static void reals_read_back(void) {
+FACT(reals_read_back) {
     uint64_t state = 88172645463325252;
     for (int round = 0; round < 20000; round++) {
         state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -169,7 +169,7 @@ static void reals_read_back(void) {
 }
 
 /* By the formats' definitions: what is printed lies nearer to the value than to its neighbours. */
-static void halves_read_back(void) {
+FACT(halves_read_back) {
     static const struct {
         redtune_dtype dtype;
         int fraction_bits, exponent_min, infinity;
@@ -197,7 +197,7 @@ static void halves_read_back(void) {
         }
 }
 
-static void halves_print_shortly(void) {
+FACT(halves_print_shortly) {
     static const struct {
         redtune_dtype dtype;
         int bits;
@@ -220,7 +220,7 @@ static void halves_print_shortly(void) {
     }
 }
 
-static void integers_print_in_full(void) {
+FACT(integers_print_in_full) {
     redtune_value value = {.u64 = UINT64_MAX};
     static const char *const wanted[] = {"-1", "255",        "-1", "65535",
                                          "-1", "4294967295", "-1", "18446744073709551615"};
@@ -232,7 +232,7 @@ static void integers_print_in_full(void) {
     }
 }
 
-static void values_print_by_dtype(void) {
+FACT(values_print_by_dtype) {
     char text[RDT_NUMBER_BYTES];
     redtune_error err;
     redtune_value value = {.i64 = INT64_MIN};
@@ -248,20 +248,4 @@ static void values_print_by_dtype(void) {
                 err, "dtype 0");
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(count_reads_suffixes),
-        FACT(count_refuses_others),
-        FACT(counts_are_lists_of_ranges),
-        FACT(counts_name_what_is_wrong),
-        FACT(too_many_counts_are_refused),
-        FACT(counts_print_exactly),
-        FACT(reals_print_shortly),
-        FACT(reals_read_back),
-        FACT(halves_read_back),
-        FACT(halves_print_shortly),
-        FACT(integers_print_in_full),
-        FACT(values_print_by_dtype),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

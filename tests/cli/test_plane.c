@@ -39,7 +39,7 @@ static void printed(size_t count, char out[2048]) {
     fclose(file);
 }
 
-static void matrices_are_a_table(void) {
+FACT(matrices_are_a_table) {
     char text[2048];
     const size_t count = fill();
     CHECK_INT(rdt_plane_class(results, count), count);
@@ -59,7 +59,7 @@ static void matrices_are_a_table(void) {
                "  winners: rows 12, block 3; 3 configs\n");
 }
 
-static void columns_are_by_rows_and_columns_too(void) {
+FACT(columns_are_by_rows_and_columns_too) {
     char text[2048];
     const size_t count = fill();
     for (size_t i = 0; i < count; i++) {
@@ -75,7 +75,7 @@ static void columns_are_by_rows_and_columns_too(void) {
 }
 
 /* 14 of 16 numbers of columns fit a line. In either part one of the three rows has no entry. */
-static void parts_fit_a_line_and_have_entries(void) {
+FACT(parts_fit_a_line_and_have_entries) {
     enum { COLS = 16, FIT = 14 };
     static redtune_tuned many[2 * COLS + 1];
     char text[2048];
@@ -105,7 +105,7 @@ static void parts_fit_a_line_and_have_entries(void) {
     CHECK(!strstr(text, "    16     ."));
 }
 
-static void what_is_no_grid_stays_lines(void) {
+FACT(what_is_no_grid_stays_lines) {
     size_t count = fill();
     CHECK(!rdt_plane_is_worth(results, 8));
     for (size_t i = 0; i < count; i++)
@@ -121,7 +121,7 @@ static void what_is_no_grid_stays_lines(void) {
     CHECK(!rdt_plane_takes(&results[0]));
 }
 
-static void a_class_ends_where_another_begins(void) {
+FACT(a_class_ends_where_another_begins) {
     const size_t count = fill();
     results[5].problem.dtype = REDTUNE_F16;
     CHECK_INT(rdt_plane_class(results, count), 5);
@@ -133,13 +133,4 @@ static void a_class_ends_where_another_begins(void) {
     CHECK_INT(rdt_plane_class(results, count), 3);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(matrices_are_a_table),
-        FACT(columns_are_by_rows_and_columns_too),
-        FACT(parts_fit_a_line_and_have_entries),
-        FACT(what_is_no_grid_stays_lines),
-        FACT(a_class_ends_where_another_begins),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -7,7 +7,7 @@
 #include "cli/message.h"
 #include "cli/table.h"
 
-static void table_aligns_its_columns(void) {
+FACT(table_aligns_its_columns) {
     rdt_table table = {.column_count = 3, .right = "lrl"};
     static const char *const cells[] = {"op",       "size", "config", "sum", "1K",
                                         "block=32", "x",    "",       ""};
@@ -24,7 +24,7 @@ static void table_aligns_its_columns(void) {
     free(text);
 }
 
-static void json_indents_and_separates(void) {
+FACT(json_indents_and_separates) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -53,7 +53,7 @@ static void json_indents_and_separates(void) {
     free(text);
 }
 
-static void json_escapes_what_it_must(void) {
+FACT(json_escapes_what_it_must) {
     static const char *const rows[][2] = {
         {"a\"b\\c\n\x01\x7f", "\"a\\\"b\\\\c\\u000a\\u0001\\u007f\""},
         {"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", "\"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80\""},
@@ -75,7 +75,7 @@ static void json_escapes_what_it_must(void) {
     }
 }
 
-static void json_has_no_nan(void) {
+FACT(json_has_no_nan) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -93,7 +93,7 @@ static void json_has_no_nan(void) {
 }
 
 /* A context too long for the message gives way to the reason. */
-static void message_keeps_the_reason(void) {
+FACT(message_keeps_the_reason) {
     redtune_error err;
     char path[600];
     memset(path, 'p', sizeof path - 1);
@@ -108,11 +108,4 @@ static void message_keeps_the_reason(void) {
     CHECK_CONTAINS(err.message, "the end");
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(table_aligns_its_columns),  FACT(json_indents_and_separates),
-        FACT(json_escapes_what_it_must), FACT(json_has_no_nan),
-        FACT(message_keeps_the_reason),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

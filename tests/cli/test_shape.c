@@ -7,7 +7,7 @@ static redtune_status read(const char *text, rdt_shape_array *out, redtune_error
     return rdt_shape_read(text, strlen(text), out, err);
 }
 
-static void arrays_are_sizes_with_x_between(void) {
+FACT(arrays_are_sizes_with_x_between) {
     rdt_shape_array shape;
     redtune_error err;
     CHECK_OK(read("64x512x1000", &shape, &err), err);
@@ -23,7 +23,7 @@ static void arrays_are_sizes_with_x_between(void) {
     CHECK_INT(shape.dimensions, 1);
 }
 
-static void what_is_no_array_is_named(void) {
+FACT(what_is_no_array_is_named) {
     static const char *const wrong[] = {"",      "x",   "64x",  "x64",  "64xx64",
                                         "64*64", "0x4", "-1x4", "4x4,4"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -33,7 +33,7 @@ static void what_is_no_array_is_named(void) {
     }
 }
 
-static void arrays_have_at_most_64_dimensions(void) {
+FACT(arrays_have_at_most_64_dimensions) {
     char many[2 * RDT_SHAPE_DIMENSIONS_MAX + 2] = "";
     rdt_shape_array shape;
     redtune_error err;
@@ -44,7 +44,7 @@ static void arrays_have_at_most_64_dimensions(void) {
     CHECK_FAILS(read(many, &shape, &err), REDTUNE_INVALID, err, "is no array");
 }
 
-static void lists_of_arrays_end(void) {
+FACT(lists_of_arrays_end) {
     const char *list = "2x3,4,5x6x7";
     static const size_t dimensions[] = {2, 1, 3};
     rdt_shape_array shape;
@@ -62,7 +62,7 @@ static void lists_of_arrays_end(void) {
     CHECK_FAILS(rdt_shape_read_next(&list, &shape, &more, &err), REDTUNE_INVALID, err, "''");
 }
 
-static void axes_count_from_either_end(void) {
+FACT(axes_count_from_either_end) {
     rdt_axes axes;
     redtune_error err;
     CHECK_OK(rdt_shape_read_axes("0,-1,2", &axes, &err), err);
@@ -88,7 +88,7 @@ static redtune_problem fold(const char *text, size_t length, int axis) {
 }
 
 /* What a table prints, typed again, is the same problem. */
-static void printed_shapes_are_read_back(void) {
+FACT(printed_shapes_are_read_back) {
     static const struct {
         const char *shape;
         int axis;
@@ -118,7 +118,7 @@ static void printed_shapes_are_read_back(void) {
     }
 }
 
-static void other_steps_are_pitches(void) {
+FACT(other_steps_are_pitches) {
     static const struct {
         shaped extents;
         const char *text;
@@ -139,7 +139,7 @@ static void other_steps_are_pitches(void) {
     }
 }
 
-static void problems_are_described_in_words(void) {
+FACT(problems_are_described_in_words) {
     const redtune_problem rows = PROBLEM(.dtype = REDTUNE_F16, .count = 4096, .outer = 1024);
     const redtune_problem whole = redtune_problem_whole(REDTUNE_MAX, REDTUNE_I8, 4096);
     char text[RDT_SHAPE_BYTES];
@@ -152,7 +152,7 @@ static void problems_are_described_in_words(void) {
 }
 
 /* The longest numbers there may be. */
-static void every_problem_fits(void) {
+FACT(every_problem_fits) {
     const redtune_problem longest =
         PROBLEM(.op = REDTUNE_NONZEROS, .dtype = REDTUNE_BF16, .count = UINT64_MAX,
                 .outer = UINT64_MAX, .inner = UINT64_MAX, .outer_step = INT64_MAX - 2,
@@ -164,17 +164,4 @@ static void every_problem_fits(void) {
     CHECK(strstr(text, "9223372036854775805,9223372036854775806"));
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(arrays_are_sizes_with_x_between),
-        FACT(what_is_no_array_is_named),
-        FACT(arrays_have_at_most_64_dimensions),
-        FACT(lists_of_arrays_end),
-        FACT(axes_count_from_either_end),
-        FACT(printed_shapes_are_read_back),
-        FACT(other_steps_are_pitches),
-        FACT(problems_are_described_in_words),
-        FACT(every_problem_fits),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

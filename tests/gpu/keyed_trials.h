@@ -36,11 +36,6 @@ typedef struct trial {
     pattern pattern;
 } trial;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("there is no GPU");                                                 \
-    } while (0)
-
 /* Without a database, so that the built-in default runs. */
 static inline void begin(void) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};
@@ -313,4 +308,25 @@ static inline void run_plan(const trial *at) {
     CHECK_OK(redtune_plan_run_keyed(plan, &keyed, gpu.stream, &err), err);
     check_outputs(at);
     redtune_plan_destroy(plan);
+}
+
+__attribute__((unused)) static const redtune_dtype key_dtypes[] = {
+    REDTUNE_I32, REDTUNE_I64, REDTUNE_U8,  REDTUNE_U32,
+    REDTUNE_I8,  REDTUNE_U64, REDTUNE_I16, REDTUNE_U16};
+
+static inline void draw_the_rest(trial *at) {
+    at->x_off = draw(3) ? 0 : draw(8);
+    at->key_off = draw(2) ? at->x_off : draw(8);
+    at->pattern = (pattern)draw(PATTERNS);
+    at->y_off = draw(2) ? at->x_off : draw(8);
+    at->mask_off = draw(2) ? at->x_off : draw(17);
+}
+
+/* What main returns. */
+static inline int run_facts(int argc, char **argv) {
+    if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
+    if (!gpu.context) check_missing = "there is no GPU";
+    const int rc = check_run(argc, argv);
+    device_close(&gpu);
+    return rc;
 }

@@ -297,7 +297,6 @@ static bool is_sampled(const redtune_problem *problem, size_t turn) {
 static void check_every_op_and_dtype(const layout_test *test) {
     enum { HEAVY_ONE_OF = 16 };
     size_t kernels = 0, turn = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[rdt_op_compiled_in.count]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
@@ -321,7 +320,6 @@ static void check_every_op_and_dtype(const layout_test *test) {
  * for a tool that checks every access. On a simulated device, one kernel of 16. */
 static void check_covering_set(const layout_test *test) {
     enum { FEW = 2, SIMULATED = 16 };
-    if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     const cover_set set = {
         .like = PROBLEM(.count = test->count, .outer = test->outer, .inner = test->inner),
@@ -370,7 +368,6 @@ __attribute__((unused)) static void check_rows_backwards(const layout_test *test
                                                          uint64_t pitch) {
     enum { ROWS = 5, PITCH_MAX = 50 };
     static int32_t input[ROWS * PITCH_MAX];
-    if (!gpu.context) SKIP("there is no GPU");
     const shape at = {{count, ROWS, 1, (uint64_t)0 - pitch, 1}, 0, 1};
     for (uint64_t i = 0; i < ROWS * pitch; i++) input[i] = (int32_t)(i * i);
     check_sums(test, input, ROWS * pitch * sizeof *input, (ROWS - 1) * pitch, &at);
@@ -384,7 +381,6 @@ __attribute__((unused)) static void check_shapes(const layout_test *test, const 
     rdt_test_data *data = NULL;
     rdt_point point;
     subject self;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     const rdt_case at = {&problem, &gpu.context->facts};
     CHECK_OK(rdt_rules_find(shop.codegen, at, test->family, config, &point, &err), err);
@@ -397,8 +393,7 @@ __attribute__((unused)) static void check_shapes(const layout_test *test, const 
 }
 
 /* Opens the GPU, runs the facts and closes it. */
-static int run_layout_test(const layout_test *test, const check_fact *facts, size_t count, int argc,
-                           char **argv) {
+static int run_layout_test(const layout_test *test, int argc, char **argv) {
     subject_is_late();
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = workshop_open(&gpu, &shop, &err);
@@ -406,7 +401,8 @@ static int run_layout_test(const layout_test *test, const check_fact *facts, siz
         status =
             rdt_space_find_family(rdt_codegen_spaces(shop.codegen), test->family, &family, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, count, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     if (shop.builder) workshop_close(&shop);
     device_close(&gpu);
     return rc;

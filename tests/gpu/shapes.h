@@ -12,11 +12,6 @@ static redtune_error err;
 static device gpu;
 static workshop shop;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("no GPU: %s", err.message);                                         \
-    } while (0)
-
 /* A kernel of any layout, one thread per result, with places for faults: how many results, how many
  * elements, where element k of result (o, i) is, how sum and x combine, and what else is done. */
 #define KERNEL(results, count, o, i, place, combined, more)                                        \
@@ -132,14 +127,15 @@ static const rdt_extents columns[] = {
 enum { ROWS = sizeof rows / sizeof *rows, COLUMNS = sizeof columns / sizeof *columns };
 
 /* Opens the GPU, runs the facts and closes it. */
-static int run_shape_test(const check_fact *facts, size_t count, int argc, char **argv) {
+static int run_shape_test(int argc, char **argv) {
     if (device_open(&gpu, &err)) {
         gpu.context = NULL;
     } else if (workshop_open(&gpu, &shop, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    int rc = check_run(facts, count, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     workshop_close(&shop);
     device_close(&gpu);
     return rc;

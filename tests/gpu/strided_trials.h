@@ -11,11 +11,6 @@ static device gpu;
 static redtune *rt;
 static rdt_buffer memory[INPUTS], out[2]; /* x, y and the mask; the results */
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("there is no GPU");                                                 \
-    } while (0)
-
 /* Without a database, so that the built-in default runs. */
 static void begin(void) {
     const redtune_options options = {.database = "/nowhere/at/all.db"};

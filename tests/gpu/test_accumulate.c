@@ -133,10 +133,7 @@ static void check_parts(const accumulation *self, const void *elements) {
     check_value(self, &got, &wanted.value, "finishing spoils the accumulator");
 }
 
-static void parts_in_any_order_and_steps_are_the_whole(void) {
-    if (!rt) SKIP("there is no GPU");
-    for_each_op(check_parts);
-}
+FACT(parts_in_any_order_and_steps_are_the_whole) { for_each_op(check_parts); }
 
 static void check_nothing(const accumulation *self, const void *elements) {
     rdt_reference nothing, wanted;
@@ -155,10 +152,7 @@ static void check_nothing(const accumulation *self, const void *elements) {
     check_value(self, &got, &nothing.value, "no accumulators are no empty input");
 }
 
-static void parts_of_no_elements_change_nothing(void) {
-    if (!rt) SKIP("there is no GPU");
-    for_each_op(check_nothing);
-}
+FACT(parts_of_no_elements_change_nothing) { for_each_op(check_nothing); }
 
 /* ---- counts and indices ---------------------------------------------------------------------- */
 
@@ -170,8 +164,7 @@ static void open_ramp(redtune_op op, redtune_dtype dtype, accumulation *out) {
     CHECK_OK(open_accumulation(&problem, elements, out), err);
 }
 
-static void indices_go_beyond_32_bits(void) {
-    if (!rt) SKIP("there is no GPU");
+FACT(indices_go_beyond_32_bits) {
     const uint64_t far = UINT64_C(5) << 32;
     accumulation self = {.plan = NULL};
     redtune_value got;
@@ -208,8 +201,7 @@ static uint64_t double_often(redtune_op op, redtune_dtype dtype, int times, redt
     return count;
 }
 
-static void counts_go_beyond_32_bits(void) {
-    if (!rt) SKIP("there is no GPU");
+FACT(counts_go_beyond_32_bits) {
     redtune_value got;
     uint64_t count = double_often(REDTUNE_NONZEROS, REDTUNE_U8, 32, &got);
     CHECK(count > UINT64_C(1) << 40);
@@ -222,8 +214,7 @@ static void counts_go_beyond_32_bits(void) {
     CHECK(got.f64 == sqrt(338350. / 100 * (double)count));
 }
 
-static void integers_wrap_around(void) {
-    if (!rt) SKIP("there is no GPU");
+FACT(integers_wrap_around) {
     redtune_value got;
     double_often(REDTUNE_SUM, REDTUNE_U64, 60, &got);
     CHECK(got.u64 == UINT64_C(15150) << 60);
@@ -248,8 +239,7 @@ static redtune_value of_special(redtune_op op, double special, bool first) {
     return got;
 }
 
-static void nan_and_infinity_follow_the_ops_rules(void) {
-    if (!rt) SKIP("there is no GPU");
+FACT(nan_and_infinity_follow_the_ops_rules) {
     for (int first = 0; first < 2; first++) {
         CHECK(isnan(of_special(REDTUNE_SUM, (double)NAN, first).f32));
         CHECK(isnan(of_special(REDTUNE_MIN, (double)NAN, first).f32));
@@ -299,8 +289,7 @@ static void check_pieces(const redtune_problem *problem, const void *elements,
     CHECK_INT(reading->info.problem.op, problem->op);
 }
 
-static void pieces_are_as_many_as_it_takes(void) {
-    if (!rt) SKIP("there is no GPU");
+FACT(pieces_are_as_many_as_it_takes) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_ARGMIN, REDTUNE_NORM2};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         redtune_problem problem = {ops[i], REDTUNE_I16};
@@ -318,8 +307,7 @@ static void pieces_are_as_many_as_it_takes(void) {
 }
 
 /* docs/ops.md: every 1023 pieces, or part of them, add 37 to the depth. */
-static void float_sums_of_pieces_keep_the_bound(void) {
-    if (!rt) SKIP("there is no GPU");
+FACT(float_sums_of_pieces_keep_the_bound) {
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32};
     float elements[ELEMENTS_MAX];
     redtune_reading reading;
@@ -333,8 +321,7 @@ static void float_sums_of_pieces_keep_the_bound(void) {
 }
 
 /* What all pieces have lost counts: here it is the whole result. */
-static void accurate_sums_of_pieces_lose_nothing(void) {
-    if (!rt) SKIP("there is no GPU");
+FACT(accurate_sums_of_pieces_lose_nothing) {
     redtune_problem problem = {
         .op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED};
     float elements[ELEMENTS_MAX];
@@ -384,8 +371,7 @@ static void start_anew(rdt_yield yield, char heard[HEARD_BYTES]) {
 }
 
 /* The cached plans of a whole and of its parts are three, of one problem. */
-static void warm_start_needs_neither_lua_nor_nvrtc(void) {
-    if (!rt) SKIP("there is no GPU");
+FACT(warm_start_needs_neither_lua_nor_nvrtc) {
     char heard[HEARD_BYTES];
     for (int i = 0; i < 3; i++) start_anew((rdt_yield)i, heard);
     for (int i = 0; i < 6 && !check_state.failed; i++) {
@@ -396,24 +382,13 @@ static void warm_start_needs_neither_lua_nor_nvrtc(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(parts_in_any_order_and_steps_are_the_whole),
-        FACT(parts_of_no_elements_change_nothing),
-        FACT(indices_go_beyond_32_bits),
-        FACT(counts_go_beyond_32_bits),
-        FACT(integers_wrap_around),
-        FACT(nan_and_infinity_follow_the_ops_rules),
-        FACT(pieces_are_as_many_as_it_takes),
-        FACT(float_sums_of_pieces_keep_the_bound),
-        FACT(accurate_sums_of_pieces_lose_nothing),
-        FACT(warm_start_needs_neither_lua_nor_nvrtc),
-    };
     const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),
                                      .database = "/nowhere/at/all.db"};
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);
     return rc;

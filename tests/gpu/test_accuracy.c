@@ -240,7 +240,6 @@ static redtune_status problem_of(redtune_problem problem, redtune_accuracy accur
 
 /* Of every problem or, simulated, of one of so many. */
 static void check_layout(redtune_accuracy accuracy, const layout *at, size_t one_of) {
-    if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     rdt_random random = {at->extents[0].count};
     int done = 0;
@@ -273,34 +272,45 @@ static const layout rows = {
     {{.count = 97, .outer = 40}, {.count = 1500, .outer = 3, .outer_step = 1504}, {4, 90}}, 12, 2};
 static const layout columns = {{{64, 1, 72}, {50, 3, 31}, {3, 1, 96}}, 12, 2};
 
-static void whole_arrays_are_within_the_bound(void) {
-    check_layout(REDTUNE_ACCURACY_COMPENSATED, &whole, 1);
+/* Else these sets would show nothing. */
+FACT(plain_sums_are_beyond_the_bound) {
+    const redtune_problem plain = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 4096);
+    const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 4096});
+    redtune_problem problem;
+    subject self;
+    rdt_random random = {1};
+    CHECK_OK(rdt_problem_resolve(&plain, &problem, &err), err);
+    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
+    for (int kind = 0; kind < PAIRS; kind++) {
+        long double most = 0;
+        for (int i = 0; i < 4; i++) {
+            const long double worst = measure(&self, (set)kind, &extents, 0, &random);
+            if (worst > most) most = worst;
+        }
+        check_that(most > 8, __FILE__, __LINE__, "%s's set: %.3Lg", set_names[kind], most);
+    }
+    subject_close(&self);
 }
 
-static void rows_are_within_the_bound(void) {
-    check_layout(REDTUNE_ACCURACY_COMPENSATED, &rows, 2);
-}
+FACT(whole_arrays_are_within_the_bound) { check_layout(REDTUNE_ACCURACY_COMPENSATED, &whole, 1); }
 
-static void columns_are_within_the_bound(void) {
-    check_layout(REDTUNE_ACCURACY_COMPENSATED, &columns, 2);
-}
+FACT(rows_are_within_the_bound) { check_layout(REDTUNE_ACCURACY_COMPENSATED, &rows, 2); }
 
-static void exact_sums_of_whole_arrays_are_the_nearest(void) {
+FACT(columns_are_within_the_bound) { check_layout(REDTUNE_ACCURACY_COMPENSATED, &columns, 2); }
+
+FACT(exact_sums_of_whole_arrays_are_the_nearest) {
     check_layout(REDTUNE_ACCURACY_EXACT, &whole, 1);
 }
 
-static void exact_sums_of_rows_are_the_nearest(void) {
-    check_layout(REDTUNE_ACCURACY_EXACT, &rows, 1);
-}
+FACT(exact_sums_of_rows_are_the_nearest) { check_layout(REDTUNE_ACCURACY_EXACT, &rows, 1); }
 
 /* $RDT_TEST_SETS of f32 and of f64. */
-static void exact_sums_of_many_sets_are_the_nearest(void) {
+FACT(exact_sums_of_many_sets_are_the_nearest) {
     const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F64};
     const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 97, .outer = 40});
     const char *sets = getenv("RDT_TEST_SETS");
     const uint64_t most = sets ? strtoull(sets, NULL, 10) : 200;
     rdt_random random = {7};
-    if (!gpu.context) SKIP("there is no GPU");
     for (int i = 0; i < 2 && !check_state.failed; i++) {
         redtune_problem problem =
             PROBLEM(.op = REDTUNE_SUM, .dtype = dtypes[i], .count = extents.count,
@@ -315,37 +325,7 @@ static void exact_sums_of_many_sets_are_the_nearest(void) {
     }
 }
 
-/* Else these sets would show nothing. */
-static void plain_sums_are_beyond_the_bound(void) {
-    const redtune_problem plain = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 4096);
-    const rdt_extents extents = rdt_launch_complete((rdt_extents){.count = 4096});
-    redtune_problem problem;
-    subject self;
-    rdt_random random = {1};
-    if (!gpu.context) SKIP("there is no GPU");
-    CHECK_OK(rdt_problem_resolve(&plain, &problem, &err), err);
-    CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
-    for (int kind = 0; kind < PAIRS; kind++) {
-        long double most = 0;
-        for (int i = 0; i < 4; i++) {
-            const long double worst = measure(&self, (set)kind, &extents, 0, &random);
-            if (worst > most) most = worst;
-        }
-        check_that(most > 8, __FILE__, __LINE__, "%s's set: %.3Lg", set_names[kind], most);
-    }
-    subject_close(&self);
-}
-
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(plain_sums_are_beyond_the_bound),
-        FACT(whole_arrays_are_within_the_bound),
-        FACT(rows_are_within_the_bound),
-        FACT(columns_are_within_the_bound),
-        FACT(exact_sums_of_whole_arrays_are_the_nearest),
-        FACT(exact_sums_of_rows_are_the_nearest),
-        FACT(exact_sums_of_many_sets_are_the_nearest),
-    };
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
     for (int k = 0; !status && k < 2; k++)
@@ -353,7 +333,8 @@ int main(int argc, char **argv) {
     if (!status)
         status = rdt_buffer_create(gpu.driver, RESULTS_MAX * sizeof(double), &output, &err);
     if (!status) status = workshop_open(&gpu, &shop, &err);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     if (gpu.context) workshop_close(&shop);
     for (int k = 0; k < 2; k++) rdt_buffer_destroy(&inputs[k]);
     rdt_buffer_destroy(&output);

@@ -40,7 +40,7 @@ static void check_rule(redtune_op op, redtune_dtype dtype, redtune_accuracy accu
     rdt_buffer_destroy(&input);
 }
 
-static void infinities_and_zeros_follow_the_rules_of_plain_sums(void) {
+FACT(infinities_and_zeros_follow_the_rules_of_plain_sums) {
     static const struct {
         double x[4], sum;
     } cases[] = {
@@ -54,7 +54,6 @@ static void infinities_and_zeros_follow_the_rules_of_plain_sums(void) {
     };
     const redtune_accuracy compensated = REDTUNE_ACCURACY_COMPENSATED,
                            exact = REDTUNE_ACCURACY_EXACT;
-    if (!gpu.context) SKIP("there is no GPU");
     for (redtune_dtype dtype = REDTUNE_F32; dtype <= REDTUNE_F64; dtype++) {
         for (size_t i = 0; i < sizeof cases / sizeof *cases && !check_state.failed; i++) {
             check_rule(REDTUNE_SUM, dtype, compensated, cases[i].x, 4, cases[i].sum);
@@ -69,12 +68,11 @@ static void infinities_and_zeros_follow_the_rules_of_plain_sums(void) {
 
 /* The least subnormal number and the largest one count for what they are, and infinities for all.
  */
-static void sums_of_narrow_floats_have_their_whole_range(void) {
+FACT(sums_of_narrow_floats_have_their_whole_range) {
     static const struct {
         redtune_dtype dtype;
         double least, largest;
     } of[] = {{REDTUNE_F16, 0x1p-24, 65504}, {REDTUNE_BF16, 0x1p-133, 0x1.fep127}};
-    if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < sizeof of / sizeof *of && !check_state.failed; i++) {
         const double s = of[i].least, g = of[i].largest;
         const struct {
@@ -102,7 +100,7 @@ static void sums_of_narrow_floats_have_their_whole_range(void) {
 }
 
 /* In a plain sum the first two are infinite; others are 2^-149 off half a unit. */
-static void exact_sums_round_once(void) {
+FACT(exact_sums_round_once) {
     static const struct {
         double x[4], sum;
     } cases[] = {
@@ -116,16 +114,8 @@ static void exact_sums_round_once(void) {
         {{-1, -0x1p-24f, 0x1p-149f, 0}, -1},
         {{1 + 0x1p-23f, 0x1p-24f, -0x1p-149f, 0}, 1 + 0x1p-23f},
     };
-    if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < sizeof cases / sizeof *cases && !check_state.failed; i++)
         check_rule(REDTUNE_SUM, REDTUNE_F32, REDTUNE_ACCURACY_EXACT, cases[i].x, 4, cases[i].sum);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(infinities_and_zeros_follow_the_rules_of_plain_sums),
-        FACT(sums_of_narrow_floats_have_their_whole_range),
-        FACT(exact_sums_round_once),
-    };
-    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

@@ -18,8 +18,7 @@ static redtune_status open_own(redtune **rt) {
 
 /* ---- opening and plans ----------------------------------------------------------------------- */
 
-static void open_takes_the_current_context_and_leaves_it(void) {
-    NEED_GPU();
+FACT(open_takes_the_current_context_and_leaves_it) {
     redtune *rt = NULL;
     CUcontext before = NULL, after = NULL;
     redtune_device_info info;
@@ -33,8 +32,7 @@ static void open_takes_the_current_context_and_leaves_it(void) {
     CHECK(before == after);
 }
 
-static void open_needs_a_context_or_a_device(void) {
-    NEED_GPU();
+FACT(open_needs_a_context_or_a_device) {
     redtune *rt = NULL;
     CUcontext current = NULL;
     CHECK(!gpu.driver->ctx_pop(&current));
@@ -48,8 +46,7 @@ static void open_needs_a_context_or_a_device(void) {
     CHECK(!gpu.driver->ctx_push(current));
 }
 
-static void open_names_a_device_that_does_not_exist(void) {
-    NEED_GPU();
+FACT(open_names_a_device_that_does_not_exist) {
     redtune *rt = NULL;
     static const char *const names[] = {"99", "-1", "zero", ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -60,8 +57,7 @@ static void open_names_a_device_that_does_not_exist(void) {
     CHECK(!rt);
 }
 
-static void plan_serves_any_count(void) {
-    NEED_GPU();
+FACT(plan_serves_any_count) {
     static const uint64_t counts[] = {0, 1, 2, 31, 1000, 4097, 65537, 300000};
     redtune *rt = NULL;
     CHECK_OK(open_own(&rt), err);
@@ -85,8 +81,7 @@ static void plan_serves_any_count(void) {
     redtune_close(rt);
 }
 
-static void run_refuses_what_it_cannot_reduce(void) {
-    NEED_GPU();
+FACT(run_refuses_what_it_cannot_reduce) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_problem problem = sum_of(100);
@@ -120,8 +115,7 @@ static void run_refuses_what_it_cannot_reduce(void) {
     redtune_close(rt);
 }
 
-static void untuned_plan_says_that_it_is_the_default(void) {
-    NEED_GPU();
+FACT(untuned_plan_says_that_it_is_the_default) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_info info;
@@ -138,8 +132,7 @@ static void untuned_plan_says_that_it_is_the_default(void) {
     redtune_close(rt);
 }
 
-static void reduce_keeps_its_plans(void) {
-    NEED_GPU();
+FACT(reduce_keeps_its_plans) {
     redtune *rt = NULL;
     CHECK_OK(open_own(&rt), err);
     for (int round = 0; round < 2; round++)
@@ -183,8 +176,7 @@ static void *run_worker(void *user) {
     return NULL;
 }
 
-static void one_plan_runs_on_many_threads_and_streams(void) {
-    NEED_GPU();
+FACT(one_plan_runs_on_many_threads_and_streams) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     pthread_t threads[THREADS];
@@ -202,8 +194,7 @@ static void one_plan_runs_on_many_threads_and_streams(void) {
     redtune_close(rt);
 }
 
-static void run_needs_no_current_context(void) {
-    NEED_GPU();
+FACT(run_needs_no_current_context) {
     redtune *rt = NULL;
     redtune_problem problem = sum_of(COUNT);
     CUcontext current = NULL, after = NULL;
@@ -245,8 +236,7 @@ static redtune_status serve(void *user, void *buffer, size_t capacity, size_t *b
     return REDTUNE_OK;
 }
 
-static void inputs_of_any_length_are_reduced_in_pieces(void) {
-    NEED_GPU();
+FACT(inputs_of_any_length_are_reduced_in_pieces) {
     static const uint64_t lengths[] = {0, 1, 1000, 3000000};
     redtune *rt = NULL;
     CHECK_OK(open_own(&rt), err);
@@ -266,8 +256,7 @@ static void inputs_of_any_length_are_reduced_in_pieces(void) {
     redtune_close(rt);
 }
 
-static void input_that_fails_gives_its_own_error(void) {
-    NEED_GPU();
+FACT(input_that_fails_gives_its_own_error) {
     redtune *rt = NULL;
     supply from = {.left = 5000, .fail_at_end = REDTUNE_FILE};
     redtune_input input = {serve, &from};
@@ -314,8 +303,7 @@ static redtune_status tune(redtune *rt, witness *seen) {
     return redtune_tune(rt, &tuning, &err);
 }
 
-static void stopped_tune_is_interrupted(void) {
-    NEED_GPU();
+FACT(stopped_tune_is_interrupted) {
     redtune *rt = NULL;
     witness seen = {.stop = 1};
     CHECK_OK(open_own(&rt), err);
@@ -325,8 +313,7 @@ static void stopped_tune_is_interrupted(void) {
 }
 
 /* What a tune stores is what later processes run. */
-static void tuned_winner_is_used_from_then_on(void) {
-    NEED_GPU();
+FACT(tuned_winner_is_used_from_then_on) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_info info;
@@ -364,24 +351,9 @@ static void tuned_winner_is_used_from_then_on(void) {
 /* ---- the run --------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(open_takes_the_current_context_and_leaves_it),
-        FACT(open_needs_a_context_or_a_device),
-        FACT(open_names_a_device_that_does_not_exist),
-        FACT(plan_serves_any_count),
-        FACT(run_refuses_what_it_cannot_reduce),
-        FACT(untuned_plan_says_that_it_is_the_default),
-        FACT(reduce_keeps_its_plans),
-        FACT(one_plan_runs_on_many_threads_and_streams),
-        FACT(run_needs_no_current_context),
-        FACT(inputs_of_any_length_are_reduced_in_pieces),
-        FACT(input_that_fails_gives_its_own_error),
-        FACT(stopped_tune_is_interrupted),
-        FACT(tuned_winner_is_used_from_then_on),
-    };
     snprintf(database, sizeof database, "/tmp/redtune-test-%ld.db", (long)getpid());
     ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     ones_close();
     unlink(database);
     return rc;

@@ -9,11 +9,6 @@ static redtune_error err;
 static device gpu;
 static redtune *rt;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!rt) SKIP("there is no GPU");                                                          \
-    } while (0)
-
 /* Element k of every array. */
 static int16_t element(uint64_t k) { return (int16_t)((int)(k * 7919 % 2003) - 1000); }
 
@@ -86,8 +81,7 @@ static redtune_problem problem_of(redtune_op op, uint64_t outer, uint64_t count,
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void arrays_of_any_extents_are_reduced(void) {
-    NEED_GPU();
+FACT(arrays_of_any_extents_are_reduced) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMAX, REDTUNE_MEAN, REDTUNE_MIN};
     static const struct {
         uint64_t outer, count, inner, outer_step, step;
@@ -105,14 +99,12 @@ static void arrays_of_any_extents_are_reduced(void) {
             }
 }
 
-static void arrays_without_elements_give_what_the_op_says(void) {
-    NEED_GPU();
+FACT(arrays_without_elements_give_what_the_op_says) {
     CHECK_INT(reduce(problem_of(REDTUNE_SUM, 5, 0, 1, 0, 0), 0), 1);
     CHECK_INT(reduce(problem_of(REDTUNE_ANY, 1, 0, 5, 0, 0), 0), 1);
 }
 
-static void larger_ones_go_in_pieces_of_outer_indices(void) {
-    NEED_GPU();
+FACT(larger_ones_go_in_pieces_of_outer_indices) {
     const bool small = device_is_simulated(&gpu);
     CHECK((reduce(problem_of(REDTUNE_SUM, 8000, 700, 1, 0, 0), 0) > 1) == small);
     CHECK((reduce(problem_of(REDTUNE_MAX, 7000, 700, 1, 801, 0), 4001) > 1) == small);
@@ -122,22 +114,19 @@ static void larger_ones_go_in_pieces_of_outer_indices(void) {
 }
 
 /* On the simulated GPU 32 MiB lie between two rows, more than it has room for. */
-static void gaps_need_no_memory(void) {
-    NEED_GPU();
+FACT(gaps_need_no_memory) {
     const uint64_t pieces = reduce(problem_of(REDTUNE_SUM, 3, 10, 1, 16 << 20, 0), 0);
     if (device_is_simulated(&gpu)) CHECK_INT(pieces, 3);
     CHECK(pieces > 0);
 }
 
-static void rows_that_do_not_fit_are_combined(void) {
-    NEED_GPU();
+FACT(rows_that_do_not_fit_are_combined) {
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any row of a test");
     CHECK(reduce(problem_of(REDTUNE_SUM, 2, 6000000, 1, 0, 0), 0) > 2);
     CHECK(reduce(problem_of(REDTUNE_ARGMAX, 2, 6000000, 1, 6003001, 0), 70001) > 2);
 }
 
-static void columns_that_do_not_fit_go_on_from_piece_to_piece(void) {
-    NEED_GPU();
+FACT(columns_that_do_not_fit_go_on_from_piece_to_piece) {
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
     CHECK(reduce(problem_of(REDTUNE_SUM, 2, 6000, 1000, 0, 0), 0) > 2);
     CHECK(reduce(problem_of(REDTUNE_MAX, 2, 6001, 999, 6003000, 1000), 70001) > 2);
@@ -161,8 +150,7 @@ static void check_refused(redtune_problem problem, const char *bytes, const char
 }
 
 /* An index does not say what else it was found among. */
-static void other_columns_that_do_not_fit_are_refused(void) {
-    NEED_GPU();
+FACT(other_columns_that_do_not_fit_are_refused) {
     if (!device_is_simulated(&gpu)) SKIP("the GPU's memory holds any array of a test");
     check_refused(problem_of(REDTUNE_ARGMIN, 2, 6000, 1000, 0, 0), "take 12008000 bytes of the GPU",
                   "argmin of 2 x 6000 x 1000 i16 along axis 1");
@@ -204,8 +192,7 @@ static bool is_right_along_axes(const redtune_problem *problem, int64_t first, u
 
 /* Those of the last column are pieces on the simulated GPU: of the batch, whose results go on; of a
  * kept axis; of both; and from the end. Places do not go on. */
-static void arrays_of_any_axes_are_reduced(void) {
-    NEED_GPU();
+FACT(arrays_of_any_axes_are_reduced) {
     enum { KEPT_AROUND = 1, BACKWARDS = 2 };
     static const struct {
         uint64_t batch, channels, pixels;
@@ -266,8 +253,7 @@ static void arrays_of_any_axes_are_reduced(void) {
     }
 }
 
-static void what_makes_no_sense_is_refused(void) {
-    NEED_GPU();
+FACT(what_makes_no_sense_is_refused) {
     redtune_problem problem = problem_of(REDTUNE_SUM, 4, 10, 1, 0, 0);
     int64_t results[4];
     redtune_reading reading;
@@ -290,22 +276,12 @@ static void what_makes_no_sense_is_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(arrays_of_any_extents_are_reduced),
-        FACT(arrays_without_elements_give_what_the_op_says),
-        FACT(larger_ones_go_in_pieces_of_outer_indices),
-        FACT(gaps_need_no_memory),
-        FACT(rows_that_do_not_fit_are_combined),
-        FACT(columns_that_do_not_fit_go_on_from_piece_to_piece),
-        FACT(other_columns_that_do_not_fit_are_refused),
-        FACT(arrays_of_any_axes_are_reduced),
-        FACT(what_makes_no_sense_is_refused),
-    };
     const redtune_options options = {.database = "/nowhere/tuning.db"};
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);
     return rc;

@@ -55,8 +55,7 @@ static void check_one_warp(redtune_dtype dtype, double x, double y, uint64_t eac
     free(raw);
 }
 
-static void elements_of_a_thread_fill_no_bin(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(elements_of_a_thread_fill_no_bin) {
     /* All fill their bin to the highest bit that an element can have there, shifted by 31 bits, so
      * that it runs over unless carries are brought on. The first are too large to wait in f64. */
     check_one_warp(REDTUNE_F32, 0x1.fffffep97, 0, 600);
@@ -65,18 +64,11 @@ static void elements_of_a_thread_fill_no_bin(void) {
     check_one_warp(REDTUNE_F64, 0x1.fffffffffffffp-991, 0, 2300);
 }
 
-static void elements_that_wait_lose_nothing(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(elements_that_wait_lose_nothing) {
     /* As far apart as they may be, then too many, and too far apart. */
     check_one_warp(REDTUNE_F32, 0x1.fffffep0, 0x1.8p-20, 512);
     check_one_warp(REDTUNE_F32, 0x1.fffffep0, 0x1.8p-20, 4096);
     check_one_warp(REDTUNE_F32, 0x1.fffffep0, 0x1.8p-23, 512);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(elements_of_a_thread_fill_no_bin),
-        FACT(elements_that_wait_lose_nothing),
-    };
-    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

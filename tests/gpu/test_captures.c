@@ -29,8 +29,7 @@ static uint64_t count_launches(const simulator *sim) {
 }
 
 /* Runs first: no stream has scratch yet, no kernel has run. */
-static void only_launches_reach_the_driver_within_a_cold_capture(void) {
-    NEED_GPU();
+FACT(only_launches_reach_the_driver_within_a_cold_capture) {
     enum { CALLS = 5 };
     simulator sim;
     if (!simulator_find(&sim)) SKIP("a real driver counts no calls");
@@ -71,8 +70,7 @@ static redtune_status capture(redtune_plan *plan, uint64_t count, size_t to, rdt
     return status ? status : rdt_graph_end(gpu.driver, gpu.stream, out, &err);
 }
 
-static void a_thousand_replays_give_the_result_of_a_call(void) {
-    NEED_GPU();
+FACT(a_thousand_replays_give_the_result_of_a_call) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     rdt_graph *graph = NULL;
@@ -95,8 +93,7 @@ static void a_thousand_replays_give_the_result_of_a_call(void) {
 }
 
 /* Every replay's results are looked at, while the other graph runs on. */
-static void two_graphs_of_one_stream_never_disturb_each_other(void) {
-    NEED_GPU();
+FACT(two_graphs_of_one_stream_never_disturb_each_other) {
     enum { GRAPHS = 2 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -169,8 +166,7 @@ static redtune_status clear_results(void) {
 
 enum { ROUNDS = 100 };
 
-static void captures_of_one_stream_have_scratch_of_their_own(void) {
-    NEED_GPU();
+FACT(captures_of_one_stream_have_scratch_of_their_own) {
     enum { GRAPHS = 2 };
     redtune *rt = NULL;
     two_launches two = {.plan = NULL};
@@ -218,8 +214,7 @@ static CUgraphNode node_before(CUstream stream) {
 }
 
 /* One stream captures calls that the graph does not order: each starts anew. */
-static void calls_of_one_stream_that_do_not_follow_keep_apart(void) {
-    NEED_GPU();
+FACT(calls_of_one_stream_that_do_not_follow_keep_apart) {
     enum { CALLS = 3 };
     redtune *rt = NULL;
     two_launches two = {.plan = NULL};
@@ -268,8 +263,7 @@ static redtune_status capture_forks(const two_launches *two, CUstream second, CU
     return status;
 }
 
-static void calls_that_follow_one_another_share_scratch(void) {
-    NEED_GPU();
+FACT(calls_that_follow_one_another_share_scratch) {
     enum { FORKS = 30, BLOCKS_MAX = 10 };
     redtune *rt = NULL;
     two_launches two = {.plan = NULL};
@@ -302,8 +296,7 @@ static void calls_that_follow_one_another_share_scratch(void) {
 /* Input, output, input, output, ...: as where each call's memory is allocated by itself. A call
  * whose input lies between two outputs reads nothing that an earlier one wrote, and may overlap it.
  */
-static void outputs_with_inputs_between_them_keep_the_chain(void) {
-    NEED_GPU();
+FACT(outputs_with_inputs_between_them_keep_the_chain) {
     enum { CALLS = 6, EACH = 512 };
     simulator sim;
     if (!simulator_find(&sim)) SKIP("a real driver counts no calls");
@@ -342,15 +335,4 @@ static void outputs_with_inputs_between_them_keep_the_chain(void) {
     redtune_close(rt);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(only_launches_reach_the_driver_within_a_cold_capture),
-        FACT(a_thousand_replays_give_the_result_of_a_call),
-        FACT(two_graphs_of_one_stream_never_disturb_each_other),
-        FACT(captures_of_one_stream_have_scratch_of_their_own),
-        FACT(calls_of_one_stream_that_do_not_follow_keep_apart),
-        FACT(calls_that_follow_one_another_share_scratch),
-        FACT(outputs_with_inputs_between_them_keep_the_chain),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -27,11 +27,21 @@ static shape draw_shape(bool large) {
 static const layout_test test = {"columns", COUNT_MAX,         1,         2,
                                  COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-static void every_op_of_every_dtype_is_right(void) { check_every_op_and_dtype(&test); }
+/* The quick one first, for mutants. */
+FACT(steps_have_64_bits) { check_columns_backwards(&test, 40, 50, 33); }
+
+/* A thread with whole columns writes several results at once, where they lie so: first_result puts
+ * them elsewhere. */
+FACT(results_may_begin_at_any_element) {
+    static const shape shapes[] = {{{5, 1, 256, 1280, 256}, 0, 1},
+                                   {{5, 1, 256, 1280, 256}, 4, 1},
+                                   {{5, 1, 256, 1280, 256}, 8, 1}};
+    check_shapes(&test, "block=32,width=32,vec=4,unroll=1", shapes, sizeof shapes / sizeof *shapes);
+}
 
 /* Few blocks, and as many as there are tiles; strips that are whole and ragged, and of one column;
  * several outer indices; more blocks than a block has threads. */
-static void blocks_share_columns(void) {
+FACT(blocks_share_columns) {
     static const split_test splits[] = {
         {"block=32,width=4,vec=1,unroll=1,finish=poll,per_sm=16",
          {{100, 1, 5, 500, 5}, {9, 2, 4, 36, 4}, {257, 2, 1, 257, 1}}},
@@ -47,26 +57,8 @@ static void blocks_share_columns(void) {
     check_splits(&test, splits);
 }
 
-static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(&test); }
+FACT(few_shapes_of_the_covering_set_are_right) { check_covering_set(&test); }
 
-static void steps_have_64_bits(void) { check_columns_backwards(&test, 40, 50, 33); }
+FACT(every_op_of_every_dtype_is_right) { check_every_op_and_dtype(&test); }
 
-/* A thread with whole columns writes several results at once, where they lie so: first_result puts
- * them elsewhere. */
-static void results_may_begin_at_any_element(void) {
-    static const shape shapes[] = {{{5, 1, 256, 1280, 256}, 0, 1},
-                                   {{5, 1, 256, 1280, 256}, 4, 1},
-                                   {{5, 1, 256, 1280, 256}, 8, 1}};
-    check_shapes(&test, "block=32,width=32,vec=4,unroll=1", shapes, sizeof shapes / sizeof *shapes);
-}
-
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(steps_have_64_bits), /* the quick one first, for mutants */
-        FACT(results_may_begin_at_any_element),
-        FACT(blocks_share_columns),
-        FACT(few_shapes_of_the_covering_set_are_right),
-        FACT(every_op_of_every_dtype_is_right),
-    };
-    return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_layout_test(&test, argc, argv); }

@@ -15,8 +15,7 @@ static const extents shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, COLUMNS = SHAPES - 2 };
 
-static void a_plan_of_columns_serves_any_extents(void) {
-    NEED_GPU();
+FACT(a_plan_of_columns_serves_any_extents) {
     static const extents planned[] = {{0, 10, 1000, 0, 0, 0},
                                       {50, 20, 4, 0, 0, 0},
                                       {0, 300, 33, 0, 0, 0},
@@ -27,15 +26,13 @@ static void a_plan_of_columns_serves_any_extents(void) {
     end();
 }
 
-static void redtune_reduce_takes_columns_of_every_kind_of_op(void) {
-    NEED_GPU();
+FACT(redtune_reduce_takes_columns_of_every_kind_of_op) {
     CHECK_OK(begin(), err);
     check_ops(shapes, COLUMNS);
     end();
 }
 
-static void columns_can_be_captured(void) {
-    NEED_GPU();
+FACT(columns_can_be_captured) {
     const extents prepared = {3, 20, 100, 0, 0, 0}, wider = {3, 20, 124, 0, 0, 0};
     CHECK_OK(begin(), err);
     check_capture(&prepared, &wider);
@@ -43,8 +40,7 @@ static void columns_can_be_captured(void) {
 }
 
 /* Each axis of a 10 x 20 x 30 array, and the first two; and of every second of its planes' rows. */
-static void a_folded_array_is_reduced(void) {
-    NEED_GPU();
+FACT(a_folded_array_is_reduced) {
     static const int64_t shape[] = {10, 20, 30}, half[] = {10, 10, 30}, strides[] = {600, 60, 1};
     static const int axes[] = {0, 1};
     static const struct {
@@ -72,8 +68,7 @@ static void a_folded_array_is_reduced(void) {
     end();
 }
 
-static void what_no_plan_takes_is_refused(void) {
-    NEED_GPU();
+FACT(what_no_plan_takes_is_refused) {
     redtune_plan *whole = NULL, *columns = NULL;
     const extents extents = {0, 10, 100, 0, 0, 0};
     CHECK_OK(begin(), err);
@@ -107,13 +102,4 @@ static void what_no_plan_takes_is_refused(void) {
     end();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_plan_of_columns_serves_any_extents),
-        FACT(redtune_reduce_takes_columns_of_every_kind_of_op),
-        FACT(columns_can_be_captured),
-        FACT(a_folded_array_is_reduced),
-        FACT(what_no_plan_takes_is_refused),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -92,8 +92,7 @@ static bool set_way(trial *at, int turn) {
     return is_strided(at) && (way || (values && !at->problem.mask));
 }
 
-static void nothing_beside_random_arrays_is_read(void) {
-    NEED_GPU();
+FACT(nothing_beside_random_arrays_is_read) {
     begin();
     draw_from(46);
     for (int i = 0; i < 150 && !check_state.failed; i++) {
@@ -108,8 +107,7 @@ static void nothing_beside_random_arrays_is_read(void) {
 
 /* Planes whose rows do not fill loads, and crops of them: the last load of the last row would read
  * behind the array, and the first before it where the rows are turned round. */
-static void nothing_beside_planes_is_read(void) {
-    NEED_GPU();
+FACT(nothing_beside_planes_is_read) {
     begin();
     draw_from(47);
     for (int i = 0; i < 48 && !check_state.failed; i++) {
@@ -133,13 +131,10 @@ static void nothing_beside_planes_is_read(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(nothing_beside_random_arrays_is_read),
-        FACT(nothing_beside_planes_is_read),
-    };
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;
 }

@@ -9,11 +9,6 @@ static redtune_error err;
 static device gpu;
 static workshop shop;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!gpu.context) SKIP("no GPU: %s", err.message);                                         \
-    } while (0)
-
 /* An evaluator with one candidate, the default. */
 typedef struct bench {
     redtune_problem problem;
@@ -82,8 +77,7 @@ static redtune_status bench_time(bench *self, rdt_cache_state cache, double *sam
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static void a_right_kernel_is_good(void) {
-    NEED_GPU();
+FACT(a_right_kernel_is_good) {
     bench self = {.makes_other = false};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
     CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
@@ -92,8 +86,7 @@ static void a_right_kernel_is_good(void) {
     bench_close(&self);
 }
 
-static void a_kernel_that_loses_a_nan_is_wrong(void) {
-    NEED_GPU();
+FACT(a_kernel_that_loses_a_nan_is_wrong) {
     bench self = {.source = forgetful};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
     CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
@@ -111,8 +104,7 @@ static rdt_verdict verify_max(const char *source) {
 }
 
 /* Only an element outside that decides can show it. */
-static void a_kernel_that_looks_outside_its_input_is_wrong(void) {
-    NEED_GPU();
+FACT(a_kernel_that_looks_outside_its_input_is_wrong) {
     rdt_verdict before = verify_max(peeping_before), behind = verify_max(peeping_behind);
     CHECK_INT(before.outcome, RDT_OUTCOME_WRONG);
     CHECK_CONTAINS(before.cause, "where the one at -1 decides, is 120 and should be 0");
@@ -120,15 +112,13 @@ static void a_kernel_that_looks_outside_its_input_is_wrong(void) {
     CHECK_CONTAINS(behind.cause, " decides, is 120 and should be 0");
 }
 
-static void a_kernel_that_writes_behind_its_result_is_wrong(void) {
-    NEED_GPU();
+FACT(a_kernel_that_writes_behind_its_result_is_wrong) {
     rdt_verdict verdict = verify_max(spilling);
     CHECK_INT(verdict.outcome, RDT_OUTCOME_WRONG);
     CHECK_CONTAINS(verdict.cause, "behind it are written, too");
 }
 
-static void what_a_wrong_kernel_destroyed_is_made_anew(void) {
-    NEED_GPU();
+FACT(what_a_wrong_kernel_destroyed_is_made_anew) {
     bench self = {.source = destructive};
     CHECK_OK(bench_open(&self, REDTUNE_MAX, REDTUNE_F32, 3000), err);
     CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
@@ -139,8 +129,7 @@ static void what_a_wrong_kernel_destroyed_is_made_anew(void) {
     bench_close(&self);
 }
 
-static void a_wrong_kernel_says_what_it_gave_and_what_it_should(void) {
-    NEED_GPU();
+FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should) {
     bench self = {.makes_other = true, .other = REDTUNE_XOR};
     CHECK_OK(bench_open(&self, REDTUNE_OR, REDTUNE_U32, 3000), err);
     CHECK_OK(self.evaluator.verify(self.evaluator.self, &self.batch, &self.verdict, &err), err);
@@ -153,8 +142,7 @@ static void a_wrong_kernel_says_what_it_gave_and_what_it_should(void) {
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 
-static void a_warm_cache_is_faster_than_a_cold_one(void) {
-    NEED_GPU();
+FACT(a_warm_cache_is_faster_than_a_cold_one) {
     bench self = {.makes_other = false};
     double cold_ns = 0, warm_ns = 0;
     CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 100000), err);
@@ -174,8 +162,7 @@ static bool are_all_positive(const double *samples, int count) {
 }
 
 /* Where its code lies makes a kernel faster or slower, so a winner is chosen by several copies. */
-static void a_last_round_loads_copies_of_a_kernel(void) {
-    NEED_GPU();
+FACT(a_last_round_loads_copies_of_a_kernel) {
     bench self = {.makes_other = false};
     double quick[3], samples[LAST_ROUND];
     CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 4096), err);
@@ -189,8 +176,7 @@ static void a_last_round_loads_copies_of_a_kernel(void) {
     bench_close(&self);
 }
 
-static void a_copy_that_cannot_be_loaded_is_done_without(void) {
-    NEED_GPU();
+FACT(a_copy_that_cannot_be_loaded_is_done_without) {
     bench self = {.makes_other = false};
     double samples[LAST_ROUND];
     CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 4096), err);
@@ -202,8 +188,7 @@ static void a_copy_that_cannot_be_loaded_is_done_without(void) {
     bench_close(&self);
 }
 
-static void what_is_not_good_is_not_timed(void) {
-    NEED_GPU();
+FACT(what_is_not_good_is_not_timed) {
     bench self = {.verdict = {.outcome = RDT_OUTCOME_WRONG}};
     double sample_ns = 77;
     CHECK_OK(bench_open(&self, REDTUNE_SUM, REDTUNE_F32, 1000), err);
@@ -230,22 +215,19 @@ static void time_hasty(uint64_t count, int samples, const char *said) {
     bench_close(&self);
 }
 
-static void a_kernel_that_goes_wrong_while_it_overlaps_is_wrong(void) {
-    NEED_GPU();
+FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong) {
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     time_hasty(64, 3, "wrong result: norm2 of 64 f32, in call 2 of ");
     time_hasty(64, LAST_ROUND, "wrong result: norm2 of 64 f32, in call 2 of ");
 }
 
 /* Of 2^20 squares the root is not exact in f32: the calls are compared with single ones. */
-static void so_it_is_where_no_exact_result_is_known(void) {
-    NEED_GPU();
+FACT(so_it_is_where_no_exact_result_is_known) {
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     time_hasty((1 << 20) + 5000, 3, " is 1 and should be 0");
 }
 
-static void a_right_kernel_is_good_where_no_exact_result_is_known(void) {
-    NEED_GPU();
+FACT(a_right_kernel_is_good_where_no_exact_result_is_known) {
     bench self = {.makes_other = false};
     double samples[3];
     CHECK_OK(bench_open(&self, REDTUNE_NORM2, REDTUNE_F32, (1 << 20) + 5000), err);
@@ -258,8 +240,7 @@ static void a_right_kernel_is_good_where_no_exact_result_is_known(void) {
 }
 
 /* Of two that are timed in turns, the one that goes wrong is the only one that is blamed. */
-static void a_wrong_candidate_does_not_blame_those_beside_it(void) {
-    NEED_GPU();
+FACT(a_wrong_candidate_does_not_blame_those_beside_it) {
     if (!overlaps_here()) SKIP("no launch overlaps on this GPU");
     bench self = {.source = wrecking};
     double samples[6];
@@ -298,8 +279,7 @@ static rdt_conditions observe(const char *fails, const char *throttle, const cha
     return self.conditions;
 }
 
-static void conditions_are_kept(void) {
-    NEED_GPU();
+FACT(conditions_are_kept) {
     rdt_conditions now = observe("", "0", "0");
     CHECK_INT(now.sm_mhz, 1980);
     CHECK_INT(now.memory_mhz, 3201);
@@ -308,8 +288,7 @@ static void conditions_are_kept(void) {
     CHECK_INT(now.others, 0);
 }
 
-static void no_nvml_is_no_error(void) {
-    NEED_GPU();
+FACT(no_nvml_is_no_error) {
     static const char *const failing[] = {"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2"};
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++)
         CHECK_INT(observe(failing[i], "0x20", "3").sm_mhz, 0);
@@ -319,8 +298,7 @@ static void no_nvml_is_no_error(void) {
     CHECK_INT(rdt_nvml_throttle(NULL), 0);
 }
 
-static void an_answer_that_fails_is_unknown(void) {
-    NEED_GPU();
+FACT(an_answer_that_fails_is_unknown) {
     CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").sm_mhz, 0);
     CHECK_INT(observe("nvmlDeviceGetClockInfo", "0", "0").temperature_c, 61);
     CHECK_INT(observe("nvmlDeviceGetTemperature", "0", "0").temperature_c, 0);
@@ -329,20 +307,17 @@ static void an_answer_that_fails_is_unknown(void) {
 }
 
 /* The stand-in says so twice only: what was kept was taken after that. */
-static void a_throttled_sample_is_taken_again(void) {
-    NEED_GPU();
+FACT(a_throttled_sample_is_taken_again) {
     CHECK_INT(observe("", "0x20:2", "0").throttle, 0);
     CHECK_INT(observe("", "0x8:3", "0").throttle, 0);
 }
 
-static void throttling_that_stays_is_told(void) {
-    NEED_GPU();
+FACT(throttling_that_stays_is_told) {
     CHECK_INT(observe("", "0x20", "0").throttle, 0x20);
     CHECK_INT(observe("", "0x20:5", "0").throttle, 0x20);
 }
 
-static void an_idle_gpu_is_not_throttled(void) {
-    NEED_GPU();
+FACT(an_idle_gpu_is_not_throttled) {
     rdt_conditions now = observe("", "0x3", "0");
     CHECK_INT(now.throttle, 0x3);
     CHECK(!rdt_trial_held_down(&now));
@@ -350,43 +325,20 @@ static void an_idle_gpu_is_not_throttled(void) {
     CHECK_INT(observe("", "0x1:3", "0").throttle, 0x1);
 }
 
-static void other_processes_are_counted(void) {
-    NEED_GPU();
+FACT(other_processes_are_counted) {
     CHECK_INT(observe("", "0", "3").others, 3);
     CHECK_INT(observe("", "0", "hidden").others, 0);
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_right_kernel_is_good),
-        FACT(a_kernel_that_loses_a_nan_is_wrong),
-        FACT(a_kernel_that_looks_outside_its_input_is_wrong),
-        FACT(a_kernel_that_writes_behind_its_result_is_wrong),
-        FACT(what_a_wrong_kernel_destroyed_is_made_anew),
-        FACT(a_wrong_kernel_says_what_it_gave_and_what_it_should),
-        FACT(a_warm_cache_is_faster_than_a_cold_one),
-        FACT(a_last_round_loads_copies_of_a_kernel),
-        FACT(a_copy_that_cannot_be_loaded_is_done_without),
-        FACT(what_is_not_good_is_not_timed),
-        FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong),
-        FACT(so_it_is_where_no_exact_result_is_known),
-        FACT(a_right_kernel_is_good_where_no_exact_result_is_known),
-        FACT(a_wrong_candidate_does_not_blame_those_beside_it),
-        FACT(conditions_are_kept),
-        FACT(no_nvml_is_no_error),
-        FACT(an_answer_that_fails_is_unknown),
-        FACT(a_throttled_sample_is_taken_again),
-        FACT(throttling_that_stays_is_told),
-        FACT(an_idle_gpu_is_not_throttled),
-        FACT(other_processes_are_counted),
-    };
     if (device_open(&gpu, &err)) {
         gpu.context = NULL;
     } else if (workshop_open(&gpu, &shop, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     workshop_close(&shop);
     device_close(&gpu);
     return rc;

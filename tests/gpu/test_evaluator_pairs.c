@@ -89,8 +89,7 @@ enum { RIGHT = sizeof right / sizeof *right };
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static void kernels_without_a_fault_are_good(void) {
-    NEED_GPU();
+FACT(kernels_without_a_fault_are_good) {
     for (size_t i = 0; i < RIGHT; i++)
         for (size_t k = 0; k < LAYOUTS; k++)
             check_kernel(&right[i], layouts[k], RDT_OUTCOME_GOOD, "right");
@@ -108,8 +107,7 @@ static void check_faults(const fault *faults, size_t count) {
 }
 
 /* Distances show an element only where it decides. */
-static void faults_of_the_second_input_are_found(void) {
-    NEED_GPU();
+FACT(faults_of_the_second_input_are_found) {
     static const char moved[] = "((const float *)((u64)&second[at] & ~15ull))[0]";
     static const char dropped[] = "(k == 64 ? 0 : second[at])";
     static const char last[] = "(k > 2 && k + 1 == e.count ? second[at - e.step] : second[at])";
@@ -136,8 +134,7 @@ static void faults_of_the_second_input_are_found(void) {
     check_faults(faults, sizeof faults / sizeof *faults);
 }
 
-static void faults_of_the_second_result_are_found(void) {
-    NEED_GPU();
+FACT(faults_of_the_second_result_are_found) {
     const fault faults[] = {
         {"lacks the last element in the second",
          {"test_minmax", "x",
@@ -163,8 +160,7 @@ static void faults_of_the_second_result_are_found(void) {
 
 /* 16 units in the last place of 1 to 2 are 1.9e-6: of a mean around 1.5, and of less than 1, as the
  * variance is, which is 0.25. */
-static void what_is_off_by_more_than_the_tolerance_is_found(void) {
-    NEED_GPU();
+FACT(what_is_off_by_more_than_the_tolerance_is_found) {
     const fault faults[] = {
         {"off in the mean", {"test_spread", "x", MOMENTS, PUT_MOMENTS "output[r] *= 1 + 6e-6f;"}},
         {"off in the variance",
@@ -178,8 +174,7 @@ static void what_is_off_by_more_than_the_tolerance_is_found(void) {
         check_kernel(&close, layouts[k], RDT_OUTCOME_GOOD, "off by less");
 }
 
-static void a_parameter_has_its_usual_value(void) {
-    NEED_GPU();
+FACT(a_parameter_has_its_usual_value) {
     const kernel deaf = {"test_scaled", "x", "a += x;", PUT};
     for (size_t k = 0; k < LAYOUTS; k++)
         check_kernel(&deaf, layouts[k], RDT_OUTCOME_WRONG, "without its parameter");
@@ -198,8 +193,7 @@ static void check_default(const char *op, redtune_dtype dtype, rdt_extents exten
     bench_close(&self);
 }
 
-static void the_templates_kernels_are_good(void) {
-    NEED_GPU();
+FACT(the_templates_kernels_are_good) {
     const struct {
         const char *op;
         redtune_dtype dtype;
@@ -213,8 +207,7 @@ static void the_templates_kernels_are_good(void) {
 }
 
 /* Above this count half of the elements are zero in both inputs. */
-static void sums_of_many_products_are_exact(void) {
-    NEED_GPU();
+FACT(sums_of_many_products_are_exact) {
     const rdt_extents many = {(1 << 20) + 70000, 0, 0, 0, 0};
     const redtune_problem problem = problem_of("test_dot", REDTUNE_F32, many);
     CHECK(rdt_test_data_dense_max(&problem) < many.count);
@@ -242,8 +235,7 @@ static void check_memory(rdt_extents extents) {
     bench_close(&self);
 }
 
-static void memory_of_both_inputs_stays_within_its_limit(void) {
-    NEED_GPU();
+FACT(memory_of_both_inputs_stays_within_its_limit) {
     check_memory((rdt_extents){1 << 22, 0, 0, 0, 0});
     check_memory((rdt_extents){2, 1 << 20, 0, 0, 0});
 }
@@ -266,8 +258,7 @@ static rdt_verdict time_kernel(const kernel *each, rdt_extents extents, double *
 }
 
 /* What a candidate is verified by alone does not show that. */
-static void timed_calls_are_compared_in_both_results(void) {
-    NEED_GPU();
+FACT(timed_calls_are_compared_in_both_results) {
     const kernel late = {"test_minmax", "x", EXTREMES,
                          "output[r] = least; output2[r] = greatest + (overlaps != 0);"};
     for (size_t k = 0; k < LAYOUTS; k++) {
@@ -283,8 +274,7 @@ static void timed_calls_are_compared_in_both_results(void) {
 }
 
 /* A timed call of a dot reads two arrays that are its own: the answers to each differ. */
-static void timed_calls_take_turns_through_both_inputs(void) {
-    NEED_GPU();
+FACT(timed_calls_take_turns_through_both_inputs) {
     for (size_t k = 0; k < LAYOUTS; k++) {
         double sample_ns = 0;
         const rdt_verdict good = time_kernel(&right[0], layouts[k], &sample_ns);
@@ -294,20 +284,8 @@ static void timed_calls_take_turns_through_both_inputs(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(kernels_without_a_fault_are_good),
-        FACT(faults_of_the_second_input_are_found),
-        FACT(faults_of_the_second_result_are_found),
-        FACT(what_is_off_by_more_than_the_tolerance_is_found),
-        FACT(a_parameter_has_its_usual_value),
-        FACT(the_templates_kernels_are_good),
-        FACT(sums_of_many_products_are_exact),
-        FACT(memory_of_both_inputs_stays_within_its_limit),
-        FACT(timed_calls_are_compared_in_both_results),
-        FACT(timed_calls_take_turns_through_both_inputs),
-    };
     if (!op_folder_make()) return 1;
-    const int rc = run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int rc = run_shape_test(argc, argv);
     op_folder_remove();
     return rc;
 }

@@ -94,8 +94,7 @@ static const struct {
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-static void right_kernels_are_good(void) {
-    NEED_GPU();
+FACT(right_kernels_are_good) {
     for (size_t i = 0; i < CLASSES && !check_state.failed; i++)
         for (int segmented = REDTUNE_SEGMENTED_EACH; segmented <= REDTUNE_SEGMENTED_ALL;
              segmented++) {
@@ -105,8 +104,7 @@ static void right_kernels_are_good(void) {
         }
 }
 
-static void segments_of_all_kinds_are_good(void) {
-    NEED_GPU();
+FACT(segments_of_all_kinds_are_good) {
     const redtune_problem problems[] = {
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 1, 3000, 0, 0),
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 64, 100, 0, 0),
@@ -131,8 +129,7 @@ static void segments_of_all_kinds_are_good(void) {
     bench_close(&self);
 }
 
-static void kernels_without_a_fault_are_good(void) {
-    NEED_GPU();
+FACT(kernels_without_a_fault_are_good) {
     const redtune_problem sum =
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 100, 20, 3, 900);
     redtune_problem max = sum;
@@ -141,8 +138,7 @@ static void kernels_without_a_fault_are_good(void) {
     check_verdict(right_max, &max, RDT_OUTCOME_GOOD, "right");
 }
 
-static void every_fault_is_found(void) {
-    NEED_GPU();
+FACT(every_fault_is_found) {
     redtune_problem problem =
         segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 100, 20, 3, 900);
     for (size_t i = 0; i < FAULTS; i++) {
@@ -154,21 +150,11 @@ static void every_fault_is_found(void) {
 }
 
 /* Numbers alone do not show it. */
-static void a_kernel_that_loses_a_nan_is_wrong(void) {
-    NEED_GPU();
+FACT(a_kernel_that_loses_a_nan_is_wrong) {
     static const char forgetful[] = SOURCE(FINDS_MOST, EVERY, LOW, HIGH, "fmaxf(sum, x)", "");
     const redtune_problem problem =
         segments_of(REDTUNE_MAX, REDTUNE_F32, REDTUNE_SEGMENTED_EACH, 100, 20, 3, 900);
     check_verdict(forgetful, &problem, RDT_OUTCOME_WRONG, "loses a NaN");
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(right_kernels_are_good),
-        FACT(segments_of_all_kinds_are_good),
-        FACT(kernels_without_a_fault_are_good),
-        FACT(every_fault_is_found),
-        FACT(a_kernel_that_loses_a_nan_is_wrong),
-    };
-    return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_shape_test(argc, argv); }

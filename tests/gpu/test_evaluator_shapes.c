@@ -76,14 +76,12 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static void right_kernels_of_rows_are_good(void) {
-    NEED_GPU();
+FACT(right_kernels_of_rows_are_good) {
     for (size_t i = 0; i < CLASSES && !check_state.failed; i++)
         check_shapes(classes[i].op, classes[i].dtype, rows, ROWS);
 }
 
-static void right_kernels_of_columns_are_good(void) {
-    NEED_GPU();
+FACT(right_kernels_of_columns_are_good) {
     for (size_t i = 0; i < CLASSES && !check_state.failed; i++)
         check_shapes(classes[i].op, classes[i].dtype, columns, COLUMNS);
 }
@@ -107,16 +105,14 @@ static void check_source(const char *source, redtune_op op, rdt_extents extents,
 }
 
 /* The kernels in which the faults are planted. */
-static void kernels_without_a_fault_are_good(void) {
-    NEED_GPU();
+FACT(kernels_without_a_fault_are_good) {
     check_source(right_sum, REDTUNE_SUM, rows[0], RDT_OUTCOME_GOOD, "right");
     check_source(right_sum, REDTUNE_SUM, columns[1], RDT_OUTCOME_GOOD, "right");
     check_source(right_max, REDTUNE_MAX, rows[1], RDT_OUTCOME_GOOD, "right");
     check_source(right_max, REDTUNE_MAX, columns[2], RDT_OUTCOME_GOOD, "right");
 }
 
-static void every_fault_of_rows_is_found(void) {
-    NEED_GPU();
+FACT(every_fault_of_rows_is_found) {
     for (size_t i = 0; i < FAULTS; i++) {
         if (strstr(faults[i].what, "swaps")) continue; /* there is no inner */
         check_source(faults[i].sum, REDTUNE_SUM, rows[0], RDT_OUTCOME_WRONG, faults[i].what);
@@ -124,8 +120,7 @@ static void every_fault_of_rows_is_found(void) {
     }
 }
 
-static void every_fault_of_columns_is_found(void) {
-    NEED_GPU();
+FACT(every_fault_of_columns_is_found) {
     for (size_t i = 0; i < FAULTS; i++) {
         check_source(faults[i].sum, REDTUNE_SUM, columns[0], RDT_OUTCOME_WRONG, faults[i].what);
         check_source(faults[i].max, REDTUNE_MAX, columns[0], RDT_OUTCOME_WRONG, faults[i].what);
@@ -133,8 +128,7 @@ static void every_fault_of_columns_is_found(void) {
 }
 
 /* Numbers alone do not show it. */
-static void a_kernel_that_loses_a_nan_is_wrong(void) {
-    NEED_GPU();
+FACT(a_kernel_that_loses_a_nan_is_wrong) {
     static const char forgetful[] =
         FINDS_MOST KERNEL(ALL, COUNT, OUTER, INNER, PLACE, "fmaxf(sum, x)", "");
     const rdt_verdict verdict = verify_source(forgetful, REDTUNE_MAX, rows[0]);
@@ -142,9 +136,23 @@ static void a_kernel_that_loses_a_nan_is_wrong(void) {
     CHECK_CONTAINS(verdict.cause, "should be nan");
 }
 
+/* Small shapes do not show what only many results or long ones bring about. */
+FACT(faults_of_large_shapes_are_found) {
+    static const char late[] =
+        ADDS KERNEL("all - (all == 5000 ? 1 : 0)", COUNT, OUTER, INNER, PLACE, PLUS, "");
+    static const char middle[] = ADDS KERNEL(ALL, COUNT, OUTER, INNER, PLACE, PLUS,
+                                             "if (all == 5000 && r == 4096) output[r] += 1;");
+    static const char deep[] =
+        FINDS_MOST KERNEL(ALL, "(e.count == 5003 ? 5002 : e.count)", OUTER, INNER, PLACE, MOST, "");
+    const rdt_verdict verdict = verify_source(late, REDTUNE_SUM, rows[2]);
+    CHECK_INT(verdict.outcome, RDT_OUTCOME_WRONG);
+    CHECK_CONTAINS(verdict.cause, "wrong result: sum of 5000 rows of 3 f32: result 4999 is ");
+    check_source(middle, REDTUNE_SUM, rows[2], RDT_OUTCOME_WRONG, "wrong at 4096");
+    check_source(deep, REDTUNE_MAX, rows[3], RDT_OUTCOME_WRONG, "short");
+}
+
 /* Among hundreds of numbers one more or less hardly ever shows: it has to decide. */
-static void faults_that_the_pattern_hides_are_found(void) {
-    NEED_GPU();
+FACT(faults_that_the_pattern_hides_are_found) {
     static const char passing[] =
         FINDS_MOST KERNEL(ALL, COUNT, OUTER, INNER,
                           "o * e.outer_step + (k - (k == e.count / 2 - 3 && e.count > 150 && "
@@ -159,25 +167,8 @@ static void faults_that_the_pattern_hides_are_found(void) {
     check_source(greedy, REDTUNE_MAX, columns[0], RDT_OUTCOME_WRONG, "takes one of the gap");
 }
 
-/* Small shapes do not show what only many results or long ones bring about. */
-static void faults_of_large_shapes_are_found(void) {
-    NEED_GPU();
-    static const char late[] =
-        ADDS KERNEL("all - (all == 5000 ? 1 : 0)", COUNT, OUTER, INNER, PLACE, PLUS, "");
-    static const char middle[] = ADDS KERNEL(ALL, COUNT, OUTER, INNER, PLACE, PLUS,
-                                             "if (all == 5000 && r == 4096) output[r] += 1;");
-    static const char deep[] =
-        FINDS_MOST KERNEL(ALL, "(e.count == 5003 ? 5002 : e.count)", OUTER, INNER, PLACE, MOST, "");
-    const rdt_verdict verdict = verify_source(late, REDTUNE_SUM, rows[2]);
-    CHECK_INT(verdict.outcome, RDT_OUTCOME_WRONG);
-    CHECK_CONTAINS(verdict.cause, "wrong result: sum of 5000 rows of 3 f32: result 4999 is ");
-    check_source(middle, REDTUNE_SUM, rows[2], RDT_OUTCOME_WRONG, "wrong at 4096");
-    check_source(deep, REDTUNE_MAX, rows[3], RDT_OUTCOME_WRONG, "short");
-}
-
 /* The pattern has ties: of equal elements the first counts. */
-static void the_last_of_equal_elements_is_wrong(void) {
-    NEED_GPU();
+FACT(the_last_of_equal_elements_is_wrong) {
     static const char last[] =
         "typedef unsigned long long u64;\n"
         "struct extents { u64 count, outer, inner, outer_step, step; };\n"
@@ -203,8 +194,7 @@ static void the_last_of_equal_elements_is_wrong(void) {
 }
 
 /* A size between two shapes may reach a little further than both. */
-static void a_problem_beyond_the_domain_widens_it(void) {
-    NEED_GPU();
+FACT(a_problem_beyond_the_domain_widens_it) {
     const redtune_problem few = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
     const redtune_problem many =
         shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){1, 300000, 0, 0, 0}); /* over 1 MiB */
@@ -216,8 +206,7 @@ static void a_problem_beyond_the_domain_widens_it(void) {
     bench_close(&self);
 }
 
-static void a_problem_of_another_class_is_refused(void) {
-    NEED_GPU();
+FACT(a_problem_of_another_class_is_refused) {
     const redtune_problem row = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
     const redtune_problem column = shape(REDTUNE_SUM, REDTUNE_F32, columns[0]);
     bench self = {.source = NULL};
@@ -265,8 +254,7 @@ static CUresult clear_once(CUdeviceptr to, unsigned char value, size_t bytes, CU
     return clears++ ? CUDA_ERROR_UNKNOWN : gpu.driver->memset_d8_async(to, value, bytes, stream);
 }
 
-static void elements_that_are_planted_go_when_a_run_fails(void) {
-    NEED_GPU();
+FACT(elements_that_are_planted_go_when_a_run_fails) {
     const redtune_problem row = shape(REDTUNE_MAX, REDTUNE_F32, rows[0]);
     inner_bench self = {.bench = {.source = NULL}};
     CHECK_OK(inner_open(&self, &row), err);
@@ -296,8 +284,7 @@ static void elements_that_are_planted_go_when_a_run_fails(void) {
     inner_close(&self);
 }
 
-static void answers_stay_while_others_are_asked_for(void) {
-    NEED_GPU();
+FACT(answers_stay_while_others_are_asked_for) {
     enum { RESULTS = 100 * 64 };
     const redtune_problem row = shape(REDTUNE_SUM, REDTUNE_F32, rows[0]);
     inner_bench self = {.bench = {.source = NULL}};
@@ -322,8 +309,7 @@ static void answers_stay_while_others_are_asked_for(void) {
 
 /* Long results along two axes: three of them are copied for the judge, in memory that rows of as
  * many elements do not take. */
-static void gathered_elements_are_counted(void) {
-    NEED_GPU();
+FACT(gathered_elements_are_counted) {
     enum { PLANES = 600, PLACES = 1000 };
     const rdt_facts *facts = &gpu.context->facts;
     inner_bench self = {.bench = {.source = NULL}};
@@ -348,8 +334,7 @@ static void gathered_elements_are_counted(void) {
 }
 
 /* Where one key is that of nearly all elements, these are copied for the judge. */
-static void gathered_elements_of_a_key_are_counted(void) {
-    NEED_GPU();
+FACT(gathered_elements_of_a_key_are_counted) {
     enum { MANY = 600000, FEW = 8 };
     inner_bench self = {.bench = {.source = NULL}};
     const rdt_maker maker = {shop.codegen, make, &self.bench};
@@ -368,23 +353,4 @@ static void gathered_elements_of_a_key_are_counted(void) {
     inner_close(&self);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(right_kernels_of_rows_are_good),
-        FACT(right_kernels_of_columns_are_good),
-        FACT(kernels_without_a_fault_are_good),
-        FACT(every_fault_of_rows_is_found),
-        FACT(every_fault_of_columns_is_found),
-        FACT(a_kernel_that_loses_a_nan_is_wrong),
-        FACT(faults_of_large_shapes_are_found),
-        FACT(faults_that_the_pattern_hides_are_found),
-        FACT(the_last_of_equal_elements_is_wrong),
-        FACT(a_problem_beyond_the_domain_widens_it),
-        FACT(a_problem_of_another_class_is_refused),
-        FACT(elements_that_are_planted_go_when_a_run_fails),
-        FACT(answers_stay_while_others_are_asked_for),
-        FACT(gathered_elements_are_counted),
-        FACT(gathered_elements_of_a_key_are_counted),
-    };
-    return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_shape_test(argc, argv); }

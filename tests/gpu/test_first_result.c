@@ -106,7 +106,7 @@ static int by_total(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void a_warm_start_compiles_nothing(void) {
+FACT(a_warm_start_compiles_nothing) {
     start cold, warm[WARM_STARTS];
     const char *device = getenv("REDTUNE_CUDA_DRIVER");
     bool simulated = device && strstr(device, "redtune-sim");
@@ -133,13 +133,12 @@ static void a_warm_start_compiles_nothing(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(a_warm_start_compiles_nothing)};
     if (argc == 2 && !strcmp(argv[1], "--child")) return be_child();
     char folder[] = "/tmp/redtune-test-XXXXXX";
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length < 0 || !mkdtemp(folder)) return EXIT_FAILURE;
     setenv("XDG_CACHE_HOME", folder, 1);
-    int rc = check_run(facts, 1, argc, argv);
+    int rc = check_run(argc, argv);
     folder_remove(folder);
     return rc;
 }

@@ -79,9 +79,7 @@ static void check_bound(subject *self) {
     rdt_buffer_destroy(&input);
 }
 
-static void errors_stay_within_the_bound(void) {
-    subject_for_each(&gpu, RDT_REFERENCE_OPS, check_bound);
-}
+FACT(errors_stay_within_the_bound) { subject_for_each(&gpu, RDT_REFERENCE_OPS, check_bound); }
 
 /* ---- special values ------------------------------------------------------------------------ */
 
@@ -177,7 +175,7 @@ static void check_specials(subject *self) {
     rdt_one_hot_destroy(&hot);
 }
 
-static void special_values_count_wherever_they_stand(void) {
+FACT(special_values_count_wherever_they_stand) {
     subject_for_each(&gpu, RDT_REFERENCE_OPS, check_specials);
 }
 
@@ -223,15 +221,6 @@ static void check_pairs(subject *self) {
     rdt_buffer_destroy(&input);
 }
 
-static void special_values_meet_from_afar(void) {
-    subject_for_each(&gpu, RDT_REFERENCE_OPS, check_pairs);
-}
+FACT(special_values_meet_from_afar) { subject_for_each(&gpu, RDT_REFERENCE_OPS, check_pairs); }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(errors_stay_within_the_bound),
-        FACT(special_values_count_wherever_they_stand),
-        FACT(special_values_meet_from_afar),
-    };
-    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, NULL, argc, argv); }

@@ -80,8 +80,7 @@ static bool others_get_other_scratch(redtune_plan *plan, CUdeviceptr used) {
 
 /* Their copies have the original's scratch, which lives as long as any of them; one after the
  * other they may use it. */
-static void child_graphs_and_clones_run_one_after_the_other(void) {
-    NEED_GPU();
+FACT(child_graphs_and_clones_run_one_after_the_other) {
     enum { CALLS = 3, ROUNDS = 50 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -143,8 +142,7 @@ static redtune_status capture_body(redtune_plan *plan, int calls, begin_fn *begi
 }
 
 /* One call; and several, of which the later are chained. */
-static void conditional_bodies_take_captured_calls(void) {
-    NEED_GPU();
+FACT(conditional_bodies_take_captured_calls) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     create_fn *create = (create_fn *)driver_function("cuGraphCreate");
@@ -175,15 +173,12 @@ static void conditional_bodies_take_captured_calls(void) {
     redtune_close(rt);
 }
 #else
-static void conditional_bodies_take_captured_calls(void) {
-    SKIP("built with headers before CUDA 12.4");
-}
+FACT(conditional_bodies_take_captured_calls) { SKIP("built with headers before CUDA 12.4"); }
 #endif
 
 /* Made for launching from kernels, and launched from the host here. Chained calls are connected by
  * programmatic edges, which a driver may refuse in such graphs; it then says so. */
-static void graphs_for_the_device_take_captured_calls(void) {
-    NEED_GPU();
+FACT(graphs_for_the_device_take_captured_calls) {
     enum { DEVICE_LAUNCH = 4 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, since CUDA 12.0 */
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -210,11 +205,4 @@ static void graphs_for_the_device_take_captured_calls(void) {
     redtune_close(rt);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(child_graphs_and_clones_run_one_after_the_other),
-        FACT(conditional_bodies_take_captured_calls),
-        FACT(graphs_for_the_device_take_captured_calls),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -5,8 +5,7 @@
 
 /* The plan's first call of all may be a captured one; graphs captured from one stream may be
  * replayed side by side. */
-static void calls_are_captured_into_graphs(void) {
-    NEED_GPU();
+FACT(calls_are_captured_into_graphs) {
     enum { GRAPHS = 2, REPLAYS = 200 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -44,8 +43,7 @@ static void calls_are_captured_into_graphs(void) {
 
 /* Reads the sums that the calls before it in the same graph wrote, each of which may still run when
  * the next is launched. */
-static void captured_call_reads_what_those_before_wrote(void) {
-    NEED_GPU();
+FACT(captured_call_reads_what_those_before_wrote) {
     enum { CALLS = 64, REPLAYS = 100 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -73,8 +71,7 @@ static void captured_call_reads_what_those_before_wrote(void) {
     redtune_close(rt);
 }
 
-static void first_reduce_in_a_capture_is_refused_and_the_capture_goes_on(void) {
-    NEED_GPU();
+FACT(first_reduce_in_a_capture_is_refused_and_the_capture_goes_on) {
     redtune *rt = NULL;
     rdt_graph *graph = NULL;
     redtune_problem known = sum_of(5000), unknown = sum_of(70000);
@@ -92,8 +89,7 @@ static void first_reduce_in_a_capture_is_refused_and_the_capture_goes_on(void) {
 }
 
 /* The graph gives its scratch back whenever it ends. */
-static void graph_may_outlive_redtune(void) {
-    NEED_GPU();
+FACT(graph_may_outlive_redtune) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     rdt_graph *graph = NULL;
@@ -109,12 +105,4 @@ static void graph_may_outlive_redtune(void) {
     CHECK_OK(rdt_stream_wait(gpu.driver, gpu.stream, &err), err);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(calls_are_captured_into_graphs),
-        FACT(captured_call_reads_what_those_before_wrote),
-        FACT(first_reduce_in_a_capture_is_refused_and_the_capture_goes_on),
-        FACT(graph_may_outlive_redtune),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

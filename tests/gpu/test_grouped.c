@@ -43,7 +43,7 @@ static void set_long_turn(int turn) {
         set_equal(1 + draw(3), 4000, false);
 }
 
-static void long_segments_are_right(void) {
+FACT(long_segments_are_right) {
     enum { TURNS = 4 };
     static const kernel kernels[] = {{"grouped", "block=128,lanes=8,unroll=1"},
                                      {"grouped", "block=128,lanes=32,unroll=2"},
@@ -57,7 +57,6 @@ static void long_segments_are_right(void) {
         redtune_dtype dtype;
     } classes[] = {
         {REDTUNE_SUM, REDTUNE_I32}, {REDTUNE_ARGMAX, REDTUNE_F32}, {REDTUNE_VAR, REDTUNE_F32}};
-    if (!gpu.context) SKIP("there is no GPU");
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         for (size_t k = 0; k < sizeof classes / sizeof *classes && !check_state.failed; k++)
             check_turns(segments_of(classes[k].op, classes[k].dtype, REDTUNE_DTYPE_NONE, false),
@@ -149,31 +148,28 @@ static void set_hidden_turn(int turn) {
     set_hidden(count, draw(count / 2));
 }
 
-static void hidden_giants_are_right(void) {
+FACT(giants_are_right) {
+    enum { SIMULATED = 24, TURNS = 200 };
+    check_giants(device_is_simulated(&gpu) ? SIMULATED : TURNS);
+}
+
+FACT(hidden_giants_are_right) {
     enum { TURNS = 360 };
     static const kernel one = {"grouped", "block=64,lanes=8,vec=1,unroll=1,resident=16"};
-    if (!gpu.context) SKIP("there is no GPU");
     check_turns(segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false), one, TURNS,
                 set_hidden_turn);
 }
 
-static void giants_are_right(void) {
-    enum { SIMULATED = 24, TURNS = 200 };
-    if (!gpu.context) SKIP("there is no GPU");
-    check_giants(device_is_simulated(&gpu) ? SIMULATED : TURNS);
-}
-
 /* Little enough for a tool that checks every access. On a simulated device those above are as many.
  */
-static void few_giants_are_right(void) {
+FACT(few_giants_are_right) {
     enum { FEW = 6 };
-    if (!gpu.context) SKIP("there is no GPU");
     if (device_is_simulated(&gpu)) SKIP("the GPU is a simulated one");
     check_giants(FEW);
 }
 
 /* Any configs, with tables of every kind. */
-static void every_config_is_right(void) {
+FACT(every_config_is_right) {
     enum { SIMULATED = 12, KERNELS = 400, TABLES = 4 };
     static const struct {
         redtune_op op;
@@ -183,7 +179,6 @@ static void every_config_is_right(void) {
                    {REDTUNE_SUM, REDTUNE_F64},
                    {REDTUNE_MEAN, REDTUNE_I64},
                    {REDTUNE_MAX, REDTUNE_BF16}};
-    if (!gpu.context) SKIP("there is no GPU");
     const int kernels = device_is_simulated(&gpu) ? SIMULATED : KERNELS;
     for (int i = 0; i < kernels && !check_state.failed && !subject_is_late(); i++) {
         const size_t k = (size_t)i % (sizeof classes / sizeof *classes);
@@ -196,7 +191,7 @@ static void every_config_is_right(void) {
 }
 
 /* Ops of two inputs, whose elements lie anywhere to each other. */
-static void pairs_are_right(void) {
+FACT(pairs_are_right) {
     enum { SIMULATED = 9, KERNELS = 300, TABLES = 5 };
     static const struct {
         redtune_op op;
@@ -211,7 +206,6 @@ static void pairs_are_right(void) {
                    {REDTUNE_MISMATCHES, REDTUNE_U8},
                    {REDTUNE_CITYBLOCK, REDTUNE_I64},
                    {REDTUNE_DOT, REDTUNE_F32, REDTUNE_ACCURACY_COMPENSATED}};
-    if (!gpu.context) SKIP("there is no GPU");
     const int kernels = device_is_simulated(&gpu) ? SIMULATED : KERNELS;
     for (int i = 0; i < kernels && !check_state.failed && !subject_is_late(); i++) {
         const size_t k = (size_t)i % (sizeof classes / sizeof *classes);
@@ -224,10 +218,4 @@ static void pairs_are_right(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(long_segments_are_right), FACT(giants_are_right),      FACT(hidden_giants_are_right),
-        FACT(few_giants_are_right),    FACT(every_config_is_right), FACT(pairs_are_right),
-    };
-    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

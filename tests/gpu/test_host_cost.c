@@ -156,8 +156,7 @@ static void bench_close(bench *self) {
     redtune_close(self->rt);
 }
 
-static void calls_cost_little_more_than_a_bare_launch(void) {
-    NEED_GPU();
+FACT(calls_cost_little_more_than_a_bare_launch) {
     bool simulated = device_is_simulated(&gpu);
     size_t calls = CALLS;
     bench self;
@@ -206,8 +205,7 @@ static long instructions_of_a_call(const bench *self, int contestant) {
 
 /* How many more redtune_reduce takes than redtune_plan_run, as a share of the latter's: with GCC 12
  * 0.15, 0.18 and 0.21. */
-static void finding_a_plan_takes_few_instructions(void) {
-    NEED_GPU();
+FACT(finding_a_plan_takes_few_instructions) {
 #if !defined(__x86_64__) || !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__)
     SKIP("counts of other builds differ");
 #endif
@@ -240,10 +238,4 @@ static void finding_a_plan_takes_few_instructions(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(calls_cost_little_more_than_a_bare_launch),
-        FACT(finding_a_plan_takes_few_instructions),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -150,9 +150,8 @@ static void check_problem(const redtune_problem *problem) {
     bench_close(&self);
 }
 
-static void answers_are_those_of_the_reference(void) {
+FACT(answers_are_those_of_the_reference) {
     size_t tried = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (int op = REDTUNE_SUM; op < RDT_REFERENCE_OPS; op++)
         for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++)
@@ -224,11 +223,10 @@ static void draw_period(const redtune_problem *problem, uint64_t period[PERIOD])
     }
 }
 
-static void answers_have_the_fixed_order(void) {
+FACT(answers_have_the_fixed_order) {
     static uint64_t period[PERIOD];
     static const redtune_accuracy accuracies[] = {REDTUNE_ACCURACY_PLAIN,
                                                   REDTUNE_ACCURACY_COMPENSATED};
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (int op = REDTUNE_SUM; op < REDTUNE_DOT /* one input */; op++)
         for (int dtype = REDTUNE_F16; dtype < REDTUNE_DTYPE_END; dtype++)
@@ -253,12 +251,11 @@ static void answers_have_the_fixed_order(void) {
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The nodes of the longest period that is asked for, and what they take of the GPU. */
-static void the_judge_stays_within_its_bytes(void) {
+FACT(the_judge_stays_within_its_bytes) {
     redtune_problem problem = {REDTUNE_SUM, REDTUNE_U8};
     rdt_judge *judge = NULL;
     rdt_judged judged = {0};
     rdt_buffer buffer = {0};
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     const rdt_maker maker = {shop.codegen, make, NULL};
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
@@ -274,11 +271,4 @@ static void the_judge_stays_within_its_bytes(void) {
     workshop_close(&shop);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(answers_are_those_of_the_reference),
-        FACT(answers_have_the_fixed_order),
-        FACT(the_judge_stays_within_its_bytes),
-    };
-    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, NULL, argc, argv); }

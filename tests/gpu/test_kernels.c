@@ -111,10 +111,6 @@ static int op_count(void) {
     return gpu.context && device_is_simulated(&gpu) ? RDT_REFERENCE_OPS : 0;
 }
 
-static void results_are_exact_at_every_count_and_offset(void) {
-    subject_for_each(&gpu, op_count(), check_counts);
-}
-
 /* Little enough for a tool that checks every access. */
 static void check_few(subject *self) {
     static const uint64_t few[] = {1, 4097, COUNT_MAX};
@@ -126,7 +122,11 @@ static void check_few(subject *self) {
     rdt_test_data_destroy(data);
 }
 
-static void few_results_are_exact(void) { subject_for_each(&gpu, op_count(), check_few); }
+FACT(few_results_are_exact) { subject_for_each(&gpu, op_count(), check_few); }
+
+FACT(results_are_exact_at_every_count_and_offset) {
+    subject_for_each(&gpu, op_count(), check_counts);
+}
 
 /* ---- one element decides --------------------------------------------------------------------- */
 
@@ -207,16 +207,9 @@ static void check_one_hot(subject *self) {
     rdt_one_hot_destroy(&one_hot);
 }
 
-static void every_element_is_taken_once(void) {
-    subject_for_each(&gpu, RDT_REFERENCE_OPS, check_one_hot);
-}
+FACT(every_element_is_taken_once) { subject_for_each(&gpu, RDT_REFERENCE_OPS, check_one_hot); }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(few_results_are_exact),
-        FACT(results_are_exact_at_every_count_and_offset),
-        FACT(every_element_is_taken_once),
-    };
     subject_is_late();
-    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
+    return subject_run(&gpu, NULL, argc, argv);
 }

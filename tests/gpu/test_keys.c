@@ -1,22 +1,9 @@
-/* Facts about the kernels of reductions by key: by their configs, every op, random problems, hot
- * keys, and keys at the limits of their dtypes. */
-#include "gpu/graph.h"
+/* Facts about the kernels of reductions by key: by their configs, every op, rows, fixed order and
+ * hot keys. */
 #include "keyed_trials.h"
 #include "order_reference.h"
 
-static const redtune_dtype key_dtypes[] = {REDTUNE_I32, REDTUNE_I64, REDTUNE_U8,  REDTUNE_U32,
-                                           REDTUNE_I8,  REDTUNE_U64, REDTUNE_I16, REDTUNE_U16};
-
-static void draw_the_rest(trial *at) {
-    at->x_off = draw(3) ? 0 : draw(8);
-    at->key_off = draw(2) ? at->x_off : draw(8);
-    at->pattern = (pattern)draw(PATTERNS);
-    at->y_off = draw(2) ? at->x_off : draw(8);
-    at->mask_off = draw(2) ? at->x_off : draw(17);
-}
-
-static void kernels_are_right_whatever_the_problem(void) {
-    NEED_GPU();
+FACT(kernels_are_right_whatever_the_problem) {
     static const struct {
         const char *config;
         redtune_op op;
@@ -84,8 +71,7 @@ static void kernels_are_right_whatever_the_problem(void) {
 }
 
 /* Second inputs and masks that begin anywhere, and of rows. */
-static void what_lies_beside_elements_is_read_with_them(void) {
-    NEED_GPU();
+FACT(what_lies_beside_elements_is_read_with_them) {
     static const struct {
         const char *config;
         redtune_op op;
@@ -175,8 +161,7 @@ static void what_lies_beside_elements_is_read_with_them(void) {
 
 /* Each as its default makes it, by few keys, by more of them than columns fit, and by more than a
  * warp's table, for which elements are reordered where no atomics combine them. */
-static void every_op_is_right(void) {
-    NEED_GPU();
+FACT(every_op_is_right) {
     static const redtune_dtype dtypes[] = {REDTUNE_F32,  REDTUNE_I32, REDTUNE_F64, REDTUNE_U8,
                                            REDTUNE_BF16, REDTUNE_I64, REDTUNE_E5M2};
     begin();
@@ -206,26 +191,8 @@ static void every_op_is_right(void) {
     end();
 }
 
-static void random_problems_are_right(void) {
-    NEED_GPU();
-    static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX, REDTUNE_MEAN};
-    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I32};
-    begin();
-    draw_from(1);
-    for (int i = 0; i < 90 && !check_state.failed; i++) {
-        const uint64_t k = (uint64_t)1 << draw(i % 3 ? 8 : 17);
-        trial at =
-            trial_of(ops[i % 3], dtypes[i / 3 % 2], key_dtypes[i % 2],
-                     1 + draw(k < OUT_ROOM ? k : OUT_ROOM), 1 + draw(i % 8 ? 4000 : ROOM - 8));
-        draw_the_rest(&at);
-        run(&at);
-    }
-    end();
-}
-
 /* Of widths that loads divide, and of others; tables of threads, warps, blocks and all. */
-static void columns_of_rows_have_results_of_their_own(void) {
-    NEED_GPU();
+FACT(columns_of_rows_have_results_of_their_own) {
     static const uint64_t widths[] = {2, 3, 4, 8, 12, 17, 33, 64, 257};
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX,
                                      REDTUNE_MEAN_VAR};
@@ -259,8 +226,7 @@ static void columns_of_rows_have_results_of_their_own(void) {
 
 /* Those of each key's elements that are there, packed in their order, whatever the keys and the
  * rows. */
-static void fixed_order_has_the_bits_of_packed_elements(void) {
-    NEED_GPU();
+FACT(fixed_order_has_the_bits_of_packed_elements) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_VAR, REDTUNE_PROD};
     static const uint64_t key_counts[] = {1, 3, 200, 700, 70000}, widths[] = {1, 1, 1, 5, 33};
     static float packed[ROOM], got[OUT_ROOM];
@@ -303,8 +269,7 @@ static void fixed_order_has_the_bits_of_packed_elements(void) {
 
 /* Where f32 had stopped counting; where words carry; and where a greatest element is in no sample.
  */
-static void a_hot_key_counts_beyond_2_to_the_24(void) {
-    NEED_GPU();
+FACT(a_hot_key_counts_beyond_2_to_the_24) {
     static const char *const tables[] = {"shared",
                                          "global",
                                          "private",
@@ -342,8 +307,7 @@ static void a_hot_key_counts_beyond_2_to_the_24(void) {
 
 /* Cells of a fixed point round by 2^-18 of what is added at most, whatever the magnitudes; sums
  * keep the range of f64 until they are narrowed. */
-static void narrow_cells_are_accurate_over_the_whole_range(void) {
-    NEED_GPU();
+FACT(narrow_cells_are_accurate_over_the_whole_range) {
     enum { KEYS = 4, COUNT = 8000 };
     static const char *const configs[] = {
         "keyed:tables=shared,cells=narrow,copies=1,hot=0,agree=no,block=64,per_sm=1",
@@ -381,121 +345,4 @@ static void narrow_cells_are_accurate_over_the_whole_range(void) {
     end();
 }
 
-/* ---- random calls ---------------------------------------------------------------------------- */
-
-/* A problem of any op, of any dtypes, with or without a mask, with a plan that runs it many times.
- */
-static redtune_plan *draw_plan(trial *at) {
-    redtune_plan *plan = NULL;
-    redtune_dtype result;
-    const bool rows = draw(5) == 0;
-    const uint64_t k = 1 + draw(draw(8) ? UINT64_C(1) << draw(14) : OUT_ROOM);
-    const redtune_dtype key = key_dtypes[draw(8)];
-    const uint64_t width = rows ? 2 + draw(7) : 1;
-    do {
-        *at = trial_of((redtune_op)draw((uint64_t)rdt_op_compiled_in.count),
-                       (redtune_dtype)(1 + draw(REDTUNE_DTYPE_END - 1)), key, k, draw(5001));
-        if (rows)
-            *at = trial_of_rows(at->p.op, at->p.dtype, key, (k + width - 1) / width,
-                                at->count / width, width);
-        if (draw(3) == 0) at->p.result = (redtune_dtype)(1 + draw(REDTUNE_DTYPE_END - 1));
-        at->p.mask = (redtune_mask)(draw(2) ? 0 : draw(3));
-    } while (redtune_problem_result(&at->p, &result, NULL));
-    if (draw(4) == 0) at->p.order = REDTUNE_ORDER_FIXED;
-    if (draw(4) == 0 && rdt_op_find(at->p.op)->compensated && rdt_scalar_is_float(at->p.dtype))
-        at->p.accuracy = REDTUNE_ACCURACY_COMPENSATED;
-    if (rdt_op_find(at->p.op)->resumes && !rdt_op_find(at->p.op)->indexed && draw(4))
-        at->p.uses = REDTUNE_USE_ACCUMULATE;
-    if (redtune_plan_create(rt, &at->p, &plan, &err)) {
-        char text[400];
-        describe(at, text, sizeof text);
-        check_that(false, __FILE__, __LINE__, "%s: %s", err.message, text);
-    }
-    return plan;
-}
-
-/* NaN, infinities, -0 and the least subnormal number, at a few places. */
-static void fill_with_oddities(const trial *at) {
-    const redtune_dtype dtype = at->p.dtype;
-    const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, ldexp(1, -1074), -ldexp(1, -149)};
-    const size_t bytes = redtune_dtype_bytes(dtype);
-    fill(at);
-    if (!rdt_scalar_is_float(dtype) || draw(4) || at->count == 0) return;
-    for (int i = 0; i < 5; i++) {
-        const redtune_value x = rdt_scalar_from_real(dtype, odd[draw(6)]);
-        memcpy(values + (at->x_off + draw(at->count * at->width)) * bytes, &x, bytes);
-    }
-}
-
-/* Once more onto its results, so that each element counts twice. */
-static void run_again(const trial *at, redtune_plan *plan, redtune_keyed keyed) {
-    keyed.accumulate = 1;
-    keyed.d_skipped = NULL;
-    CHECK_OK(redtune_plan_run_keyed(plan, &keyed, gpu.stream, &err), err);
-    times = 2;
-    check_outputs(at);
-    times = 1;
-}
-
-static void run_call(trial *at, redtune_plan *plan) {
-    rdt_graph *graph = NULL;
-    const bool captured = draw(8) == 0;
-    redtune_keyed keyed = keyed_of(at);
-    const bool multiplies = at->p.op == REDTUNE_PROD || at->p.op == REDTUNE_NANPROD;
-    keyed.keys = at->p.keys;
-    fill_with_oddities(at);
-    upload();
-    if (captured) CHECK_OK(rdt_graph_begin(gpu.driver, gpu.stream, &err), err);
-    CHECK_OK(redtune_plan_run_keyed(plan, &keyed, gpu.stream, &err), err);
-    if (captured) {
-        CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
-        CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
-    }
-    check_outputs(at);
-    rdt_graph_destroy(graph);
-    if (at->p.uses && !multiplies && !check_state.failed) run_again(at, plan, keyed);
-}
-
-/* Of fewer keys than a plan has at times, and of any number of elements. $RDT_TEST_KEYED_CALLS says
- * how many calls, of which 24 have a plan; $RDT_TEST_KEYED_FIRST the number of the first plan:
- * the usual four are by rows and reordered, of a power, accumulating, and accumulating in fixed
- * order. */
-static void random_calls_are_right(void) {
-    NEED_GPU();
-    const char *calls = getenv("RDT_TEST_KEYED_CALLS"), *from = getenv("RDT_TEST_KEYED_FIRST");
-    const int count = calls ? atoi(calls) : 96, first = from ? atoi(from) : 10;
-    begin();
-    for (int i = 0; i < count && !check_state.failed; i += 24) {
-        trial at;
-        draw_from((uint64_t)(first + i / 24) + 1000);
-        redtune_plan *plan = draw_plan(&at);
-        const uint64_t k = at.p.keys;
-        for (int c = 0; plan && c < 24 && i + c < count && !check_state.failed; c++) {
-            draw_the_rest(&at);
-            at.count = draw(1 + (UINT64_C(5000) >> draw(13)) / at.width);
-            at.p.keys = draw(2) ? k : 1 + draw(k);
-            run_call(&at, plan);
-        }
-        redtune_plan_destroy(plan);
-        if (check_state.failed) printf("    in the calls of plan %d\n", first + i / 24);
-    }
-    end();
-}
-
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(kernels_are_right_whatever_the_problem),
-        FACT(what_lies_beside_elements_is_read_with_them),
-        FACT(every_op_is_right),
-        FACT(random_problems_are_right),
-        FACT(columns_of_rows_have_results_of_their_own),
-        FACT(fixed_order_has_the_bits_of_packed_elements),
-        FACT(a_hot_key_counts_beyond_2_to_the_24),
-        FACT(narrow_cells_are_accurate_over_the_whole_range),
-        FACT(random_calls_are_right),
-    };
-    if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    device_close(&gpu);
-    return rc;
-}
+int main(int argc, char **argv) { return run_facts(argc, argv); }

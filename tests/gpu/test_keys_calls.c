@@ -6,8 +6,7 @@
 #include "gpu/graph.h"
 #include "keyed_trials.h"
 
-static void results_go_on_from_what_there_is(void) {
-    NEED_GPU();
+FACT(results_go_on_from_what_there_is) {
     begin();
     for (int i = 0; i < 6 && !check_state.failed; i++) {
         const bool begins = i % 2;
@@ -31,8 +30,7 @@ static void results_go_on_from_what_there_is(void) {
     end();
 }
 
-static void what_is_captured_runs_again(void) {
-    NEED_GPU();
+FACT(what_is_captured_runs_again) {
     begin();
     for (int i = 0; i < 4 && !check_state.failed; i++) {
         static const uint64_t key_counts[] = {4, 2000, 60000, 300};
@@ -60,8 +58,7 @@ static void what_is_captured_runs_again(void) {
 }
 
 /* Each has tables of its own. */
-static void streams_run_side_by_side(void) {
-    NEED_GPU();
+FACT(streams_run_side_by_side) {
     begin();
     CUstream streams[2];
     float got[2][8], want[8];
@@ -127,8 +124,7 @@ static void try_workspaces(redtune_order order) {
 }
 
 /* Of atomics, and of elements that are reordered. */
-static void a_workspace_has_room_for_the_table(void) {
-    NEED_GPU();
+FACT(a_workspace_has_room_for_the_table) {
     begin();
     try_workspaces(REDTUNE_ORDER_FREE);
     try_workspaces(REDTUNE_ORDER_FIXED);
@@ -147,8 +143,7 @@ static const char *config_now(const redtune_plan *plan, redtune_info *info) {
 }
 
 /* Blocks with tables of their own take more memory than those that share one. */
-static void a_workspace_of_a_pending_plan_serves_it_ever_after(void) {
-    NEED_GPU();
+FACT(a_workspace_of_a_pending_plan_serves_it_ever_after) {
     char cache[] = "/tmp/redtune-test-XXXXXX";
     const redtune_options options = {.database = "/nowhere/at/all.db", .background = 1};
     redtune *opened = NULL;
@@ -223,8 +218,7 @@ static redtune_status reduce_on_host(const trial *at, size_t keys_less, void *re
 }
 
 /* They are what those of the GPU are. */
-static void arrays_of_the_host_are_reduced_too(void) {
-    NEED_GPU();
+FACT(arrays_of_the_host_are_reduced_too) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX_AT, REDTUNE_MEAN, REDTUNE_WMEAN};
     static unsigned char got[OUT_ROOM];
     begin();
@@ -257,8 +251,7 @@ static void arrays_of_the_host_are_reduced_too(void) {
     end();
 }
 
-static void what_makes_no_sense_is_refused(void) {
-    NEED_GPU();
+FACT(what_makes_no_sense_is_refused) {
     begin();
     const trial at = trial_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 10, 100);
     redtune_keyed keyed = keyed_of(&at);
@@ -331,19 +324,7 @@ static void what_makes_no_sense_is_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(results_go_on_from_what_there_is),
-        FACT(what_is_captured_runs_again),
-        FACT(streams_run_side_by_side),
-        FACT(a_workspace_has_room_for_the_table),
-        FACT(a_workspace_of_a_pending_plan_serves_it_ever_after),
-        FACT(arrays_of_the_host_are_reduced_too),
-        FACT(what_makes_no_sense_is_refused),
-    };
     /* So that blocks' own tables of 50 keys take more than every workspace has room for. */
     setenv("REDTUNE_SIM_SMS", "512", 0);
-    if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-    device_close(&gpu);
-    return rc;
+    return run_facts(argc, argv);
 }

@@ -106,7 +106,6 @@ static void check_steps(const char *block_and_form, int step_count, size_t dtype
                         const uint64_t *counts, size_t count_count) {
     bench self = {NULL};
     char config[96];
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(open_bench(&self), err);
     const rdt_param *steps = &rdt_codegen_spaces(self.codegen)->space[self.family].param[0];
     for (int step = 0; step < (step_count ? step_count : steps->value_count); step++)
@@ -117,19 +116,8 @@ static void check_steps(const char *block_and_form, int step_count, size_t dtype
     close_bench(&self);
 }
 
-/* The trees that halve nothing: global, modulo and strided. */
-static void a_block_that_is_no_power_of_two_is_right_where_the_step_takes_it(void) {
-    static const uint64_t counts[] = {1, 2, 100, 101, 102, 10201, 10302, 70001};
-    check_steps("block=101", 3, DTYPES, counts, sizeof counts / sizeof *counts);
-}
-
-static void every_step_is_right_at_every_count(void) {
-    static const uint64_t counts[] = {1, 2, 31, 100, 101, 127, 128, 1000, 65535, 1000007};
-    check_steps("block=256", 0, 3, counts, sizeof counts / sizeof *counts);
-}
-
 /* More partial sums than a block has threads, several times over. */
-static void every_step_is_right_with_every_block(void) {
+FACT(every_step_is_right_with_every_block) {
     static const uint64_t counts[] = {1, 31, 32, 33, 63, 64, 65, 257, 70001};
     size_t count = sizeof counts / sizeof *counts;
     check_steps("block=32", 0, DTYPES, counts, count);
@@ -140,46 +128,6 @@ static void every_step_is_right_with_every_block(void) {
 }
 
 enum { FIRST_STRIDING = 9, FIRST_MEETING = 12 }; /* grid_stride, one_launch */
-
-static void the_one_block_forms_are_right(void) {
-    static const uint64_t counts[] = {1, 2, 31, 32, 33, 100, 101, 127, 128, 255, 256};
-    static const uint64_t small[] = {1, 2, 31, 32};
-    static const uint64_t many[] = {1, 100, 1000, 65535};
-    check_steps("block=256,form=one", FIRST_MEETING, 3, counts, sizeof counts / sizeof *counts);
-    check_steps("block=32,form=one", FIRST_MEETING, 3, small, sizeof small / sizeof *small);
-    bench self = {NULL};
-    if (!gpu.context) SKIP("there is no GPU");
-    CHECK_OK(open_bench(&self), err);
-    const rdt_param *steps = &rdt_codegen_spaces(self.codegen)->space[self.family].param[0];
-    for (int step = FIRST_STRIDING; step < FIRST_MEETING; step++) {
-        char config[96];
-        snprintf(config, sizeof config, "step=%s,block=128,form=one", steps->label[step]);
-        check_config(&self, config, REDTUNE_F32, many, sizeof many / sizeof *many);
-    }
-    close_bench(&self);
-}
-
-static void every_step_is_right_at_large_counts(void) {
-    static const uint64_t counts[] = {UINT64_C(1) << 24, (UINT64_C(1) << 24) + 3};
-    if (gpu.context && device_is_simulated(&gpu) && !named)
-        SKIP("the simulated GPU takes minutes; ask for it by name");
-    check_steps("block=256", 0, 3, counts, sizeof counts / sizeof *counts);
-}
-
-/* What the kernels need zero they leave zero: the tickets and the words. */
-static void scratch_is_left_as_it_was(void) {
-    static const uint64_t counts[] = {1000007};
-    static unsigned char left[RDT_SCRATCH_SLOTS_OFFSET];
-    bench self = {NULL};
-    if (!gpu.context) SKIP("there is no GPU");
-    CHECK_OK(open_bench(&self), err);
-    check_config(&self, "step=one_launch,block=64,form=many", REDTUNE_F64, counts, 1);
-    check_config(&self, "step=poll,block=64,form=many", REDTUNE_F64, counts, 1);
-    CHECK_OK(rdt_buffer_read(gpu.driver, left, self.scratch.address, sizeof left, gpu.stream, &err),
-             err);
-    for (size_t i = 0; i < sizeof left; i++) CHECK_INT(left[i], 0);
-    close_bench(&self);
-}
 
 /* ---- what is counted ----------------------------------------------------------------------- */
 
@@ -227,7 +175,7 @@ static const redtune_counters *counters_of(const char *name) {
 /* With 2^16 elements all blocks of all launches are full, so that every figure is one of a block
  * times the blocks: 256 of 256 elements and one over their sums, 128 of 512 elements and one, or 32
  * of 2048 elements and one over their sums. A block has 8 warps. */
-static void the_figures_are_those_of_the_algorithms(void) {
+FACT(the_figures_are_those_of_the_algorithms) {
     enum { SMALL = 257, PAIRED = 129, FEW = 33 };
     const struct {
         const char *name;
@@ -289,7 +237,7 @@ static double lanes_of(const redtune_counters *of) {
  * apart, takes more passes: of a block's 45 requests sequential has 29 such (the 8 stores of what
  * is loaded, and additions by whole warps: 3 for each of 4, 2 and 1 warps). Modulo's requests of 8
  * warps are spread over 256 bytes in its first 4 rounds: 8 + 8 * 3 * 4. */
-static void words_of_8_bytes_take_the_banks_twice(void) {
+FACT(words_of_8_bytes_take_the_banks_twice) {
     enum { SMALL = 257, PAIRED = 129, FEW = 33 };
     const struct {
         const char *name;
@@ -311,7 +259,13 @@ static void words_of_8_bytes_take_the_banks_twice(void) {
     }
 }
 
-static void modulo_has_the_fewest_active_lanes(void) {
+/* The trees that halve nothing: global, modulo and strided. */
+FACT(a_block_that_is_no_power_of_two_is_right_where_the_step_takes_it) {
+    static const uint64_t counts[] = {1, 2, 100, 101, 102, 10201, 10302, 70001};
+    check_steps("block=101", 3, DTYPES, counts, sizeof counts / sizeof *counts);
+}
+
+FACT(modulo_has_the_fewest_active_lanes) {
     if (!climb(&all, REDTUNE_F32)) return;
     double lowest = lanes_of(counters_of("modulo"));
     CHECK(lowest > 22.5 && lowest < 23.5);
@@ -320,7 +274,7 @@ static void modulo_has_the_fewest_active_lanes(void) {
             CHECK(lanes_of(&all.step[i].counters) > lowest + 4);
 }
 
-static void a_sum_takes_the_launches_that_the_step_says(void) {
+FACT(a_sum_takes_the_launches_that_the_step_says) {
     if (!climb(&all, REDTUNE_F32)) return;
     for (int i = 0; i < all.count; i++) {
         CHECK(all.step[i].right);
@@ -328,23 +282,55 @@ static void a_sum_takes_the_launches_that_the_step_says(void) {
     }
 }
 
+FACT(every_step_is_right_at_every_count) {
+    static const uint64_t counts[] = {1, 2, 31, 100, 101, 127, 128, 1000, 65535, 1000007};
+    check_steps("block=256", 0, 3, counts, sizeof counts / sizeof *counts);
+}
+
+FACT(the_one_block_forms_are_right) {
+    static const uint64_t counts[] = {1, 2, 31, 32, 33, 100, 101, 127, 128, 255, 256};
+    static const uint64_t small[] = {1, 2, 31, 32};
+    static const uint64_t many[] = {1, 100, 1000, 65535};
+    check_steps("block=256,form=one", FIRST_MEETING, 3, counts, sizeof counts / sizeof *counts);
+    check_steps("block=32,form=one", FIRST_MEETING, 3, small, sizeof small / sizeof *small);
+    bench self = {NULL};
+    CHECK_OK(open_bench(&self), err);
+    const rdt_param *steps = &rdt_codegen_spaces(self.codegen)->space[self.family].param[0];
+    for (int step = FIRST_STRIDING; step < FIRST_MEETING; step++) {
+        char config[96];
+        snprintf(config, sizeof config, "step=%s,block=128,form=one", steps->label[step]);
+        check_config(&self, config, REDTUNE_F32, many, sizeof many / sizeof *many);
+    }
+    close_bench(&self);
+}
+
+/* What the kernels need zero they leave zero: the tickets and the words. */
+FACT(scratch_is_left_as_it_was) {
+    static const uint64_t counts[] = {1000007};
+    static unsigned char left[RDT_SCRATCH_SLOTS_OFFSET];
+    bench self = {NULL};
+    CHECK_OK(open_bench(&self), err);
+    check_config(&self, "step=one_launch,block=64,form=many", REDTUNE_F64, counts, 1);
+    check_config(&self, "step=poll,block=64,form=many", REDTUNE_F64, counts, 1);
+    CHECK_OK(rdt_buffer_read(gpu.driver, left, self.scratch.address, sizeof left, gpu.stream, &err),
+             err);
+    for (size_t i = 0; i < sizeof left; i++) CHECK_INT(left[i], 0);
+    close_bench(&self);
+}
+
+FACT(every_step_is_right_at_large_counts) {
+    static const uint64_t counts[] = {UINT64_C(1) << 24, (UINT64_C(1) << 24) + 3};
+    if (gpu.context && device_is_simulated(&gpu) && !named)
+        SKIP("the simulated GPU takes minutes; ask for it by name");
+    check_steps("block=256", 0, 3, counts, sizeof counts / sizeof *counts);
+}
+
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_step_is_right_with_every_block),
-        FACT(the_figures_are_those_of_the_algorithms),
-        FACT(words_of_8_bytes_take_the_banks_twice),
-        FACT(a_block_that_is_no_power_of_two_is_right_where_the_step_takes_it),
-        FACT(modulo_has_the_fewest_active_lanes),
-        FACT(a_sum_takes_the_launches_that_the_step_says),
-        FACT(every_step_is_right_at_every_count),
-        FACT(the_one_block_forms_are_right),
-        FACT(scratch_is_left_as_it_was),
-        FACT(every_step_is_right_at_large_counts),
-    };
     named = argc > 1;
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;
 }

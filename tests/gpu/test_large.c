@@ -123,14 +123,13 @@ static void check_large(redtune *rt, redtune_op op, redtune_dtype dtype) {
     close_large(&self);
 }
 
-static void counts_beyond_32_bits_are_right(void) {
+FACT(counts_beyond_32_bits_are_right) {
     static const redtune_dtype dtypes[] = {REDTUNE_U8,  REDTUNE_I8,  REDTUNE_F16, REDTUNE_I32,
                                            REDTUNE_F32, REDTUNE_I64, REDTUNE_F64};
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX, REDTUNE_ARGMIN, REDTUNE_NONZEROS,
                                      REDTUNE_MEAN};
     const uint64_t room = UINT64_C(40) << 30;
     redtune *rt = NULL;
-    if (!gpu.context) SKIP("there is no GPU");
     if (device_is_simulated(&gpu) || gpu.context->facts.memory_bytes < room)
         SKIP("it takes a GPU with 40 GiB");
     CHECK_OK(open_usual(&rt), err);
@@ -183,7 +182,7 @@ static void check_segments(const large *self, const char *config, uint64_t great
     redtune_plan_destroy(plan);
 }
 
-static void segments_beyond_32_bits_are_right(void) {
+FACT(segments_beyond_32_bits_are_right) {
     static const char *const configs[] = {
         "tiled:block=128,vec=16,unroll=4,resident=8",
         "grouped:block=128,lanes=8,vec=16,unroll=4,resident=8",
@@ -194,7 +193,6 @@ static void segments_beyond_32_bits_are_right(void) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_ARGMIN};
     const uint64_t room = UINT64_C(8) << 30;
     uint64_t offset[SEGMENTS + 1];
-    if (!gpu.context) SKIP("there is no GPU");
     if (device_is_simulated(&gpu) || gpu.context->facts.memory_bytes < room)
         SKIP("it takes a GPU with 8 GiB");
     set_offsets(offset);
@@ -269,7 +267,7 @@ static void run_far(redtune *rt, const uint64_t *offset, size_t bytes) {
     rdt_buffer_destroy(&input);
 }
 
-static void segments_of_a_warp_may_lie_far_apart(void) {
+FACT(segments_of_a_warp_may_lie_far_apart) {
     static uint64_t offset[SEGMENTS + 1];
     redtune *rt = NULL;
     simulator sim;
@@ -327,14 +325,13 @@ static void close_noise(noise *self) {
 }
 
 /* One plan, its calls on one stream, while the same plan and copies run on another. */
-static void runs_of_one_plan_give_the_same_bits(void) {
+FACT(runs_of_one_plan_give_the_same_bits) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     rdt_buffer input = {0}, output = {0};
     noise busy = {{0}, NULL};
     static float values[RUNS];
     redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, RUN_COUNT);
-    if (!gpu.context) SKIP("there is no GPU");
     const bool simulated = device_is_simulated(&gpu);
     const size_t runs = simulated ? 30 : RUNS;
     const uint64_t noise_count = simulated ? 65536 : BUSY_BYTES / sizeof(float);
@@ -383,11 +380,10 @@ static void check_runs(subject *self) {
     rdt_buffer_destroy(&input);
 }
 
-static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
+FACT(every_kernel_of_a_float_sum_gives_the_same_bits) {
     workshop shop;
     cover_point *points = NULL;
     size_t count = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     const cover_set set = {.scope = COVER_KERNELS, .op_count = RDT_REFERENCE_OPS};
     CHECK_OK(cover_pairs(shop.codegen, &gpu.context->facts, &set, &points, &count, &err), err);
@@ -408,13 +404,4 @@ static void every_kernel_of_a_float_sum_gives_the_same_bits(void) {
     workshop_close(&shop);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(counts_beyond_32_bits_are_right),
-        FACT(segments_beyond_32_bits_are_right),
-        FACT(segments_of_a_warp_may_lie_far_apart),
-        FACT(runs_of_one_plan_give_the_same_bits),
-        FACT(every_kernel_of_a_float_sum_gives_the_same_bits),
-    };
-    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, NULL, argc, argv); }

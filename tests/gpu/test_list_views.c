@@ -184,8 +184,7 @@ static void draw_lists(redtune_dtype dtype, redtune_list **views, redtune_list *
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void arrays_with_gaps_count_as_their_packed_copies(void) {
-    NEED_GPU();
+FACT(arrays_with_gaps_count_as_their_packed_copies) {
     static const trial trials[] = {
         {REDTUNE_SUM, REDTUNE_F32, REDTUNE_ORDER_FIXED},
         {REDTUNE_ARGMAX, REDTUNE_F32},
@@ -210,8 +209,7 @@ static void arrays_with_gaps_count_as_their_packed_copies(void) {
 }
 
 /* Each array has the mask of its packed copy, but for every third. */
-static void masks_are_of_elements_in_row_major_order(void) {
-    NEED_GPU();
+FACT(masks_are_of_elements_in_row_major_order) {
     static const trial trials[] = {{REDTUNE_ARGMAX, REDTUNE_F32},
                                    {REDTUNE_SUM, REDTUNE_F16, REDTUNE_ORDER_FIXED}};
     open_all();
@@ -235,8 +233,7 @@ static void masks_are_of_elements_in_row_major_order(void) {
 }
 
 /* Every second of n ones; n changes. */
-static void runs_and_replays_read_elements_anew(void) {
-    NEED_GPU();
+FACT(runs_and_replays_read_elements_anew) {
     enum { EACH = 500 };
     const int64_t shape[] = {EACH}, strides[] = {-2};
     const float one = 1, poison = NAN;
@@ -273,8 +270,7 @@ static void runs_and_replays_read_elements_anew(void) {
     close_all();
 }
 
-static void views_that_make_no_sense_are_refused(void) {
-    NEED_GPU();
+FACT(views_that_make_no_sense_are_refused) {
     static const int64_t shape[] = {3, 4}, strides[] = {8, 2}, below[] = {3, -1};
     static const int64_t many[] = {2, 2, 2, 2, 2, 2, 2, 2, 2},
                          apart[] = {3, 9, 27, 81, 243, 729, 2187, 6561, 19683};
@@ -312,12 +308,4 @@ static void views_that_make_no_sense_are_refused(void) {
     close_all();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(arrays_with_gaps_count_as_their_packed_copies),
-        FACT(masks_are_of_elements_in_row_major_order),
-        FACT(runs_and_replays_read_elements_anew),
-        FACT(views_that_make_no_sense_are_refused),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

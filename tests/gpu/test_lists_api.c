@@ -48,8 +48,7 @@ static void check_counts(void) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void each_array_of_a_list_has_its_result(void) {
-    NEED_GPU();
+FACT(each_array_of_a_list_has_its_result) {
     const redtune_problem problem = arrays_of(REDTUNE_SUM, false);
     CHECK_OK(open_usual(&rt), err);
     for (uint64_t modulus = 1; modulus < 5000 && !check_state.failed; modulus *= 9) {
@@ -66,8 +65,7 @@ static void each_array_of_a_list_has_its_result(void) {
     redtune_close(rt);
 }
 
-static void a_list_has_one_result_of_all(void) {
-    NEED_GPU();
+FACT(a_list_has_one_result_of_all) {
     const redtune_problem sum = arrays_of(REDTUNE_SUM, true), norm = arrays_of(REDTUNE_NORM2, true);
     CHECK_OK(open_usual(&rt), err);
     for (uint64_t modulus = 1; modulus < 5000 && !check_state.failed; modulus *= 9) {
@@ -85,8 +83,7 @@ static void a_list_has_one_result_of_all(void) {
 }
 
 /* Index 0 of all is in the first array that is not empty. */
-static void an_index_counts_through_all_arrays(void) {
-    NEED_GPU();
+FACT(an_index_counts_through_all_arrays) {
     redtune_list *list = NULL;
     const redtune_problem problem = arrays_of(REDTUNE_ARGMAX, true);
     float host[1000] = {0};
@@ -111,8 +108,7 @@ static void an_index_counts_through_all_arrays(void) {
     redtune_close(rt);
 }
 
-static void no_arrays_have_the_result_of_no_elements(void) {
-    NEED_GPU();
+FACT(no_arrays_have_the_result_of_no_elements) {
     redtune_list *list = NULL;
     const redtune_problem problem = arrays_of(REDTUNE_MEAN, true);
     CHECK_OK(open_usual(&rt), err);
@@ -137,67 +133,7 @@ static redtune_status read_ones(void *left, void *buffer, size_t capacity, size_
     return REDTUNE_OK;
 }
 
-/* Without segments nothing is read or written: tables, outputs and results may be NULL. */
-static void no_segments_have_no_results(void) {
-    NEED_GPU();
-    redtune_list *list = NULL;
-    redtune_problem problem = arrays_of(REDTUNE_SUM, false);
-    int left = 5;
-    const redtune_input input = {.read = read_ones, .user = &left};
-    redtune_reading reading = {.count = 1};
-    CHECK_OK(open_usual(&rt), err);
-    CHECK_OK(redtune_list_create(rt, REDTUNE_F32, NULL, NULL, 0, &list, &err), err);
-    const redtune_segments none = {.count = 0}, of_list = {.list = list};
-    CHECK_OK(redtune_run_segments(rt, &problem, &none, gpu.stream, &err), err);
-    CHECK_OK(redtune_run_segments(rt, &problem, &of_list, gpu.stream, &err), err);
-    RESHAPE(&problem, count, 0);
-    for (; left >= 0; left -= 3) {
-        const uint64_t elements = (uint64_t)left;
-        CHECK_OK(redtune_reduce_segments_input(rt, &problem, &input, NULL, NULL, 0, &reading, &err),
-                 err);
-        CHECK_INT(reading.count, elements);
-    }
-    CHECK_OK(redtune_prepare(rt, NULL, 0, &err), err);
-    redtune_list_destroy(list);
-    redtune_close(rt);
-}
-
-static void empty_segments_have_the_result_of_no_elements(void) {
-    NEED_GPU();
-    const void *const nowhere[] = {NULL, NULL};
-    const uint64_t lengths[] = {0, 0};
-    uint64_t offsets[] = {0, 0, 0};
-    redtune_problem problem = arrays_of(REDTUNE_MEAN, false);
-    int left = 0;
-    const redtune_input input = {.read = read_ones, .user = &left};
-    redtune_reading reading;
-    redtune_list *list = NULL;
-    float got[] = {1, 1};
-    RESHAPE(&problem, count, 0);
-    CHECK_OK(open_usual(&rt), err);
-    CHECK_OK(redtune_list_create(rt, REDTUNE_F32, nowhere, lengths, 2, &list, &err), err);
-    const redtune_segments run = {.list = list, .d_out = {output(0)}};
-    poison();
-    CHECK_OK(redtune_run_segments(rt, &problem, &run, gpu.stream, &err), err);
-    CHECK(isnan(result(0)) && isnan(result(1)));
-    RESHAPE(&problem, outer, 2);
-    CHECK_OK(redtune_reduce_segments_input(rt, &problem, &input, offsets, got, sizeof got, &reading,
-                                           &err),
-             err);
-    CHECK(isnan(got[0]) && isnan(got[1]));
-    CHECK_FAILS(redtune_reduce_segments_input(rt, &problem, &input, offsets, &offsets[1], 8,
-                                              &reading, &err),
-                REDTUNE_INVALID, err, "the results overlap offsets");
-    RESHAPE(&problem, outer, UINT64_MAX);
-    CHECK_FAILS(redtune_reduce_segments_input(rt, &problem, &input, offsets, got, sizeof got,
-                                              &reading, &err),
-                REDTUNE_INVALID, err, "there may be at most");
-    redtune_list_destroy(list);
-    redtune_close(rt);
-}
-
-static void replays_see_changed_arrays(void) {
-    NEED_GPU();
+FACT(replays_see_changed_arrays) {
     const redtune_problem each = arrays_of(REDTUNE_SUM, false), all = arrays_of(REDTUNE_SUM, true);
     rdt_buffer where = {0}, lengths = {0};
     rdt_graph *graph = NULL;
@@ -241,8 +177,7 @@ static void replays_see_changed_arrays(void) {
                     err, why);                                                                     \
     } while (0)
 
-static void runs_that_make_no_sense_are_refused(void) {
-    NEED_GPU();
+FACT(runs_that_make_no_sense_are_refused) {
     redtune *other = NULL;
     redtune_problem problem = arrays_of(REDTUNE_SUM, false);
     CHECK_OK(open_usual(&rt), err);
@@ -272,8 +207,7 @@ static void runs_that_make_no_sense_are_refused(void) {
     redtune_close(rt);
 }
 
-static void lists_that_make_no_sense_are_refused(void) {
-    NEED_GPU();
+FACT(lists_that_make_no_sense_are_refused) {
     redtune_list *list = NULL;
     const void *odd[] = {(const char *)input() + 2}, *none[] = {NULL};
     const uint64_t one[] = {1}, huge[] = {UINT64_MAX};
@@ -303,17 +237,61 @@ static void lists_that_make_no_sense_are_refused(void) {
     redtune_close(rt);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(each_array_of_a_list_has_its_result),
-        FACT(a_list_has_one_result_of_all),
-        FACT(an_index_counts_through_all_arrays),
-        FACT(no_arrays_have_the_result_of_no_elements),
-        FACT(replays_see_changed_arrays),
-        FACT(runs_that_make_no_sense_are_refused),
-        FACT(lists_that_make_no_sense_are_refused),
-        FACT(no_segments_have_no_results),
-        FACT(empty_segments_have_the_result_of_no_elements),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
+/* Without segments nothing is read or written: tables, outputs and results may be NULL. */
+FACT(no_segments_have_no_results) {
+    redtune_list *list = NULL;
+    redtune_problem problem = arrays_of(REDTUNE_SUM, false);
+    int left = 5;
+    const redtune_input input = {.read = read_ones, .user = &left};
+    redtune_reading reading = {.count = 1};
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_list_create(rt, REDTUNE_F32, NULL, NULL, 0, &list, &err), err);
+    const redtune_segments none = {.count = 0}, of_list = {.list = list};
+    CHECK_OK(redtune_run_segments(rt, &problem, &none, gpu.stream, &err), err);
+    CHECK_OK(redtune_run_segments(rt, &problem, &of_list, gpu.stream, &err), err);
+    RESHAPE(&problem, count, 0);
+    for (; left >= 0; left -= 3) {
+        const uint64_t elements = (uint64_t)left;
+        CHECK_OK(redtune_reduce_segments_input(rt, &problem, &input, NULL, NULL, 0, &reading, &err),
+                 err);
+        CHECK_INT(reading.count, elements);
+    }
+    CHECK_OK(redtune_prepare(rt, NULL, 0, &err), err);
+    redtune_list_destroy(list);
+    redtune_close(rt);
 }
+
+FACT(empty_segments_have_the_result_of_no_elements) {
+    const void *const nowhere[] = {NULL, NULL};
+    const uint64_t lengths[] = {0, 0};
+    uint64_t offsets[] = {0, 0, 0};
+    redtune_problem problem = arrays_of(REDTUNE_MEAN, false);
+    int left = 0;
+    const redtune_input input = {.read = read_ones, .user = &left};
+    redtune_reading reading;
+    redtune_list *list = NULL;
+    float got[] = {1, 1};
+    RESHAPE(&problem, count, 0);
+    CHECK_OK(open_usual(&rt), err);
+    CHECK_OK(redtune_list_create(rt, REDTUNE_F32, nowhere, lengths, 2, &list, &err), err);
+    const redtune_segments run = {.list = list, .d_out = {output(0)}};
+    poison();
+    CHECK_OK(redtune_run_segments(rt, &problem, &run, gpu.stream, &err), err);
+    CHECK(isnan(result(0)) && isnan(result(1)));
+    RESHAPE(&problem, outer, 2);
+    CHECK_OK(redtune_reduce_segments_input(rt, &problem, &input, offsets, got, sizeof got, &reading,
+                                           &err),
+             err);
+    CHECK(isnan(got[0]) && isnan(got[1]));
+    CHECK_FAILS(redtune_reduce_segments_input(rt, &problem, &input, offsets, &offsets[1], 8,
+                                              &reading, &err),
+                REDTUNE_INVALID, err, "the results overlap offsets");
+    RESHAPE(&problem, outer, UINT64_MAX);
+    CHECK_FAILS(redtune_reduce_segments_input(rt, &problem, &input, offsets, got, sizeof got,
+                                              &reading, &err),
+                REDTUNE_INVALID, err, "there may be at most");
+    redtune_list_destroy(list);
+    redtune_close(rt);
+}
+
+int main(int argc, char **argv) { return ones_run(argc, argv); }

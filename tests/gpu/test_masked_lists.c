@@ -208,8 +208,7 @@ static void close_all(void) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void absent_elements_of_lists_change_nothing(void) {
-    NEED_GPU();
+FACT(absent_elements_of_lists_change_nothing) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX};
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_U8, REDTUNE_F64, REDTUNE_F16};
     open_all();
@@ -223,8 +222,7 @@ static void absent_elements_of_lists_change_nothing(void) {
 }
 
 /* A thread, a warp, several warps and a block for each array, and two arrays at once. */
-static void every_group_finds_the_masks(void) {
-    NEED_GPU();
+FACT(every_group_finds_the_masks) {
     static const char *const configs[] = {"grouped:lanes=1,segments=2,vec=1",
                                           "grouped:lanes=8,vec=4",
                                           "grouped:lanes=32,segments=2",
@@ -240,8 +238,7 @@ static void every_group_finds_the_masks(void) {
 }
 
 /* Other blocks help with it, or warps take stretches of it. */
-static void a_very_long_array_has_its_mask(void) {
-    NEED_GPU();
+FACT(a_very_long_array_has_its_mask) {
     open_all();
     OF(.longest = LONG);
     OF(.longest = LONG, .op = REDTUNE_ARGMAX, .mask = REDTUNE_MASK_LISTED_BITS);
@@ -252,8 +249,7 @@ static void a_very_long_array_has_its_mask(void) {
 }
 
 /* The op of all arrays as if they stood one behind the other, whose tables have ends or not. */
-static void one_result_of_all_leaves_absent_elements_out(void) {
-    NEED_GPU();
+FACT(one_result_of_all_leaves_absent_elements_out) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_MAX, REDTUNE_ARGMAX};
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I32, REDTUNE_F64, REDTUNE_F16};
     open_all();
@@ -270,8 +266,7 @@ static void one_result_of_all_leaves_absent_elements_out(void) {
     close_all();
 }
 
-static void absent_elements_of_lists_in_fixed_order_change_nothing(void) {
-    NEED_GPU();
+FACT(absent_elements_of_lists_in_fixed_order_change_nothing) {
     open_all();
     OF(.order = REDTUNE_ORDER_FIXED);
     OF(.order = REDTUNE_ORDER_FIXED, .op = REDTUNE_MEAN, .mask = REDTUNE_MASK_LISTED_BITS);
@@ -288,8 +283,7 @@ static void absent_elements_of_lists_in_fixed_order_change_nothing(void) {
                     err, why);                                                                     \
     } while (0)
 
-static void masks_that_make_no_sense_are_refused(void) {
-    NEED_GPU();
+FACT(masks_that_make_no_sense_are_refused) {
     open_all();
     now = (trial){.dtype = REDTUNE_F32, .mask = REDTUNE_MASK_LISTED_BYTES, .longest = 10};
     CHECK_OK(draw_arrays(), err);
@@ -328,14 +322,4 @@ static void masks_that_make_no_sense_are_refused(void) {
     close_all();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(absent_elements_of_lists_change_nothing),
-        FACT(every_group_finds_the_masks),
-        FACT(a_very_long_array_has_its_mask),
-        FACT(one_result_of_all_leaves_absent_elements_out),
-        FACT(absent_elements_of_lists_in_fixed_order_change_nothing),
-        FACT(masks_that_make_no_sense_are_refused),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -81,7 +81,6 @@ static void walk(trial at, bool is_there) {
 }
 
 static void walk_all(const char *config, redtune_order order) {
-    NEED_GPU();
     begin();
     draw_from(1);
     for (int i = 0; i < 8; i++) {
@@ -95,19 +94,19 @@ static void walk_all(const char *config, redtune_order order) {
     end();
 }
 
-static void one_pair_decides_in_wide_loads(void) {
+FACT(one_pair_decides_in_wide_loads) {
     walk_all("strided:block=64,lanes=reduced,width=2,vec=4,unroll=2,finish=single,per_sm=1",
              REDTUNE_ORDER_FREE);
 }
-static void one_pair_decides_in_loads_of_kept_elements(void) {
+FACT(one_pair_decides_in_loads_of_kept_elements) {
     walk_all("strided:block=64,lanes=kept,width=4,vec=2,unroll=2,finish=poll,per_sm=2",
              REDTUNE_ORDER_FREE);
 }
-static void one_pair_decides_in_single_loads(void) {
+FACT(one_pair_decides_in_single_loads) {
     walk_all("strided:block=32,lanes=reduced,width=1,vec=1,unroll=2,finish=single,per_sm=1",
              REDTUNE_ORDER_FREE);
 }
-static void one_pair_decides_in_fixed_order(void) { walk_all(NULL, REDTUNE_ORDER_FIXED); }
+FACT(one_pair_decides_in_fixed_order) { walk_all(NULL, REDTUNE_ORDER_FIXED); }
 
 /* ---- only the mask is unaligned -------------------------------------------------------------- */
 
@@ -124,7 +123,6 @@ static void begin_mask_anywhere(trial at) {
 }
 
 static void begin_masks_anywhere(redtune_order order) {
-    NEED_GPU();
     begin();
     draw_from(2);
     for (int i = 0; i < 4; i++) {
@@ -140,19 +138,13 @@ static void begin_masks_anywhere(redtune_order order) {
     end();
 }
 
-static void a_mask_alone_may_be_unaligned(void) { begin_masks_anywhere(REDTUNE_ORDER_FREE); }
-static void a_mask_alone_may_be_unaligned_in_fixed_order(void) {
-    begin_masks_anywhere(REDTUNE_ORDER_FIXED);
-}
+FACT(a_mask_alone_may_be_unaligned) { begin_masks_anywhere(REDTUNE_ORDER_FREE); }
+FACT(a_mask_alone_may_be_unaligned_in_fixed_order) { begin_masks_anywhere(REDTUNE_ORDER_FIXED); }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(one_pair_decides_in_wide_loads),   FACT(one_pair_decides_in_loads_of_kept_elements),
-        FACT(one_pair_decides_in_single_loads), FACT(one_pair_decides_in_fixed_order),
-        FACT(a_mask_alone_may_be_unaligned),    FACT(a_mask_alone_may_be_unaligned_in_fixed_order),
-    };
     if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;
 }

@@ -68,7 +68,6 @@ static void for_each_problem(void (*fact)(subject *self)) {
     workshop shop;
     turns at = {0};
     size_t tried = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
@@ -87,7 +86,7 @@ static void for_each_problem(void (*fact)(subject *self)) {
     workshop_close(&shop);
 }
 
-static void results_are_converted_as_asked(void) { for_each_problem(check_result); }
+FACT(results_are_converted_as_asked) { for_each_problem(check_result); }
 
 /* ---- inputs in pieces ---------------------------------------------------------------------- */
 
@@ -150,11 +149,10 @@ static void check_input(redtune *rt, const redtune_problem *problem) {
 }
 
 /* What joins pieces is an op's own: on a simulated device, of few dtypes each. */
-static void inputs_in_pieces_give_the_value_of_the_whole(void) {
+FACT(inputs_in_pieces_give_the_value_of_the_whole) {
     redtune *rt = NULL;
     turns at = {0};
     size_t tried = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     const redtune_options options = {.device = getenv("REDTUNE_TEST_DEVICE"),
                                      .database = "/nowhere/at/all.db"};
     CHECK_OK(redtune_open(&options, &rt, &err), err);
@@ -172,10 +170,4 @@ static void inputs_in_pieces_give_the_value_of_the_whole(void) {
     redtune_close(rt);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(results_are_converted_as_asked),
-        FACT(inputs_in_pieces_give_the_value_of_the_whole),
-    };
-    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, NULL, argc, argv); }

@@ -200,10 +200,9 @@ static const redtune_problem problems[] = {
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-static void kernels_have_the_bits_of_the_order(void) {
+FACT(kernels_have_the_bits_of_the_order) {
     rdt_random random = {1};
     drawn = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
         redtune_problem problem = problems[i];
@@ -354,7 +353,6 @@ static void check_layout(uint64_t count, uint64_t outer, uint64_t inner,
                          void (*check)(subject *self, rdt_random *random), uint64_t seed) {
     rdt_random random = {seed};
     drawn = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (size_t i = 0; i < PROBLEMS && !check_state.failed; i++) {
         redtune_problem problem = problems[i];
@@ -368,17 +366,11 @@ static void check_layout(uint64_t count, uint64_t outer, uint64_t inner,
 }
 
 /* Rows of less than half a chunk are another family's. */
-static void rows_have_the_bits_of_the_order(void) {
-    check_layout(9000, 64, 1, check_row_kernel, 2);
-}
+FACT(rows_have_the_bits_of_the_order) { check_layout(9000, 64, 1, check_row_kernel, 2); }
 
-static void short_rows_have_the_bits_of_the_order(void) {
-    check_layout(50, 64, 1, check_row_kernel, 4);
-}
+FACT(short_rows_have_the_bits_of_the_order) { check_layout(50, 64, 1, check_row_kernel, 4); }
 
-static void columns_have_the_bits_of_the_order(void) {
-    check_layout(1000, 1, 64, check_column_kernel, 3);
-}
+FACT(columns_have_the_bits_of_the_order) { check_layout(1000, 1, 64, check_column_kernel, 3); }
 
 /* ---- counts on the GPU ----------------------------------------------------------------------- */
 
@@ -402,14 +394,13 @@ static void check_told_kernel(subject *self, rdt_random *random) {
     self->launch = whole;
 }
 
-static void counts_on_the_gpu_are_of_the_first_elements(void) {
+FACT(counts_on_the_gpu_are_of_the_first_elements) {
     const shaped shapes[] = {{.count = 1 << 20},
                              {.count = 9000, .outer = 64},
                              {.count = 50, .outer = 64},
                              {.count = 1000, .inner = 64}};
     rdt_random random = {5};
     drawn = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(workshop_open(&gpu, &shop, &err), err);
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
         for (size_t i = 0; i < PROBLEMS && !check_state.failed; i += 5) {
@@ -422,11 +413,4 @@ static void counts_on_the_gpu_are_of_the_first_elements(void) {
     workshop_close(&shop);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(kernels_have_the_bits_of_the_order),          FACT(rows_have_the_bits_of_the_order),
-        FACT(short_rows_have_the_bits_of_the_order),       FACT(columns_have_the_bits_of_the_order),
-        FACT(counts_on_the_gpu_are_of_the_first_elements),
-    };
-    return subject_run(&gpu, NULL, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return subject_run(&gpu, NULL, argc, argv); }

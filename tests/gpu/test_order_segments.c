@@ -3,55 +3,15 @@
 #include "segment_tables.h"
 #include "simulator.h"
 
-/* Of any config, to the bit. */
-static void segments_in_fixed_order_have_its_bits(void) {
-    static const struct {
-        redtune_op op;
-        redtune_dtype dtype, result;
-        redtune_accuracy accuracy;
-    } classes[] = {
-        {REDTUNE_SUM, REDTUNE_F32, 0, REDTUNE_ACCURACY_COMPENSATED},
-        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE},
-        {REDTUNE_SUM, REDTUNE_F16, REDTUNE_F16},
-        {REDTUNE_VAR, REDTUNE_F64, REDTUNE_DTYPE_NONE},
-        {REDTUNE_SUM_SUMSQ, REDTUNE_F32, 0},
-        {REDTUNE_NORM2, REDTUNE_BF16, 0},
-        {REDTUNE_SUM, REDTUNE_F64, 0},
-        {REDTUNE_VAR, REDTUNE_I8, REDTUNE_DTYPE_NONE},
-        {REDTUNE_MEAN, REDTUNE_I64, 0},
-        {REDTUNE_PROD, REDTUNE_F32, REDTUNE_DTYPE_NONE},
-        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64},
-        {REDTUNE_DOT, REDTUNE_F32, 0},
-        {REDTUNE_DOT, REDTUNE_F16, REDTUNE_F16},
-        {REDTUNE_DOT, REDTUNE_BF16, 0, REDTUNE_ACCURACY_COMPENSATED},
-    };
-    if (!gpu.context) SKIP("there is no GPU");
-    const bool simulated = device_is_simulated(&gpu);
-    for (size_t i = 0; i < (simulated ? 14 : 238) && !check_state.failed; i++) {
-        const size_t k = i % (sizeof classes / sizeof *classes);
-        redtune_problem problem =
-            segments_of(classes[k].op, classes[k].dtype, classes[k].result, false);
-        problem.order = REDTUNE_ORDER_FIXED;
-        problem.accuracy = classes[k].accuracy;
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
-        const rdt_point point = draw_point(&problem, "ordered_segments");
-        if (!subject_is_of_part(i)) continue;
-        check_kernel(&problem, &point, simulated ? 5 : 40, ELEMENTS_MAX);
-        if (subject_is_late()) return;
-    }
-}
-
 /* Long ones, whose nodes lie close together in scratch, with offsets that decrease, too; and ones
  * that fill a lane's, a warp's and a chunk's loads, whose sum is +0 where all elements are -0. */
-static void long_segments_in_fixed_order_have_its_bits(void) {
+FACT(long_segments_in_fixed_order_have_its_bits) {
     static const struct {
         uint64_t count, length;
         bool zeros;
     } tables[] = {{4, 3000, false}, {7, 1600, false}, {5, 1025, false}, {2, 6000, false},
                   {9, 1300, false}, {40, 16, true},   {9, 128, true},   {3, 1024, true}};
     enum { TABLES = sizeof tables / sizeof *tables };
-    if (!gpu.context) SKIP("there is no GPU");
     redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE, false);
     rdt_test_data *data = NULL;
     subject self;
@@ -75,10 +35,42 @@ static void long_segments_in_fixed_order_have_its_bits(void) {
     rdt_test_data_destroy(data);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(long_segments_in_fixed_order_have_its_bits),
-        FACT(segments_in_fixed_order_have_its_bits),
+/* Of any config, to the bit. */
+FACT(segments_in_fixed_order_have_its_bits) {
+    static const struct {
+        redtune_op op;
+        redtune_dtype dtype, result;
+        redtune_accuracy accuracy;
+    } classes[] = {
+        {REDTUNE_SUM, REDTUNE_F32, 0, REDTUNE_ACCURACY_COMPENSATED},
+        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM, REDTUNE_F16, REDTUNE_F16},
+        {REDTUNE_VAR, REDTUNE_F64, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM_SUMSQ, REDTUNE_F32, 0},
+        {REDTUNE_NORM2, REDTUNE_BF16, 0},
+        {REDTUNE_SUM, REDTUNE_F64, 0},
+        {REDTUNE_VAR, REDTUNE_I8, REDTUNE_DTYPE_NONE},
+        {REDTUNE_MEAN, REDTUNE_I64, 0},
+        {REDTUNE_PROD, REDTUNE_F32, REDTUNE_DTYPE_NONE},
+        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64},
+        {REDTUNE_DOT, REDTUNE_F32, 0},
+        {REDTUNE_DOT, REDTUNE_F16, REDTUNE_F16},
+        {REDTUNE_DOT, REDTUNE_BF16, 0, REDTUNE_ACCURACY_COMPENSATED},
     };
-    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
+    const bool simulated = device_is_simulated(&gpu);
+    for (size_t i = 0; i < (simulated ? 14 : 238) && !check_state.failed; i++) {
+        const size_t k = i % (sizeof classes / sizeof *classes);
+        redtune_problem problem =
+            segments_of(classes[k].op, classes[k].dtype, classes[k].result, false);
+        problem.order = REDTUNE_ORDER_FIXED;
+        problem.accuracy = classes[k].accuracy;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
+        const rdt_point point = draw_point(&problem, "ordered_segments");
+        if (!subject_is_of_part(i)) continue;
+        check_kernel(&problem, &point, simulated ? 5 : 40, ELEMENTS_MAX);
+        if (subject_is_late()) return;
+    }
 }
+
+int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

@@ -81,19 +81,17 @@ static void check_way(size_t i, float element, float wanted) {
 
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void sums_of_negative_zeros_are_positive(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(sums_of_negative_zeros_are_positive) {
     for (size_t i = 0; i < WAYS && !check_state.failed; i++) check_way(i, -0.0f, 0);
 }
 
-static void subnormal_numbers_count(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(subnormal_numbers_count) {
     for (size_t i = 0; i < WAYS && !check_state.failed; i++)
         check_way(i, 0x1p-149f, ldexpf((float)ways[i].extents.count, -149));
 }
 
 /* Its result is little but what additions lost. */
-static void losses_have_the_order(void) {
+FACT(losses_have_the_order) {
     enum { COUNT = 1 << 13, DRAWS = 16 };
     static float elements[COUNT];
     redtune_problem problem =
@@ -103,7 +101,6 @@ static void losses_have_the_order(void) {
     redtune_value got = {.u64 = 0}, wanted[2];
     subject self;
     uint32_t state = 1;
-    if (!gpu.context) SKIP("there is no GPU");
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(subject_open(&shop, &problem, NULL, &self, &err), err);
     CHECK_OK(rdt_buffer_create(gpu.driver, sizeof elements, &input, &err), err);
@@ -125,15 +122,11 @@ static void losses_have_the_order(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(sums_of_negative_zeros_are_positive),
-        FACT(subnormal_numbers_count),
-        FACT(losses_have_the_order),
-    };
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = workshop_open(&gpu, &shop, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     if (shop.builder) workshop_close(&shop);
     device_close(&gpu);
     return rc;

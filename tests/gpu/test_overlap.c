@@ -34,37 +34,10 @@ static int count_overlapping(void) {
     return right ? (counts ? (int)(sim.calls("cuLaunchKernelEx") - before) : 0) : -1;
 }
 
-static void a_call_that_follows_another_overlaps_it(void) {
-    NEED_GPU();
+FACT(a_call_that_follows_another_overlaps_it) {
     simulator sim;
     bool overlaps = simulator_find(&sim) && gpu.context->facts.major >= 9;
     CHECK_INT(count_overlapping(), overlaps ? 1 : 0);
-}
-
-/* Graphs know such edges since CUDA 12.3. */
-static void with_an_older_driver_none_does(void) {
-    NEED_GPU();
-    simulator sim;
-    if (!simulator_find(&sim)) SKIP("only a simulated driver can be an older one");
-    CHECK(sim.set("REDTUNE_SIM_DRIVER", "12020"));
-    int count = count_overlapping();
-    CHECK(sim.set("REDTUNE_SIM_DRIVER", NULL));
-    CHECK_INT(count, 0);
-}
-
-/* What it makes is for an older architecture, which has no word for it. */
-static void with_an_nvrtc_older_than_the_gpu_none_does(void) {
-    NEED_GPU();
-    rdt_compiler *compiler = NULL;
-    const char *moved = getenv("RDT_TEST_OLD_NVRTC"); /* where the tests run in another place */
-    CHECK_OK(rdt_compiler_open(&compiler, &err), err);
-    setenv("RDT_TEST_REAL_NVRTC", rdt_compiler_path(compiler), 1);
-    rdt_compiler_close(compiler);
-    setenv("XDG_CACHE_HOME", "/proc/nowhere", 1); /* or it takes what the other NVRTC has made */
-    setenv("REDTUNE_NVRTC", moved ? moved : RDT_TEST_OLD_NVRTC_FILE, 1);
-    int count = count_overlapping();
-    unsetenv("REDTUNE_NVRTC");
-    CHECK_INT(count, 0);
 }
 
 /* ---- what a call reads ----------------------------------------------------------------------- */
@@ -165,8 +138,7 @@ static void count_reader(redtune *rt, size_t writes, size_t memsets, reads what,
 
 /* Loads go by the path for what nobody writes meanwhile: such a call waits until those before have
  * ended. */
-static void a_call_that_reads_what_others_wrote_does_not_overlap_them(void) {
-    NEED_GPU();
+FACT(a_call_that_reads_what_others_wrote_does_not_overlap_them) {
     redtune *rt = NULL;
     simulator sim;
     if (!simulator_find(&sim) || gpu.context->facts.major < 9) SKIP("nothing counts the launches");
@@ -184,8 +156,7 @@ static void a_call_that_reads_what_others_wrote_does_not_overlap_them(void) {
 
 /* Whatever comes before it has to end, unless it is a reduction: also where a node has the place of
  * one in a graph that is gone. */
-static void a_call_behind_other_work_does_not_overlap_it(void) {
-    NEED_GPU();
+FACT(a_call_behind_other_work_does_not_overlap_it) {
     enum { GRAPHS = 60 };
     redtune *rt = NULL;
     simulator sim;
@@ -199,13 +170,28 @@ static void a_call_behind_other_work_does_not_overlap_it(void) {
     redtune_close(rt);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_call_that_follows_another_overlaps_it),
-        FACT(a_call_that_reads_what_others_wrote_does_not_overlap_them),
-        FACT(a_call_behind_other_work_does_not_overlap_it),
-        FACT(with_an_older_driver_none_does),
-        FACT(with_an_nvrtc_older_than_the_gpu_none_does),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
+/* Graphs know such edges since CUDA 12.3. */
+FACT(with_an_older_driver_none_does) {
+    simulator sim;
+    if (!simulator_find(&sim)) SKIP("only a simulated driver can be an older one");
+    CHECK(sim.set("REDTUNE_SIM_DRIVER", "12020"));
+    int count = count_overlapping();
+    CHECK(sim.set("REDTUNE_SIM_DRIVER", NULL));
+    CHECK_INT(count, 0);
 }
+
+/* What it makes is for an older architecture, which has no word for it. */
+FACT(with_an_nvrtc_older_than_the_gpu_none_does) {
+    rdt_compiler *compiler = NULL;
+    const char *moved = getenv("RDT_TEST_OLD_NVRTC"); /* where the tests run in another place */
+    CHECK_OK(rdt_compiler_open(&compiler, &err), err);
+    setenv("RDT_TEST_REAL_NVRTC", rdt_compiler_path(compiler), 1);
+    rdt_compiler_close(compiler);
+    setenv("XDG_CACHE_HOME", "/proc/nowhere", 1); /* or it takes what the other NVRTC has made */
+    setenv("REDTUNE_NVRTC", moved ? moved : RDT_TEST_OLD_NVRTC_FILE, 1);
+    int count = count_overlapping();
+    unsetenv("REDTUNE_NVRTC");
+    CHECK_INT(count, 0);
+}
+
+int main(int argc, char **argv) { return ones_run(argc, argv); }

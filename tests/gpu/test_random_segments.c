@@ -407,8 +407,7 @@ static uint64_t number_of(const char *variable, uint64_t usual) {
     return value ? strtoull(value, NULL, 10) : usual;
 }
 
-static void random_segments_are_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(random_segments_are_right) {
     const bool simulated = device_is_simulated(&gpu);
     const uint64_t alone = number_of("RDT_TEST_CASE", UINT64_MAX),
                    each = number_of("RDT_TEST_EACH", simulated ? 2 : 60);
@@ -438,11 +437,11 @@ static redtune_status open_all(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(random_segments_are_right)};
     simulator simulator;
     if (open_all()) fprintf(stderr, "no GPU: %s\n", err.message);
     find_problems();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     if (gpu.context && simulator_find(&simulator) && simulator.findings()) rc = 1;
     rdt_buffer_destroy(&beside);
     rdt_buffer_destroy(&beside_sum);

@@ -14,11 +14,6 @@ static redtune_error err;
 static device gpu;
 static redtune *rt;
 
-#define NEED_GPU()                                                                                 \
-    do {                                                                                           \
-        if (!rt) SKIP("there is no GPU");                                                          \
-    } while (0)
-
 /* Element k of either input: whole numbers, so that f64 sums are exact. */
 static float element(int input, uint64_t k) {
     return (float)((int)(k * 7919 % 2003) % 41 - 20 + (input ? (int)(k % 5) : 0));
@@ -73,8 +68,7 @@ static double dot_of(uint64_t first, uint64_t count, uint64_t step) {
 
 /* ---- one result ------------------------------------------------------------------------------ */
 
-static void two_inputs_are_read_in_step(void) {
-    NEED_GPU();
+FACT(two_inputs_are_read_in_step) {
     static const size_t mosts[] = {0, 1000, 7};
     for (size_t i = 0; i < sizeof mosts / sizeof *mosts; i++) {
         const uint64_t count = mosts[i] == 7 ? 700 : 20001;
@@ -91,8 +85,7 @@ static void two_inputs_are_read_in_step(void) {
     }
 }
 
-static void two_results_come_from_all_pieces(void) {
-    NEED_GPU();
+FACT(two_results_come_from_all_pieces) {
     enum { ELEMENTS = 9001 };
     double sum = 0, squares = 0;
     uint64_t lowest = 0;
@@ -162,8 +155,7 @@ static void check_pieces(const char *op, uint64_t expected, uint64_t count, size
     if (reading.second_dtype) CHECK(reading.second.f32 == wanted[1].f32);
 }
 
-static void pieces_have_the_bits_of_the_whole(void) {
-    NEED_GPU();
+FACT(pieces_have_the_bits_of_the_whole) {
     static const char *const ops[] = {"sum", "mean", "sum_sumsq", "var", "dot"};
     uint64_t state = 1;
     for (size_t i = 0; i < 2 * (size_t)UNEVEN_MAX; i++) {
@@ -201,8 +193,7 @@ static void check_dots(uint64_t outer, uint64_t count, uint64_t inner, size_t mo
     CHECK((!status && reading.pieces > 1) == pieces);
 }
 
-static void arrays_of_two_inputs_are_cut_alike(void) {
-    NEED_GPU();
+FACT(arrays_of_two_inputs_are_cut_alike) {
     const bool small = device_is_simulated(&gpu);
     check_dots(1, 900, 1, 0, false);
     check_dots(7, 90, 1, 31, false);
@@ -212,8 +203,7 @@ static void arrays_of_two_inputs_are_cut_alike(void) {
     if (small) check_dots(2, 1500000, 1, 0, true); /* rows that do not fit */
 }
 
-static void second_results_lie_behind_the_first(void) {
-    NEED_GPU();
+FACT(second_results_lie_behind_the_first) {
     enum { ROWS = 7, COUNT = 50, SECOND = 32, BYTES = SECOND + ROWS * 8 };
     redtune_problem problem = problem_of("min_at", COUNT);
     unsigned char results[BYTES];
@@ -271,8 +261,7 @@ static redtune_status reduce_parts(const redtune_problem *problem, const uint64_
     return status;
 }
 
-static void parts_side_by_side_are_the_whole(void) {
-    NEED_GPU();
+FACT(parts_side_by_side_are_the_whole) {
     static const uint64_t counts[][PARTS] = {{10, 20, 30}, {1, 2, 500}, {1, 0, 0}, {0, 3, 1300}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const uint64_t all = counts[i][0] + counts[i][1] + counts[i][2];
@@ -294,8 +283,7 @@ static void parts_side_by_side_are_the_whole(void) {
 }
 
 /* Each but the last that has elements must be the same node of the tree. */
-static void parts_in_fixed_order_are_nodes(void) {
-    NEED_GPU();
+FACT(parts_in_fixed_order_are_nodes) {
     static const struct {
         uint64_t counts[PARTS];
         bool fit;
@@ -353,8 +341,7 @@ static void check_segments(const char *op, const uint64_t *offsets, float *resul
     }
 }
 
-static void segments_come_in_pieces(void) {
-    NEED_GPU();
+FACT(segments_come_in_pieces) {
     static uint64_t offsets[SEGMENTS + 1];
     static struct {
         float least[SEGMENTS];
@@ -380,8 +367,7 @@ static redtune_status serve_mask(void *user, void *buffer, size_t capacity, size
 
 /* The second of three segments is longer than pieces of other ops are: it is taken whole, or, where
  * the simulated GPU has no room for it, nothing is written. */
-static void long_segments_of_masked_pairs_are_whole_or_refused_first(void) {
-    NEED_GPU();
+FACT(long_segments_of_masked_pairs_are_whole_or_refused_first) {
     static const uint64_t lengths[] = {570000, LONG_ELEMENTS};
     for (int i = 0; i < 2 && !check_state.failed; i++) {
         const uint64_t offsets[] = {0, 50, 50 + lengths[i], 90 + lengths[i]};
@@ -417,8 +403,7 @@ static void long_segments_of_masked_pairs_are_whole_or_refused_first(void) {
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
-static void inputs_of_other_lengths_are_refused(void) {
-    NEED_GPU();
+FACT(inputs_of_other_lengths_are_refused) {
     const redtune_problem problem = problem_of("dot", 0);
     redtune_reading reading = {.count = 77};
     pair inputs;
@@ -433,8 +418,7 @@ static void inputs_of_other_lengths_are_refused(void) {
     CHECK_INT(reading.count, 77);
 }
 
-static void inputs_and_parameters_that_are_none_of_the_ops_are_refused(void) {
-    NEED_GPU();
+FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused) {
     const redtune_problem dot = problem_of("dot", 10);
     redtune_problem sum = problem_of("sum", 10);
     const double one = 1;
@@ -472,24 +456,12 @@ static void inputs_and_parameters_that_are_none_of_the_ops_are_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(two_inputs_are_read_in_step),
-        FACT(two_results_come_from_all_pieces),
-        FACT(pieces_have_the_bits_of_the_whole),
-        FACT(arrays_of_two_inputs_are_cut_alike),
-        FACT(second_results_lie_behind_the_first),
-        FACT(parts_side_by_side_are_the_whole),
-        FACT(parts_in_fixed_order_are_nodes),
-        FACT(segments_come_in_pieces),
-        FACT(long_segments_of_masked_pairs_are_whole_or_refused_first),
-        FACT(inputs_of_other_lengths_are_refused),
-        FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused),
-    };
     const redtune_options options = {.database = "/nowhere/tuning.db"};
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     redtune_close(rt);
     device_close(&gpu);
     return rc;

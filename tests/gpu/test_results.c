@@ -164,7 +164,6 @@ static void check_columns(const redtune_problem *problem) {
 static void for_each_problem(void (*fact)(const redtune_problem *problem), size_t simulated) {
     const size_t one_of = gpu.context && device_is_simulated(&gpu) ? simulated : 1;
     size_t tried = 0, kept = 0;
-    if (!gpu.context) SKIP("there is no GPU");
     for (int op = RDT_REFERENCE_OPS; op < rdt_op_compiled_in.count; op++)
         for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++)
             for (int f64 = 0; f64 < 2; f64++) {
@@ -185,11 +184,11 @@ static void for_each_problem(void (*fact)(const redtune_problem *problem), size_
     printf("%s: %zu kernels\n", check_state.fact, kept);
 }
 
-static void whole_arrays_have_their_results(void) { for_each_problem(check_whole, 5); }
+FACT(whole_arrays_have_their_results) { for_each_problem(check_whole, 5); }
 
-static void rows_have_their_results(void) { for_each_problem(check_rows, 13); }
+FACT(rows_have_their_results) { for_each_problem(check_rows, 13); }
 
-static void columns_have_their_results(void) { for_each_problem(check_columns, 13); }
+FACT(columns_have_their_results) { for_each_problem(check_columns, 13); }
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
@@ -200,8 +199,7 @@ static void check_parameter(redtune_op op, redtune_dtype dtype, double parameter
     check_layout(&problem, extents, sizeof extents / sizeof *extents, &parameter);
 }
 
-static void parameters_count(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(parameters_count) {
     check_parameter(REDTUNE_NORMP, REDTUNE_F32, 1);
     check_parameter(REDTUNE_NORMP, REDTUNE_F64, 3);
     check_parameter(REDTUNE_NORMP, REDTUNE_I16, 1.5);
@@ -236,18 +234,16 @@ static void check_constant(redtune_op op, redtune_dtype dtype, double x, const d
 }
 
 /* 0.1 lies below the number of f32 next to it. */
-static void a_tolerance_is_not_rounded_up(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(a_tolerance_is_not_rounded_up) {
     const double below = 0.1, same = (double)0.1f;
     check_constant(REDTUNE_MISMATCHES, REDTUNE_F32, same, &below);
     check_constant(REDTUNE_MISMATCHES, REDTUNE_F32, same, &same);
 }
 
 /* Squares and sums that over- or underflow on the way to a representable result. */
-static void results_have_the_whole_range(void) {
+FACT(results_have_the_whole_range) {
     static const double ends[][2] = {{0x1p-126, 0x1p122}, {0x1p-1022, 0x1p1018}};
     static const redtune_dtype dtypes[] = {REDTUNE_BF16, REDTUNE_F32, REDTUNE_F64};
-    if (!gpu.context) SKIP("there is no GPU");
     for (int i = 0; i < 6 && !check_state.failed; i++) {
         const double x = ends[dtypes[i / 2] == REDTUNE_F64][i % 2];
         check_constant(REDTUNE_EUCLIDEAN, dtypes[i / 2], x, NULL);
@@ -257,8 +253,7 @@ static void results_have_the_whole_range(void) {
     }
 }
 
-static void subnormal_numbers_have_logarithms(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(subnormal_numbers_have_logarithms) {
     check_constant(REDTUNE_SLOGPROD, REDTUNE_F32, -0x1.8p-140, NULL);
     check_constant(REDTUNE_SLOGPROD, REDTUNE_F64, -0x1.8p-1060, NULL);
     check_constant(REDTUNE_SLOGPROD, REDTUNE_F16, -0x1.8p-20, NULL);
@@ -307,8 +302,7 @@ static void check_bytes(redtune_dtype dtype, redtune_dtype result, uint64_t coun
 }
 
 /* Every byte as an f32, and sums of two, which round and overflow, as the dtype itself. */
-static void bytes_are_the_floats_that_they_encode(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(bytes_are_the_floats_that_they_encode) {
     for (int dtype = REDTUNE_E4M3; dtype <= REDTUNE_E5M2; dtype++)
         for (uint64_t count = 1; count < 3 && !check_state.failed; count++) {
             for (size_t i = 0; i < ELEMENTS_MAX; i++)
@@ -349,8 +343,7 @@ static void check_large_mean(redtune_dtype dtype, double mean, double bound) {
     subject_close(&self);
 }
 
-static void a_large_mean_leaves_the_variance_its_digits(void) {
-    if (!gpu.context) SKIP("there is no GPU");
+FACT(a_large_mean_leaves_the_variance_its_digits) {
     check_large_mean(REDTUNE_F64, 1e6, 1e-12);
     check_large_mean(REDTUNE_F64, 1e9, 1e-9);
     check_large_mean(REDTUNE_I64, 1e6, 1e-12);
@@ -360,13 +353,12 @@ static void a_large_mean_leaves_the_variance_its_digits(void) {
 }
 
 /* An infinity that a thread begins with. */
-static void an_infinity_is_the_mean_beside_a_variance(void) {
+FACT(an_infinity_is_the_mean_beside_a_variance) {
     static const rdt_extents extents = {.count = 64, .outer = 1, .inner = 1, .step = 1};
     redtune_problem problem = redtune_problem_whole(REDTUNE_MEAN_VAR, REDTUNE_F32, 64);
     float elements[64];
     subject self;
     redtune_value got = {.u64 = 0};
-    if (!gpu.context) SKIP("there is no GPU");
     for (int i = 0; i < 64; i++) elements[i] = i % 16 ? (float)i : INFINITY;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_OK(rdt_buffer_write(gpu.driver, here.buffer[0].address, elements, sizeof elements,
@@ -382,18 +374,6 @@ static void an_infinity_is_the_mean_beside_a_variance(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(whole_arrays_have_their_results),
-        FACT(rows_have_their_results),
-        FACT(columns_have_their_results),
-        FACT(parameters_count),
-        FACT(a_tolerance_is_not_rounded_up),
-        FACT(results_have_the_whole_range),
-        FACT(subnormal_numbers_have_logarithms),
-        FACT(bytes_are_the_floats_that_they_encode),
-        FACT(a_large_mean_leaves_the_variance_its_digits),
-        FACT(an_infinity_is_the_mean_beside_a_variance),
-    };
     redtune_status status = device_open(&gpu, &err);
     if (status) fprintf(stderr, "no GPU: %s\n", err.message);
     for (int i = 0; !status && i < 2; i++) {
@@ -402,7 +382,8 @@ int main(int argc, char **argv) {
             status = rdt_buffer_create(gpu.driver, ELEMENTS_MAX * 8, &here.output[i], &err);
     }
     if (!status) status = workshop_open(&gpu, &shop, &err);
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     if (gpu.context) workshop_close(&shop);
     for (int i = 0; i < 2; i++) {
         rdt_buffer_destroy(&here.buffer[i]);

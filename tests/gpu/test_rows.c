@@ -25,11 +25,9 @@ static shape draw_shape(bool large) {
 
 static const layout_test test = {"rows", COUNT_MAX, 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-static void every_op_of_every_dtype_is_right(void) { check_every_op_and_dtype(&test); }
-
 /* Few blocks, and as many as there are tiles; more blocks than a block has threads; rows from any
  * element on, so that the first and the last elements are beside whole vectors. */
-static void blocks_share_rows(void) {
+FACT(blocks_share_rows) {
     static const split_test splits[] = {
         {"block=32,lanes=32,vec=1,unroll=1,finish=poll,per_sm=16",
          {{1027, 1, 1, 1027, 1}, {100, 2, 1, 107, 1}, {33, 1, 1, 33, 1}}},
@@ -45,16 +43,10 @@ static void blocks_share_rows(void) {
     check_splits(&test, splits);
 }
 
-static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(&test); }
+FACT(few_shapes_of_the_covering_set_are_right) { check_covering_set(&test); }
 
-static void steps_have_64_bits(void) { check_rows_backwards(&test, 40, 50); }
+FACT(every_op_of_every_dtype_is_right) { check_every_op_and_dtype(&test); }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(blocks_share_rows),
-        FACT(few_shapes_of_the_covering_set_are_right),
-        FACT(every_op_of_every_dtype_is_right),
-        FACT(steps_have_64_bits),
-    };
-    return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+FACT(steps_have_64_bits) { check_rows_backwards(&test, 40, 50); }
+
+int main(int argc, char **argv) { return run_layout_test(&test, argc, argv); }

@@ -16,23 +16,20 @@ static const extents shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static void a_plan_of_rows_serves_any_extents(void) {
-    NEED_GPU();
+FACT(a_plan_of_rows_serves_any_extents) {
     CHECK_OK(begin(), err);
     for (uint64_t planned = 2; planned < 100000 && !check_state.failed; planned *= 40)
         check_plan(&(extents){planned, 100000 / planned, 0, 0, 0, 0}, "rows:", shapes, SHAPES);
     end();
 }
 
-static void redtune_reduce_takes_rows_of_every_kind_of_op(void) {
-    NEED_GPU();
+FACT(redtune_reduce_takes_rows_of_every_kind_of_op) {
     CHECK_OK(begin(), err);
     check_ops(shapes, SHAPES);
     end();
 }
 
-static void rows_can_be_captured(void) {
-    NEED_GPU();
+FACT(rows_can_be_captured) {
     const extents at = {100, 150, 0, 0, 0, 0};
     CHECK_OK(begin(), err);
     check_capture(&at, &at);
@@ -40,8 +37,7 @@ static void rows_can_be_captured(void) {
 }
 
 /* Of a 10 x 20 x 30 array in memory, the last axes. */
-static void a_folded_array_is_reduced(void) {
-    NEED_GPU();
+FACT(a_folded_array_is_reduced) {
     static const int64_t shape[] = {10, 20, 30};
     static const int last[] = {-1}, lasts[] = {2, 1};
     redtune_problem problem = rows_of(0, 0);
@@ -65,8 +61,7 @@ static void a_folded_array_is_reduced(void) {
     end();
 }
 
-static void what_no_plan_takes_is_refused(void) {
-    NEED_GPU();
+FACT(what_no_plan_takes_is_refused) {
     redtune_plan *whole = NULL, *rows = NULL;
     CHECK_OK(begin(), err);
     const redtune_problem one = sum_of(100), many = rows_of(10, 100);
@@ -106,13 +101,4 @@ static void what_no_plan_takes_is_refused(void) {
     end();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_plan_of_rows_serves_any_extents),
-        FACT(redtune_reduce_takes_rows_of_every_kind_of_op),
-        FACT(rows_can_be_captured),
-        FACT(a_folded_array_is_reduced),
-        FACT(what_no_plan_takes_is_refused),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

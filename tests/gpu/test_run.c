@@ -97,8 +97,7 @@ static redtune_status write_words(size_t place, const void *words, size_t bytes)
 
 /* ---- two inputs, two results ----------------------------------------------------------------- */
 
-static void two_inputs_lie_anywhere(void) {
-    NEED_GPU();
+FACT(two_inputs_lie_anywhere) {
     CHECK_OK(begin(), err);
     for (size_t second = 0; second < 6; second++) {
         const redtune_problem problem = problem_of("dot", 5000 + second);
@@ -111,8 +110,7 @@ static void two_inputs_lie_anywhere(void) {
     end();
 }
 
-static void two_inputs_reduce_along_an_axis(void) {
-    NEED_GPU();
+FACT(two_inputs_reduce_along_an_axis) {
     redtune_problem rows = problem_of("dot", 100), columns = problem_of("dot", 20);
     CHECK_OK(begin(), err);
     const redtune_operands of = operands_of("dot");
@@ -126,8 +124,7 @@ static void two_inputs_reduce_along_an_axis(void) {
     end();
 }
 
-static void two_results_have_an_array_each(void) {
-    NEED_GPU();
+FACT(two_results_have_an_array_each) {
     CHECK_OK(begin(), err);
     redtune_problem problem = problem_of("min_at", 9000);
     redtune_operands operands = operands_of("min_at");
@@ -154,8 +151,7 @@ static void two_results_have_an_array_each(void) {
 
 /* ---- parameters, counts, going on ------------------------------------------------------------ */
 
-static void parameters_come_from_the_host_or_the_gpu(void) {
-    NEED_GPU();
+FACT(parameters_come_from_the_host_or_the_gpu) {
     const double value = 5, on_gpu = 20;
     CHECK_OK(begin(), err);
     const redtune_problem problem = problem_of("mismatches", 3000);
@@ -174,8 +170,7 @@ static void parameters_come_from_the_host_or_the_gpu(void) {
 }
 
 /* redtune_reduce has no place for any. */
-static void parameters_left_out_are_the_usual_ones(void) {
-    NEED_GPU();
+FACT(parameters_left_out_are_the_usual_ones) {
     CHECK_OK(begin(), err);
     const redtune_problem problem = problem_of("var", 3000);
     redtune_operands operands = operands_of("var");
@@ -192,8 +187,7 @@ static void parameters_left_out_are_the_usual_ones(void) {
     end();
 }
 
-static void runs_go_on_from_what_the_output_holds(void) {
-    NEED_GPU();
+FACT(runs_go_on_from_what_the_output_holds) {
     CHECK_OK(begin(), err);
     redtune_problem problem = sum_of(4000);
     problem.uses = REDTUNE_USE_ACCUMULATE;
@@ -216,8 +210,7 @@ static void runs_go_on_from_what_the_output_holds(void) {
     end();
 }
 
-static void counts_on_the_gpu_are_bounded_by_the_hosts(void) {
-    NEED_GPU();
+FACT(counts_on_the_gpu_are_bounded_by_the_hosts) {
     const uint64_t counts[] = {0, 1, 999, 5000, 5001, UINT64_MAX};
     CHECK_OK(begin(), err);
     redtune_problem problem = sum_of(5000);
@@ -248,8 +241,7 @@ static void end_capture(void) {
     CHECK_OK(rdt_graph_end(gpu.driver, gpu.stream, &graph, &err), err);
 }
 
-static void graphs_read_parameters_anew(void) {
-    NEED_GPU();
+FACT(graphs_read_parameters_anew) {
     const double values[] = {0, 9, 30};
     double host = 3;
     CHECK_OK(begin(), err);
@@ -275,8 +267,7 @@ static void graphs_read_parameters_anew(void) {
     end();
 }
 
-static void graphs_read_counts_anew_and_go_on(void) {
-    NEED_GPU();
+FACT(graphs_read_counts_anew_and_go_on) {
     const uint64_t counts[] = {10, 3000, 0, 70000};
     const float start = 100;
     double wanted = 100;
@@ -301,8 +292,7 @@ static void graphs_read_counts_anew_and_go_on(void) {
 }
 
 /* What the second reads as its count is the first one's result. */
-static void a_captured_result_counts_for_the_next_call(void) {
-    NEED_GPU();
+FACT(a_captured_result_counts_for_the_next_call) {
     CHECK_OK(begin(), err);
     const redtune_problem nonzeros = redtune_problem_whole(REDTUNE_NONZEROS, REDTUNE_F32, 1000);
     redtune_problem problem = sum_of(4000);
@@ -327,8 +317,7 @@ static void a_captured_result_counts_for_the_next_call(void) {
 
 /* ---- what is refused ------------------------------------------------------------------------- */
 
-static void the_simple_calls_refuse_what_they_have_no_room_for(void) {
-    NEED_GPU();
+FACT(the_simple_calls_refuse_what_they_have_no_room_for) {
     CHECK_OK(begin(), err);
     const redtune_problem dot = problem_of("dot", 100), both = problem_of("minmax", 100);
     const redtune_operands operands = operands_of("dot");
@@ -350,8 +339,7 @@ static void the_simple_calls_refuse_what_they_have_no_room_for(void) {
     end();
 }
 
-static void run_goes_by_the_problems_extents(void) {
-    NEED_GPU();
+FACT(run_goes_by_the_problems_extents) {
     CHECK_OK(begin(), err);
     redtune_problem problem = sum_of(700);
     redtune_operands operands = {.d_in = {element(0)}, .d_out = {output(0)}, .count = 700};
@@ -371,8 +359,7 @@ static void run_goes_by_the_problems_extents(void) {
     end();
 }
 
-static void every_pointer_can_be_checked(void) {
-    NEED_GPU();
+FACT(every_pointer_can_be_checked) {
     static double on_host[4];
     setenv("REDTUNE_CHECK", "1", 1);
     CHECK_OK(begin(), err);
@@ -405,21 +392,4 @@ static void every_pointer_can_be_checked(void) {
     end();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(two_inputs_lie_anywhere),
-        FACT(two_inputs_reduce_along_an_axis),
-        FACT(two_results_have_an_array_each),
-        FACT(parameters_come_from_the_host_or_the_gpu),
-        FACT(parameters_left_out_are_the_usual_ones),
-        FACT(runs_go_on_from_what_the_output_holds),
-        FACT(counts_on_the_gpu_are_bounded_by_the_hosts),
-        FACT(graphs_read_parameters_anew),
-        FACT(graphs_read_counts_anew_and_go_on),
-        FACT(a_captured_result_counts_for_the_next_call),
-        FACT(the_simple_calls_refuse_what_they_have_no_room_for),
-        FACT(run_goes_by_the_problems_extents),
-        FACT(every_pointer_can_be_checked),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -8,8 +8,7 @@
 
 /* ---- the table of plans ---------------------------------------------------------------------- */
 
-static void prepared_problems_are_reduced_within_a_capture(void) {
-    NEED_GPU();
+FACT(prepared_problems_are_reduced_within_a_capture) {
     enum { PROBLEMS = 9 };
     redtune *rt = NULL;
     rdt_graph *graph = NULL;
@@ -31,8 +30,7 @@ static void prepared_problems_are_reduced_within_a_capture(void) {
     redtune_close(rt);
 }
 
-static void preparing_does_what_it_can_and_tells_the_first_failure(void) {
-    NEED_GPU();
+FACT(preparing_does_what_it_can_and_tells_the_first_failure) {
     redtune *rt = NULL;
     redtune_problem problems[] = {sum_of(100), sum_of(70000), sum_of(1), sum_of(2)};
     problems[1].dtype = (redtune_dtype)77;
@@ -47,8 +45,7 @@ static void preparing_does_what_it_can_and_tells_the_first_failure(void) {
     redtune_close(rt);
 }
 
-static void reduce_keeps_results_of_different_dtypes_apart(void) {
-    NEED_GPU();
+FACT(reduce_keeps_results_of_different_dtypes_apart) {
     redtune *rt = NULL;
     redtune_problem narrow = sum_of(1000), wide = sum_of(1000);
     double sum = 0;
@@ -68,8 +65,7 @@ static void reduce_keeps_results_of_different_dtypes_apart(void) {
 
 /* ---- pinning --------------------------------------------------------------------------------- */
 
-static void config_of_a_plan_can_be_asked_for_again(void) {
-    NEED_GPU();
+FACT(config_of_a_plan_can_be_asked_for_again) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL, *again = NULL;
     redtune_info info;
@@ -93,8 +89,7 @@ static void config_of_a_plan_can_be_asked_for_again(void) {
     redtune_close(rt);
 }
 
-static void config_that_does_not_apply_is_refused(void) {
-    NEED_GPU();
+FACT(config_that_does_not_apply_is_refused) {
     static const struct {
         const char *config, *told;
         redtune_status status;
@@ -123,8 +118,7 @@ static void config_that_does_not_apply_is_refused(void) {
     redtune_close(rt);
 }
 
-static void variable_pins_every_plan(void) {
-    NEED_GPU();
+FACT(variable_pins_every_plan) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_problem problem = sum_of(COUNT);
@@ -164,8 +158,7 @@ static bool host_is_reached(void) {
 }
 
 /* The context is as good as before after each of them. */
-static void check_names_pointers_that_kernels_do_not_reach(void) {
-    NEED_GPU();
+FACT(check_names_pointers_that_kernels_do_not_reach) {
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
     redtune_problem problem = sum_of(COUNT);
@@ -204,8 +197,7 @@ static void check_names_pointers_that_kernels_do_not_reach(void) {
     redtune_close(rt);
 }
 
-static void check_names_memory_of_another_gpu(void) {
-    NEED_GPU();
+FACT(check_names_memory_of_another_gpu) {
     redtune *rt = NULL;
     redtune_problem problem = sum_of(100);
     simulator sim;
@@ -230,8 +222,7 @@ static void check_names_memory_of_another_gpu(void) {
     CHECK(!gpu.driver->ctx_pop(&context) && !gpu.driver->primary_release(other));
 }
 
-static void check_is_asked_for_by_1(void) {
-    NEED_GPU();
+FACT(check_is_asked_for_by_1) {
     redtune *rt = NULL;
     CHECK_OK(open_checking(&rt, "0"), err);
     redtune_close(rt);
@@ -252,8 +243,7 @@ static redtune_status serve_zeros(void *user, void *buffer, size_t capacity, siz
 }
 
 /* Whatever the length, and with the plan for that length. */
-static void input_that_fits_is_one_launch(void) {
-    NEED_GPU();
+FACT(input_that_fits_is_one_launch) {
     static const uint64_t counts[] = {1, 1023, 1025, 10000, 10001};
     redtune *rt = NULL;
     simulator sim = {NULL};
@@ -275,18 +265,4 @@ static void input_that_fits_is_one_launch(void) {
     redtune_close(rt);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(input_that_fits_is_one_launch),
-        FACT(prepared_problems_are_reduced_within_a_capture),
-        FACT(preparing_does_what_it_can_and_tells_the_first_failure),
-        FACT(reduce_keeps_results_of_different_dtypes_apart),
-        FACT(config_of_a_plan_can_be_asked_for_again),
-        FACT(config_that_does_not_apply_is_refused),
-        FACT(variable_pins_every_plan),
-        FACT(check_names_pointers_that_kernels_do_not_reach),
-        FACT(check_names_memory_of_another_gpu),
-        FACT(check_is_asked_for_by_1),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

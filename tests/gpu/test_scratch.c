@@ -29,8 +29,7 @@ static size_t count_distinct(const CUstream *handles, size_t count) {
 
 /* A new stream may have the handle of one that was destroyed with work in it. Scratch is for so
  * many streams as there are handles, and for those that wait to be freed. */
-static void streams_come_and_go(void) {
-    NEED_GPU();
+FACT(streams_come_and_go) {
     enum { STREAMS = 200, WAITING_MAX = 20 };
     CUstream handles[STREAMS];
     redtune *rt = NULL;
@@ -64,8 +63,7 @@ static CUresult wait_for_all(void) {
 
 /* A new stream often has the handle of one that was destroyed, whose work may still run: here the
  * first launch of two, with the second to come. */
-static void new_stream_with_an_old_handle_has_scratch_of_its_own(void) {
-    NEED_GPU();
+FACT(new_stream_with_an_old_handle_has_scratch_of_its_own) {
     enum { STREAMS = 8, ROUNDS = 20 };
     redtune *rt = NULL;
     two_launches two = {.plan = NULL};
@@ -119,8 +117,7 @@ static void *take_turn(void *user) {
 
 /* The per-thread default stream is one handle, and a stream of each thread; other streams are the
  * same in all. */
-static void threads_have_scratch_of_their_own_on_their_default_stream(void) {
-    NEED_GPU();
+FACT(threads_have_scratch_of_their_own_on_their_default_stream) {
     const CUstream streams[] = {CU_STREAM_PER_THREAD, gpu.stream};
     rdt_workspace *workspace = NULL;
     CHECK_OK(rdt_workspace_create(gpu.context, 0, NULL, &workspace, &err), err);
@@ -138,8 +135,7 @@ static void threads_have_scratch_of_their_own_on_their_default_stream(void) {
 
 /* The driver's list of the nodes that a captured call follows holds until the stream's next call.
  */
-static void captured_calls_take_turns_whichever_workspace_they_use(void) {
-    NEED_GPU();
+FACT(captured_calls_take_turns_whichever_workspace_they_use) {
     static const rdt_traffic nothing;
     const rdt_call call = {.stream = gpu.stream, .traffic = &nothing};
     rdt_workspace *workspace[2] = {NULL};
@@ -161,8 +157,7 @@ static void captured_calls_take_turns_whichever_workspace_they_use(void) {
     rdt_workspace_destroy(workspace[0], false);
 }
 
-static void workspace_of_the_callers_serves_any_plan(void) {
-    NEED_GPU();
+FACT(workspace_of_the_callers_serves_any_plan) {
     redtune *rt = NULL;
     redtune_plan *plans[2] = {NULL};
     redtune_problem problems[2] = {sum_of(COUNT), sum_of(900)};
@@ -190,8 +185,7 @@ static void workspace_of_the_callers_serves_any_plan(void) {
     redtune_close(rt);
 }
 
-static void workspace_is_refused_where_it_cannot_serve(void) {
-    NEED_GPU();
+FACT(workspace_is_refused_where_it_cannot_serve) {
     redtune *rt = NULL, *other = NULL;
     redtune_plan *plan = NULL;
     redtune_workspace *workspace = NULL, *none = NULL;
@@ -256,8 +250,7 @@ static void use_and_close(const char *device) {
     redtune_close(rt);
 }
 
-static void close_leaves_nothing(void) {
-    NEED_GPU();
+FACT(close_leaves_nothing) {
     simulator sim = {NULL};
     bool simulated = simulator_find(&sim);
     use_and_close(NULL); /* fills the driver's own pools, on a GPU */
@@ -277,15 +270,4 @@ static void close_leaves_nothing(void) {
     CHECK(free_bytes() >= before_bytes);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(streams_come_and_go),
-        FACT(new_stream_with_an_old_handle_has_scratch_of_its_own),
-        FACT(threads_have_scratch_of_their_own_on_their_default_stream),
-        FACT(captured_calls_take_turns_whichever_workspace_they_use),
-        FACT(workspace_of_the_callers_serves_any_plan),
-        FACT(workspace_is_refused_where_it_cannot_serve),
-        FACT(close_leaves_nothing),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -4,25 +4,6 @@
  */
 #include "segment_tables.h"
 
-static void every_op_of_every_dtype_is_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    const bool simulated = device_is_simulated(&gpu);
-    size_t kernels = 0;
-    for (int k = 0; k < rdt_op_compiled_in.count && !check_state.failed; k++)
-        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
-            for (int result = REDTUNE_DTYPE_NONE; result < REDTUNE_DTYPE_END; result++) {
-                redtune_problem problem = segments_of(rdt_op_compiled_in.entry[k].op, dtype->dtype,
-                                                      (redtune_dtype)result, kernels % 3 == 0);
-                if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
-                if (kernels++ % (simulated ? 43 : 1) || !subject_is_of_part(kernels)) continue;
-                draw_from(kernels);
-                const bool pairs = rdt_op_find(problem.op)->inputs > 1;
-                const rdt_point point = draw_point(&problem, pairs ? "grouped" : "ragged");
-                check_kernel(&problem, &point, TABLES_PER_KERNEL, simulated ? 3000 : ELEMENTS_MAX);
-                if (check_state.failed || subject_is_late()) return;
-            }
-}
-
 /* By the family's default. */
 static void check_default(redtune_problem problem, int tables) {
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
@@ -30,57 +11,9 @@ static void check_default(redtune_problem problem, int tables) {
     check_kernel(&problem, &point, tables, ELEMENTS_MAX);
 }
 
-static void tables_of_every_kind_are_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    const int tables = device_is_simulated(&gpu) ? 25 : 1000;
-    for (int all = 0; all < 2; all++) {
-        check_default(segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all), tables);
-        check_default(segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE, all), tables);
-        redtune_problem mean = segments_of(REDTUNE_MEAN, REDTUNE_F32, REDTUNE_DTYPE_NONE, all);
-        mean.accuracy = REDTUNE_ACCURACY_COMPENSATED;
-        check_default(mean, tables);
-    }
-}
-
-/* Every pair of the parameters' values, and each op with each dtype, by a few tables: little enough
- * for a tool that checks every access. On a simulated device, one kernel of 64. */
-static void few_tables_of_the_covering_set_are_right(void) {
-    enum { FEW = 2, FEW_ELEMENTS = 3000, SIMULATED = 64 };
-    if (!gpu.context) SKIP("there is no GPU");
-    const bool simulated = device_is_simulated(&gpu);
-    size_t done = 0, of = 0;
-    static const struct {
-        const char *family;
-        bool all;
-    } sets[] = {{"ragged", false}, {"ragged", true}, {"grouped", false}, {"tiled", false}};
-    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
-        const redtune_problem like =
-            segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, sets[k].all);
-        redtune_problem resolved;
-        CHECK_OK(rdt_problem_resolve(&like, &resolved, &err), err);
-        const rdt_point point = find_point(&resolved, sets[k].family, "");
-        const cover_set set = {.like = like,
-                               .family = point.family,
-                               .scope = simulated ? COVER_KERNELS : COVER_PROBLEMS};
-        cover_point *points = NULL;
-        size_t count = 0;
-        CHECK_OK(cover_pairs(shop.codegen, &gpu.context->facts, &set, &points, &count, &err), err);
-        const size_t wanted = simulated ? count / SIMULATED + 1 : count;
-        for (size_t i = 0; i < wanted && !check_state.failed && !subject_is_late(); i++) {
-            const cover_point *kernel = &points[subject_turn(i, count)];
-            if (!subject_is_of_part(i)) continue;
-            check_kernel(&kernel->problem, &kernel->point, FEW, FEW_ELEMENTS);
-            done++;
-        }
-        of += count;
-        free(points);
-    }
-    printf("%s: %zu of %zu kernels\n", check_state.fact, done, of);
-}
-
 /* Few that blocks or warps take together, and many that warps take in runs, with an offset that
  * decreases between those that blocks look at. */
-static void segments_of_one_length_are_right(void) {
+FACT(segments_of_one_length_are_right) {
     enum { TURNS = 10 };
     static const struct {
         const char *config;
@@ -90,7 +23,6 @@ static void segments_of_one_length_are_right(void) {
                   {"", 28, 400, 0},         {"", 56, 211, 0},          {"", 900, 13, 0},
                   {"", 3000, 4, 0},         {"block=64", 1, 11000, 4}, {"block=64", 3, 4000, 6},
                   {"block=64", 500, 24, 2}, {"", 61, 193, 4},          {"", 115, 101, 2}};
-    if (!gpu.context) SKIP("there is no GPU");
     redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
     rdt_test_data *data = NULL;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
@@ -127,9 +59,8 @@ static void set_tiles(uint64_t count, uint64_t step, uint64_t tile) {
 }
 
 /* A warp goes over elements a tile at a time: 32 lanes have 5 loads of 4 elements. */
-static void segments_that_end_with_tiles_are_right(void) {
+FACT(segments_that_end_with_tiles_are_right) {
     enum { TURNS = 24, TILE = 32 * 5 * 4 };
-    if (!gpu.context) SKIP("there is no GPU");
     redtune_problem problem = segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, false);
     rdt_test_data *data = NULL;
     subject self;
@@ -146,11 +77,68 @@ static void segments_that_end_with_tiles_are_right(void) {
     rdt_test_data_destroy(data);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(segments_of_one_length_are_right), FACT(segments_that_end_with_tiles_are_right),
-        FACT(tables_of_every_kind_are_right),   FACT(few_tables_of_the_covering_set_are_right),
-        FACT(every_op_of_every_dtype_is_right),
-    };
-    return subject_run(&gpu, &shop, facts, sizeof facts / sizeof *facts, argc, argv);
+FACT(tables_of_every_kind_are_right) {
+    const int tables = device_is_simulated(&gpu) ? 25 : 1000;
+    for (int all = 0; all < 2; all++) {
+        check_default(segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, all), tables);
+        check_default(segments_of(REDTUNE_ARGMIN, REDTUNE_F16, REDTUNE_DTYPE_NONE, all), tables);
+        redtune_problem mean = segments_of(REDTUNE_MEAN, REDTUNE_F32, REDTUNE_DTYPE_NONE, all);
+        mean.accuracy = REDTUNE_ACCURACY_COMPENSATED;
+        check_default(mean, tables);
+    }
 }
+
+/* Every pair of the parameters' values, and each op with each dtype, by a few tables: little enough
+ * for a tool that checks every access. On a simulated device, one kernel of 64. */
+FACT(few_tables_of_the_covering_set_are_right) {
+    enum { FEW = 2, FEW_ELEMENTS = 3000, SIMULATED = 64 };
+    const bool simulated = device_is_simulated(&gpu);
+    size_t done = 0, of = 0;
+    static const struct {
+        const char *family;
+        bool all;
+    } sets[] = {{"ragged", false}, {"ragged", true}, {"grouped", false}, {"tiled", false}};
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+        const redtune_problem like =
+            segments_of(REDTUNE_SUM, REDTUNE_I32, REDTUNE_DTYPE_NONE, sets[k].all);
+        redtune_problem resolved;
+        CHECK_OK(rdt_problem_resolve(&like, &resolved, &err), err);
+        const rdt_point point = find_point(&resolved, sets[k].family, "");
+        const cover_set set = {.like = like,
+                               .family = point.family,
+                               .scope = simulated ? COVER_KERNELS : COVER_PROBLEMS};
+        cover_point *points = NULL;
+        size_t count = 0;
+        CHECK_OK(cover_pairs(shop.codegen, &gpu.context->facts, &set, &points, &count, &err), err);
+        const size_t wanted = simulated ? count / SIMULATED + 1 : count;
+        for (size_t i = 0; i < wanted && !check_state.failed && !subject_is_late(); i++) {
+            const cover_point *kernel = &points[subject_turn(i, count)];
+            if (!subject_is_of_part(i)) continue;
+            check_kernel(&kernel->problem, &kernel->point, FEW, FEW_ELEMENTS);
+            done++;
+        }
+        of += count;
+        free(points);
+    }
+    printf("%s: %zu of %zu kernels\n", check_state.fact, done, of);
+}
+
+FACT(every_op_of_every_dtype_is_right) {
+    const bool simulated = device_is_simulated(&gpu);
+    size_t kernels = 0;
+    for (int k = 0; k < rdt_op_compiled_in.count && !check_state.failed; k++)
+        for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
+            for (int result = REDTUNE_DTYPE_NONE; result < REDTUNE_DTYPE_END; result++) {
+                redtune_problem problem = segments_of(rdt_op_compiled_in.entry[k].op, dtype->dtype,
+                                                      (redtune_dtype)result, kernels % 3 == 0);
+                if (rdt_problem_resolve(&problem, &problem, NULL)) continue;
+                if (kernels++ % (simulated ? 43 : 1) || !subject_is_of_part(kernels)) continue;
+                draw_from(kernels);
+                const bool pairs = rdt_op_find(problem.op)->inputs > 1;
+                const rdt_point point = draw_point(&problem, pairs ? "grouped" : "ragged");
+                check_kernel(&problem, &point, TABLES_PER_KERNEL, simulated ? 3000 : ELEMENTS_MAX);
+                if (check_state.failed || subject_is_late()) return;
+            }
+}
+
+int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

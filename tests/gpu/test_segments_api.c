@@ -74,8 +74,7 @@ static void check_sums(uint64_t modulus, float more) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void a_plan_serves_any_segments(void) {
-    NEED_GPU();
+FACT(a_plan_serves_any_segments) {
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
@@ -94,8 +93,7 @@ static void a_plan_serves_any_segments(void) {
     end();
 }
 
-static void no_segments_are_nothing_to_do(void) {
-    NEED_GPU();
+FACT(no_segments_are_nothing_to_do) {
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
     redtune_segments segments = usual(false);
@@ -111,8 +109,7 @@ static void no_segments_are_nothing_to_do(void) {
     end();
 }
 
-static void empty_segments_give_what_empty_arrays_do(void) {
-    NEED_GPU();
+FACT(empty_segments_give_what_empty_arrays_do) {
     redtune_problem problem = segments_of(REDTUNE_ARGMIN);
     int64_t got[SEGMENTS];
     begin();
@@ -126,8 +123,7 @@ static void empty_segments_give_what_empty_arrays_do(void) {
 }
 
 /* Both forms, of one launch and of two, side by side in one graph. */
-static void replays_see_changed_tables(void) {
-    NEED_GPU();
+FACT(replays_see_changed_tables) {
     const redtune_problem problem = segments_of(REDTUNE_SUM);
     rdt_graph *graph = NULL;
     begin();
@@ -149,8 +145,7 @@ static void replays_see_changed_tables(void) {
     end();
 }
 
-static void results_go_on_in_either_form(void) {
-    NEED_GPU();
+FACT(results_go_on_in_either_form) {
     redtune_problem problem = segments_of(REDTUNE_SUM);
     problem.uses = REDTUNE_USE_ACCUMULATE;
     begin();
@@ -179,8 +174,7 @@ static void check_end(const redtune_plan *plan, const redtune_segments *segments
     CHECK(run.operands.segments.end == (CUdeviceptr)(uintptr_t)expected);
 }
 
-static void ends_that_are_the_next_begins_are_one_table(void) {
-    NEED_GPU();
+FACT(ends_that_are_the_next_begins_are_one_table) {
     redtune_problem problem = segments_of(REDTUNE_SUM);
     problem.uses = REDTUNE_USE_ACCUMULATE;
     redtune_plan *plan = NULL;
@@ -229,8 +223,7 @@ static void check_forms(const char *config, uint64_t count, uint64_t greatest, b
     redtune_plan_destroy(plan);
 }
 
-static void other_forms_have_a_kernel_that_is_not_slow(void) {
-    NEED_GPU();
+FACT(other_forms_have_a_kernel_that_is_not_slow) {
     begin();
     check_forms(NULL, 10, 0, false, false);      /* by tiles */
     check_forms(NULL, 10, 30, false, false);     /* likewise */
@@ -242,8 +235,7 @@ static void other_forms_have_a_kernel_that_is_not_slow(void) {
     end();
 }
 
-static void a_workspace_serves_segments(void) {
-    NEED_GPU();
+FACT(a_workspace_serves_segments) {
     const redtune_problem problem = segments_of(REDTUNE_SUM);
     redtune_workspace *workspace = NULL;
     begin();
@@ -268,8 +260,7 @@ static float ones_of(const unsigned char *mask, uint64_t begin, uint64_t end) {
 }
 
 /* Of whole arrays and of segments, in both orders. */
-static void bits_of_a_mask_begin_at_any_one(void) {
-    NEED_GPU();
+FACT(bits_of_a_mask_begin_at_any_one) {
     enum { BYTES = 64, LAST = 480 };
     const uint64_t offsets[] = {0, 5, 5, 130, LAST};
     unsigned char bits[BYTES];
@@ -310,8 +301,7 @@ static void bits_of_a_mask_begin_at_any_one(void) {
 
 /* The sum of i * 3 for each i of a segment, of a second input that lies at another address modulo
  * 16 bytes; in either form, in both orders, and going on from results. */
-static void second_inputs_lie_beside_the_first(void) {
-    NEED_GPU();
+FACT(second_inputs_lie_beside_the_first) {
     enum { LAST = 480, PARTS = 4 };
     const uint64_t offsets[] = {0, 5, 5, 130, LAST}, ends[] = {5, 5, 130, LAST};
     static float elements[2][LAST + 3];
@@ -365,8 +355,7 @@ static void second_inputs_lie_beside_the_first(void) {
                     REDTUNE_INVALID, err, why);                                                    \
     } while (0)
 
-static void what_makes_no_sense_is_refused(void) {
-    NEED_GPU();
+FACT(what_makes_no_sense_is_refused) {
     redtune_problem problem = segments_of(REDTUNE_SUM);
     begin();
     REFUSES(segments.offset_bytes = 2, "offsets of 2 bytes: set offset_bytes to 4 or 8");
@@ -398,8 +387,7 @@ static void what_makes_no_sense_is_refused(void) {
     end();
 }
 
-static void each_kind_of_plan_has_its_own_runs(void) {
-    NEED_GPU();
+FACT(each_kind_of_plan_has_its_own_runs) {
     redtune_plan *whole = NULL, *ragged = NULL;
     const redtune_problem one = sum_of(100), many = segments_of(REDTUNE_SUM);
     begin();
@@ -415,8 +403,7 @@ static void each_kind_of_plan_has_its_own_runs(void) {
     end();
 }
 
-static void what_no_segments_have_is_refused(void) {
-    NEED_GPU();
+FACT(what_no_segments_have_is_refused) {
     redtune_plan *plan = NULL;
     redtune_problem problem = segments_of(REDTUNE_DOT);
     begin();
@@ -452,21 +439,4 @@ static void what_no_segments_have_is_refused(void) {
     end();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_plan_serves_any_segments),
-        FACT(no_segments_are_nothing_to_do),
-        FACT(empty_segments_give_what_empty_arrays_do),
-        FACT(replays_see_changed_tables),
-        FACT(results_go_on_in_either_form),
-        FACT(ends_that_are_the_next_begins_are_one_table),
-        FACT(other_forms_have_a_kernel_that_is_not_slow),
-        FACT(a_workspace_serves_segments),
-        FACT(bits_of_a_mask_begin_at_any_one),
-        FACT(second_inputs_lie_beside_the_first),
-        FACT(what_makes_no_sense_is_refused),
-        FACT(each_kind_of_plan_has_its_own_runs),
-        FACT(what_no_segments_have_is_refused),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -109,8 +109,7 @@ static redtune_status run_on_copies(bool two_tables) {
     return status;
 }
 
-static void a_call_reads_the_tables_that_the_call_before_wrote(void) {
-    NEED_GPU();
+FACT(a_call_reads_the_tables_that_the_call_before_wrote) {
     begin();
     for (int round = 0; round < 4 && !check_state.failed; round++) {
         rdt_graph *graph = NULL;
@@ -170,15 +169,13 @@ static void check_callers(bool two_tables, bool one_stream) {
     for (int i = 0; i < THREADS * CALLS && !check_state.failed; i++) check_sums(i, i / CALLS);
 }
 
-static void threads_may_call_on_one_stream_and_on_several(void) {
-    NEED_GPU();
+FACT(threads_may_call_on_one_stream_and_on_several) {
     begin();
     for (int i = 0; i < 4 && !check_state.failed; i++) check_callers(i % 2, i / 2);
     end();
 }
 
-static void graphs_captured_apart_run_side_by_side(void) {
-    NEED_GPU();
+FACT(graphs_captured_apart_run_side_by_side) {
     rdt_graph *graphs[THREADS] = {NULL};
     CUstream streams[THREADS] = {NULL};
     begin();
@@ -205,8 +202,7 @@ static void graphs_captured_apart_run_side_by_side(void) {
     end();
 }
 
-static void first_run_in_a_capture_is_refused_and_the_capture_goes_on(void) {
-    NEED_GPU();
+FACT(first_run_in_a_capture_is_refused_and_the_capture_goes_on) {
     const redtune_problem known = segments_of(REDTUNE_SUM), unknown = segments_of(REDTUNE_MAX);
     rdt_graph *graph = NULL;
     begin();
@@ -224,8 +220,7 @@ static void first_run_in_a_capture_is_refused_and_the_capture_goes_on(void) {
 }
 
 /* Tables of another form have a kernel of their own, which is made when they first come. */
-static void first_tables_of_a_form_in_a_capture_are_refused_and_it_goes_on(void) {
-    NEED_GPU();
+FACT(first_tables_of_a_form_in_a_capture_are_refused_and_it_goes_on) {
     rdt_graph *graph = NULL;
     begin();
     const redtune_segments offsets = usual(table(1), false, 0), ends = usual(table(2), true, 1);
@@ -248,10 +243,9 @@ static void first_tables_of_a_form_in_a_capture_are_refused_and_it_goes_on(void)
 }
 
 /* Nothing is read there, wherever that is: the last bytes of all addresses, too. */
-static void empty_segments_may_have_any_offsets(void) {
+FACT(empty_segments_may_have_any_offsets) {
     static const int64_t anywhere[] = {INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, INT64_MAX / 4};
     static int64_t offsets[2 * (SEGMENTS + 1)];
-    NEED_GPU();
     begin();
     for (int k = 0; k < 16 && !check_state.failed; k++) {
         redtune_problem problem = segments_of(REDTUNE_SUM);
@@ -291,8 +285,7 @@ static void check_untouched(void) {
     } while (0)
 #define INVALID(the_op, change, why) REFUSES(the_op, change, REDTUNE_INVALID, why)
 
-static void wrong_tables_are_refused(void) {
-    NEED_GPU();
+FACT(wrong_tables_are_refused) {
     begin();
     INVALID(REDTUNE_SUM, segments.offset_bytes = 3, "offsets of 3 bytes");
     INVALID(REDTUNE_SUM, segments.offset_bytes = 16, "offsets of 16 bytes");
@@ -310,8 +303,7 @@ static void wrong_tables_are_refused(void) {
 }
 
 /* The last byte of a table counts as one of it, and so does the last offset of CSR. */
-static void outputs_within_what_is_read_are_refused(void) {
-    NEED_GPU();
+FACT(outputs_within_what_is_read_are_refused) {
     begin();
     void *last = behind(table(0), SEGMENTS * sizeof(int64_t));
     INVALID(REDTUNE_SUM, segments.d_out[0] = behind(last, -4), "d_out lies within d_begin");
@@ -329,9 +321,8 @@ static void outputs_within_what_is_read_are_refused(void) {
     end();
 }
 
-static void wrong_parameters_are_refused(void) {
+FACT(wrong_parameters_are_refused) {
     static const double given[] = {1};
-    NEED_GPU();
     begin();
     void *device = table(0);
     INVALID(REDTUNE_SUM, segments.parameters = given, "parameters are given, and it has none");
@@ -344,8 +335,7 @@ static void wrong_parameters_are_refused(void) {
     end();
 }
 
-static void what_segments_do_not_have_is_refused(void) {
-    NEED_GPU();
+FACT(what_segments_do_not_have_is_refused) {
     begin();
     INVALID(REDTUNE_MSE, (void)segments, "d_second is NULL, and it has two inputs");
     INVALID(REDTUNE_SUM, segments.d_second = input(), "d_second is not NULL, and it has one input");
@@ -375,8 +365,7 @@ static void what_segments_do_not_have_is_refused(void) {
 }
 
 /* A pinned plan's configuration gives plans of segments alone. */
-static void configurations_of_segments_are_theirs_alone(void) {
-    NEED_GPU();
+FACT(configurations_of_segments_are_theirs_alone) {
     redtune_plan *other = NULL;
     redtune_problem problem = sum_of(100);
     begin();
@@ -395,9 +384,8 @@ static void configurations_of_segments_are_theirs_alone(void) {
 }
 
 /* With REDTUNE_CHECK each pointer and its length are looked at. */
-static void pointers_are_checked_before_the_launch(void) {
+FACT(pointers_are_checked_before_the_launch) {
     static int64_t host[SEGMENTS];
-    NEED_GPU();
     setenv("REDTUNE_CHECK", "1", 1);
     begin();
     unsetenv("REDTUNE_CHECK");
@@ -420,8 +408,7 @@ static void pointers_are_checked_before_the_launch(void) {
 }
 
 /* The simulated GPU finds what the caller has to avoid. The last fact: its context is lost then. */
-static void offsets_beyond_the_buffer_are_found(void) {
-    NEED_GPU();
+FACT(offsets_beyond_the_buffer_are_found) {
     simulator sim;
     if (!simulator_find(&sim)) SKIP("a real GPU reads what is there");
     const int64_t beyond = INT64_C(1) << 40;
@@ -438,21 +425,4 @@ static void offsets_beyond_the_buffer_are_found(void) {
     end();
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_call_reads_the_tables_that_the_call_before_wrote),
-        FACT(threads_may_call_on_one_stream_and_on_several),
-        FACT(graphs_captured_apart_run_side_by_side),
-        FACT(first_run_in_a_capture_is_refused_and_the_capture_goes_on),
-        FACT(first_tables_of_a_form_in_a_capture_are_refused_and_it_goes_on),
-        FACT(empty_segments_may_have_any_offsets),
-        FACT(wrong_tables_are_refused),
-        FACT(outputs_within_what_is_read_are_refused),
-        FACT(wrong_parameters_are_refused),
-        FACT(what_segments_do_not_have_is_refused),
-        FACT(configurations_of_segments_are_theirs_alone),
-        FACT(pointers_are_checked_before_the_launch),
-        FACT(offsets_beyond_the_buffer_are_found),
-    };
-    return ones_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return ones_run(argc, argv); }

@@ -21,8 +21,7 @@ static void check_timed(bench *self, rdt_cache_state cache, int count, double *n
 }
 
 /* Shapes of one class in turns, by one evaluator. All fit into the simulated GPU's cache. */
-static void shapes_are_timed_cold_and_warm(void) {
-    NEED_GPU();
+FACT(shapes_are_timed_cold_and_warm) {
     const redtune_problem problems[] = {
         shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){7, 5, 801, 7100, 803}),
         shape(REDTUNE_SUM, REDTUNE_F32, (rdt_extents){2000, 1, 12, 0, 0})};
@@ -53,8 +52,7 @@ static void check_hasty(const char *source, redtune_op op, redtune_dtype dtype, 
 }
 
 /* Only the last result, and only in calls that overlap the one before. */
-static void a_kernel_that_goes_wrong_while_it_overlaps_is_wrong(void) {
-    NEED_GPU();
+FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong) {
     static const char hasty[] = ADDS KERNEL(ALL, COUNT, OUTER, INNER, PLACE, PLUS,
                                             "if (overlaps && r + 1 == all) output[r] += 1;");
     if (gpu.context->facts.major < 9) SKIP("no launch overlaps on this GPU");
@@ -64,8 +62,7 @@ static void a_kernel_that_goes_wrong_while_it_overlaps_is_wrong(void) {
 
 /* Of 2^20 squares the root is not exact in f32: what overlaps is compared with what does not. The
  * rows share most of their elements, so that there is room for several calls' inputs. */
-static void so_it_is_where_no_exact_result_is_known(void) {
-    NEED_GPU();
+FACT(so_it_is_where_no_exact_result_is_known) {
     static const char hasty[] = OF_F16
         "#define START 0\n" KERNEL(ALL, "(e.count < 1000000 ? e.count : 0)", OUTER, INNER, PLACE,
                                    "sum + x * x", "output[r] = sqrtf(sum) + overlaps;");
@@ -75,8 +72,7 @@ static void so_it_is_where_no_exact_result_is_known(void) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void memory_stays_within_its_limit(void) {
-    NEED_GPU();
+FACT(memory_stays_within_its_limit) {
     enum { BUDGET = 16 << 20 /* of what is no test data: what allocations round up to */ };
     redtune_problem problem = shape(REDTUNE_SUM, REDTUNE_F16, (rdt_extents){2, 1 << 20, 0, 0, 0});
     uint64_t before = 0, after = 0, least;
@@ -100,12 +96,4 @@ static void memory_stays_within_its_limit(void) {
     bench_close(&self);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(shapes_are_timed_cold_and_warm),
-        FACT(a_kernel_that_goes_wrong_while_it_overlaps_is_wrong),
-        FACT(so_it_is_where_no_exact_result_is_known),
-        FACT(memory_stays_within_its_limit),
-    };
-    return run_shape_test(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_shape_test(argc, argv); }

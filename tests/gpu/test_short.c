@@ -23,37 +23,20 @@ static shape draw_shape(bool large) {
 
 static const layout_test test = {"short", 2, 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-static void every_op_of_every_dtype_is_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_every_op_and_dtype(&test);
-}
-
-static void few_shapes_of_the_covering_set_are_right(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_covering_set(&test);
-}
-
-static void steps_have_64_bits(void) {
-    if (!gpu.context) SKIP("there is no GPU");
-    check_rows_backwards(&test, 4, 5);
-}
+/* The quick ones first, for mutants. */
+FACT(steps_have_64_bits) { check_rows_backwards(&test, 4, 5); }
 
 /* The same of a block's first row, where others come before it. */
-static void steps_of_blocks_have_64_bits(void) {
+FACT(steps_of_blocks_have_64_bits) {
     enum { COUNT = 4, PITCH = 5 };
     static int32_t input[OUTER_MAX * PITCH];
-    if (!gpu.context) SKIP("there is no GPU");
     const shape at = {{COUNT, OUTER_MAX, 1, (uint64_t)0 - PITCH, 1}, 0, 1};
     for (int i = 0; i < OUTER_MAX * PITCH; i++) input[i] = i % 1000;
     check_sums(&test, input, sizeof input, (OUTER_MAX - 1) * PITCH, &at);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(steps_have_64_bits), /* the quick ones first, for mutants */
-        FACT(steps_of_blocks_have_64_bits),
-        FACT(few_shapes_of_the_covering_set_are_right),
-        FACT(every_op_of_every_dtype_is_right),
-    };
-    return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+FACT(few_shapes_of_the_covering_set_are_right) { check_covering_set(&test); }
+
+FACT(every_op_of_every_dtype_is_right) { check_every_op_and_dtype(&test); }
+
+int main(int argc, char **argv) { return run_layout_test(&test, argc, argv); }

@@ -26,11 +26,12 @@ static shape draw_shape(bool large) {
 static const layout_test test = {"skewed",  COUNT_MAX,         1,         1001,
                                  COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-static void every_op_of_every_dtype_is_right(void) { check_every_op_and_dtype(&test); }
+/* The quick one first, for mutants. */
+FACT(steps_have_64_bits) { check_columns_backwards(&test, 40, 51, 33); }
 
 /* Few blocks, and as many as there are tiles; strips whose loads overlap the next one's, strips of
  * fewer columns, and rows with gaps between them. */
-static void blocks_share_columns(void) {
+FACT(blocks_share_columns) {
     static const split_test splits[] = {
         {"block=128,width=8,vec=2,unroll=1,finish=poll,per_sm=16",
          {{257, 1, 14, 3598, 14}, {100, 1, 15, 1500, 15}, {67, 1, 27, 2010, 30}}},
@@ -45,16 +46,8 @@ static void blocks_share_columns(void) {
     check_splits(&test, splits);
 }
 
-static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(&test); }
+FACT(few_shapes_of_the_covering_set_are_right) { check_covering_set(&test); }
 
-static void steps_have_64_bits(void) { check_columns_backwards(&test, 40, 51, 33); }
+FACT(every_op_of_every_dtype_is_right) { check_every_op_and_dtype(&test); }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(steps_have_64_bits), /* the quick one first, for mutants */
-        FACT(blocks_share_columns),
-        FACT(few_shapes_of_the_covering_set_are_right),
-        FACT(every_op_of_every_dtype_is_right),
-    };
-    return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_layout_test(&test, argc, argv); }

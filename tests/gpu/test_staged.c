@@ -26,14 +26,14 @@ static shape draw_shape(bool large) {
 
 static const layout_test test = {"staged", 3, 2, 1, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-static void every_op_of_every_dtype_is_right(void) { check_every_op_and_dtype(&test); }
+FACT(steps_have_64_bits) { check_rows_backwards(&test, 3, 4); }
 
-static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(&test); }
+FACT(few_shapes_of_the_covering_set_are_right) { check_covering_set(&test); }
 
-static void steps_have_64_bits(void) { check_rows_backwards(&test, 3, 4); }
+FACT(every_op_of_every_dtype_is_right) { check_every_op_and_dtype(&test); }
 
 /* They take every load of a block's threads, and one more where they are not aligned. */
-static void rows_may_fill_all_of_their_room(void) {
+FACT(rows_may_fill_all_of_their_room) {
     static const shape shapes[] = {{{2, 300, 1, 2, 1}, 0, 1},
                                    {{2, 300, 1, 2, 1}, 1, 1},
                                    {{2, 300, 1, 2, 1}, 2, 1},
@@ -41,12 +41,4 @@ static void rows_may_fill_all_of_their_room(void) {
     check_shapes(&test, "block=64,rows=2,room=8", shapes, sizeof shapes / sizeof *shapes);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(steps_have_64_bits),
-        FACT(few_shapes_of_the_covering_set_are_right),
-        FACT(every_op_of_every_dtype_is_right),
-        FACT(rows_may_fill_all_of_their_room),
-    };
-    return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_layout_test(&test, argc, argv); }

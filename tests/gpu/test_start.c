@@ -27,8 +27,7 @@ static void listen(void *user, redtune_log_level level, const char *line) {
     if (level > self->highest) self->highest = level;
 }
 
-static void variable_raises_the_level_of_the_log(void) {
-    NEED_GPU();
+FACT(variable_raises_the_level_of_the_log) {
     redtune *rt = NULL;
     listener quiet = {.text = ""}, loud = {.text = ""};
     redtune_options options = {.database = nowhere, .log = listen, .log_user = &quiet};
@@ -78,8 +77,7 @@ static redtune_status plan_heard(listener *heard, const redtune_problem *problem
     return plan_with(nowhere, heard, problem, config);
 }
 
-static void warm_start_needs_neither_lua_nor_nvrtc(void) {
-    NEED_GPU();
+FACT(warm_start_needs_neither_lua_nor_nvrtc) {
     listener cold = {.text = ""}, warm = {.text = ""}, other = {.text = ""};
     char first[320], second[320];
     redtune_problem problem = sum_of(COUNT), changed = sum_of(COUNT);
@@ -106,8 +104,7 @@ static int copy_templates(const char *to) {
     return system(command);
 }
 
-static void changed_templates_are_never_passed_over(void) {
-    NEED_GPU();
+FACT(changed_templates_are_never_passed_over) {
     listener before = {.text = ""}, copied = {.text = ""}, again = {.text = ""},
              changed = {.text = ""};
     char config[320], templates[128], file[160];
@@ -131,9 +128,37 @@ static void changed_templates_are_never_passed_over(void) {
     CHECK_CONTAINS(changed.text, "making the kernel");
 }
 
+/* An instance that was opened without a folder, and made a plan while there was one, is given no
+ * plan of that folder once it is gone. */
+FACT(templates_of_a_folder_end_with_it) {
+    char templates[128], config[320];
+    listener without = {.text = ""}, within = {.text = ""};
+    redtune *rt = NULL;
+    redtune_plan *plan[3] = {NULL};
+    redtune_problem problem = sum_of(COUNT), other = sum_of(COUNT);
+    other.config = "block=64";
+    snprintf(templates, sizeof templates, "%s/left", folder);
+    CHECK(!copy_templates(templates));
+    use_cache("left");
+    const redtune_options options = {
+        .database = nowhere, .log = listen, .log_user = &without, .log_level = REDTUNE_LOG_DEBUG};
+    redtune_status status = redtune_open(&options, &rt, &err);
+    if (!status) status = redtune_plan_create(rt, &problem, &plan[0], &err);
+    setenv("REDTUNE_TEMPLATES", templates, 1);
+    if (!status) status = plan_heard(&within, &other, config);
+    if (!status) status = redtune_plan_create(rt, &problem, &plan[1], &err);
+    unsetenv("REDTUNE_TEMPLATES");
+    without.text[0] = '\0';
+    if (!status) status = redtune_plan_create(rt, &other, &plan[2], &err);
+    for (int i = 0; i < 3; i++) redtune_plan_destroy(plan[i]);
+    redtune_close(rt);
+    CHECK_OK(status, err);
+    CHECK_CONTAINS(within.text, "making the kernel");
+    CHECK_CONTAINS(without.text, "making the kernel");
+}
+
 /* What was rendered while the templates changed is remembered for neither. */
-static void templates_changed_meanwhile_leave_no_trace(void) {
-    NEED_GPU();
+FACT(templates_changed_meanwhile_leave_no_trace) {
     char templates[128], file[160], command[1024], config[320];
     listener then = {.text = ""}, after = {.text = ""};
     redtune *rt = NULL;
@@ -165,36 +190,6 @@ static void templates_changed_meanwhile_leave_no_trace(void) {
     CHECK_CONTAINS(after.text, "making the kernel");
 }
 
-/* An instance that was opened without a folder, and made a plan while there was one, is given no
- * plan of that folder once it is gone. */
-static void templates_of_a_folder_end_with_it(void) {
-    NEED_GPU();
-    char templates[128], config[320];
-    listener without = {.text = ""}, within = {.text = ""};
-    redtune *rt = NULL;
-    redtune_plan *plan[3] = {NULL};
-    redtune_problem problem = sum_of(COUNT), other = sum_of(COUNT);
-    other.config = "block=64";
-    snprintf(templates, sizeof templates, "%s/left", folder);
-    CHECK(!copy_templates(templates));
-    use_cache("left");
-    const redtune_options options = {
-        .database = nowhere, .log = listen, .log_user = &without, .log_level = REDTUNE_LOG_DEBUG};
-    redtune_status status = redtune_open(&options, &rt, &err);
-    if (!status) status = redtune_plan_create(rt, &problem, &plan[0], &err);
-    setenv("REDTUNE_TEMPLATES", templates, 1);
-    if (!status) status = plan_heard(&within, &other, config);
-    if (!status) status = redtune_plan_create(rt, &problem, &plan[1], &err);
-    unsetenv("REDTUNE_TEMPLATES");
-    without.text[0] = '\0';
-    if (!status) status = redtune_plan_create(rt, &other, &plan[2], &err);
-    for (int i = 0; i < 3; i++) redtune_plan_destroy(plan[i]);
-    redtune_close(rt);
-    CHECK_OK(status, err);
-    CHECK_CONTAINS(within.text, "making the kernel");
-    CHECK_CONTAINS(without.text, "making the kernel");
-}
-
 /* ---- in the background ----------------------------------------------------------------------- */
 
 /* A database whose winner for the problem is another config than the default. */
@@ -223,8 +218,7 @@ static void make_old(const char *path) {
 }
 
 /* A database that has not changed since need not be read; one that has is. */
-static void changed_databases_are_never_passed_over(void) {
-    NEED_GPU();
+FACT(changed_databases_are_never_passed_over) {
     char path[128], config[320];
     listener heard[4] = {{.text = ""}};
     redtune_problem problem = sum_of(COUNT);
@@ -249,8 +243,7 @@ static void pause_ms(long ms) {
     nanosleep(&pause, NULL);
 }
 
-static void plan_runs_the_default_while_another_is_compiled(void) {
-    NEED_GPU();
+FACT(plan_runs_the_default_while_another_is_compiled) {
     enum { WAIT_MS = 60000, STEP_MS = 10 };
     redtune *rt = NULL;
     redtune_plan *plan = NULL;
@@ -335,8 +328,7 @@ static redtune_status run_twice(const redtune_problem *problem, const void *from
     return status;
 }
 
-static void plan_runs_any_kernel_of_its_class_meanwhile(void) {
-    NEED_GPU();
+FACT(plan_runs_any_kernel_of_its_class_meanwhile) {
     static const struct {
         shaped cached, wanted; /* of one class */
         const char *part;      /* of the cached kernel's config alone */
@@ -384,8 +376,7 @@ static void plan_runs_any_kernel_of_its_class_meanwhile(void) {
     rdt_buffer_destroy(&noise);
 }
 
-static void plan_compiles_at_once_where_no_kernel_of_its_class_is(void) {
-    NEED_GPU();
+FACT(plan_compiles_at_once_where_no_kernel_of_its_class_is) {
     listener heard = {.text = ""};
     char config[320];
     redtune_problem other = sum_of(1000), wanted = sum_of(COUNT);
@@ -399,21 +390,10 @@ static void plan_compiles_at_once_where_no_kernel_of_its_class_is(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(variable_raises_the_level_of_the_log),
-        FACT(warm_start_needs_neither_lua_nor_nvrtc),
-        FACT(changed_templates_are_never_passed_over),
-        FACT(templates_of_a_folder_end_with_it),
-        FACT(templates_changed_meanwhile_leave_no_trace),
-        FACT(changed_databases_are_never_passed_over),
-        FACT(plan_runs_the_default_while_another_is_compiled),
-        FACT(plan_runs_any_kernel_of_its_class_meanwhile),
-        FACT(plan_compiles_at_once_where_no_kernel_of_its_class_is),
-    };
     snprintf(folder, sizeof folder, "/tmp/redtune-test-XXXXXX");
     if (!mkdtemp(folder)) return EXIT_FAILURE;
     ones_open();
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     ones_close();
     folder_remove(folder);
     return rc;

@@ -32,8 +32,7 @@ static bool pin(trial *at, int config) {
 }
 
 /* By the built-in defaults, and by the kernels of the next fact. */
-static void random_problems_are_right(void) {
-    NEED_GPU();
+FACT(random_problems_are_right) {
     begin();
     for (int i = 0; i < 160 && !check_state.failed; i++) {
         trial at;
@@ -64,46 +63,7 @@ static trial planes(redtune_op op) {
     return at;
 }
 
-/* The first ones in row-major order of the reduced axes, whatever their steps; behind the mask
- * there is room for the count. */
-static void counts_on_the_gpu_are_of_the_first_elements(void) {
-    NEED_GPU();
-    begin();
-    for (int i = 0; i < 28 && !check_state.failed; i++) {
-        trial at;
-        if (!subject_is_of_part((size_t)i)) continue;
-        draw_from((unsigned)i);
-        const char *const pinned[] = {NULL, configs[0], configs[4]};
-        do {
-            draw_trial(ops[i % OPS], i % 2 ? 40 : 2000, &at);
-            at.problem.config = pinned[i / OPS % 3];
-            if (at.problem.config) at.problem.mask = REDTUNE_MASK_NONE;
-            if (i < OPS) at = planes(ops[i]); /* by wide loads, of which the last is not whole */
-        } while (!is_strided(&at));
-        if (i < OPS) at.problem.config = configs[0];
-        at.problem.uses = REDTUNE_USE_DEVICE_COUNT;
-        if (i >= 24) at.problem.order = REDTUNE_ORDER_FIXED;
-        fill(&at);
-        const uint64_t all = count_of(&at),
-                       counts[] = {0, draw(all), draw(all), draw(all), all + 1};
-        at.least = i < OPS ? all - 3 : counts[draw(5)];
-        redtune_operands operands = operands_of(&at);
-        const CUdeviceptr place = memory[MASK].address + ROOM * 2;
-        redtune_plan *plan = NULL;
-        operands.d_count = (const uint64_t *)(uintptr_t)place;
-        upload();
-        CHECK_OK(rdt_buffer_write(gpu.driver, place, &at.least, sizeof at.least, gpu.stream, &err),
-                 err);
-        CHECK_OK(redtune_plan_create(rt, &at.problem, &plan, &err), err);
-        CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
-        check_outputs(&at);
-        redtune_plan_destroy(plan);
-    }
-    end();
-}
-
-static void kernels_are_right_whatever_the_problem(void) {
-    NEED_GPU();
+FACT(kernels_are_right_whatever_the_problem) {
     begin();
     for (int c = 0; c < CONFIGS; c++)
         for (int op = 0; op < OPS; op++) {
@@ -122,8 +82,7 @@ static void kernels_are_right_whatever_the_problem(void) {
 
 /* Loads that elements do not fill: spans of each size that a step of a power of two leaves, from
  * each place within a load on, by the built-in default. */
-static void spans_and_many_axes_are_taken_from_any_place_on(void) {
-    NEED_GPU();
+FACT(spans_and_many_axes_are_taken_from_any_place_on) {
     begin();
     draw_from(3);
     for (int64_t step = 1; step <= 2; step++)
@@ -188,8 +147,7 @@ static trial rows_of_two(int64_t size, bool alike, bool halves, bool one) {
     return at;
 }
 
-static void spans_of_two_inputs_are_taken_from_any_place_on(void) {
-    NEED_GPU();
+FACT(spans_of_two_inputs_are_taken_from_any_place_on) {
     begin();
     draw_from(4);
     for (int i = 0; i < 400 && !check_state.failed; i++) {
@@ -213,8 +171,7 @@ static void spans_of_two_inputs_are_taken_from_any_place_on(void) {
 
 /* One element goes before all others, which are equal: each place in turn, over the borders of axes
  * and tiles. */
-static void the_deciding_element_is_found_at_each_place(void) {
-    NEED_GPU();
+FACT(the_deciding_element_is_found_at_each_place) {
     begin();
     trial at = planes(REDTUNE_MAX_AT);
     redtune_axis *reduced = at.problem.reduced;
@@ -235,8 +192,7 @@ static void the_deciding_element_is_found_at_each_place(void) {
 }
 
 /* Results that go on from a value, or from what their places hold: of masks, too. */
-static void results_go_on(void) {
-    NEED_GPU();
+FACT(results_go_on) {
     begin();
     for (int masked = 0; masked < 2; masked++) {
         trial at = planes(REDTUNE_SUM);
@@ -263,6 +219,43 @@ static void results_go_on(void) {
                     want += (double)numbers[0][element_of(&at, X, r, e)];
             CHECK_INT((int)got[r], 1000 + 2 * (int)want);
         }
+    }
+    end();
+}
+
+/* The first ones in row-major order of the reduced axes, whatever their steps; behind the mask
+ * there is room for the count. */
+FACT(counts_on_the_gpu_are_of_the_first_elements) {
+    begin();
+    for (int i = 0; i < 28 && !check_state.failed; i++) {
+        trial at;
+        if (!subject_is_of_part((size_t)i)) continue;
+        draw_from((unsigned)i);
+        const char *const pinned[] = {NULL, configs[0], configs[4]};
+        do {
+            draw_trial(ops[i % OPS], i % 2 ? 40 : 2000, &at);
+            at.problem.config = pinned[i / OPS % 3];
+            if (at.problem.config) at.problem.mask = REDTUNE_MASK_NONE;
+            if (i < OPS) at = planes(ops[i]); /* by wide loads, of which the last is not whole */
+        } while (!is_strided(&at));
+        if (i < OPS) at.problem.config = configs[0];
+        at.problem.uses = REDTUNE_USE_DEVICE_COUNT;
+        if (i >= 24) at.problem.order = REDTUNE_ORDER_FIXED;
+        fill(&at);
+        const uint64_t all = count_of(&at),
+                       counts[] = {0, draw(all), draw(all), draw(all), all + 1};
+        at.least = i < OPS ? all - 3 : counts[draw(5)];
+        redtune_operands operands = operands_of(&at);
+        const CUdeviceptr place = memory[MASK].address + ROOM * 2;
+        redtune_plan *plan = NULL;
+        operands.d_count = (const uint64_t *)(uintptr_t)place;
+        upload();
+        CHECK_OK(rdt_buffer_write(gpu.driver, place, &at.least, sizeof at.least, gpu.stream, &err),
+                 err);
+        CHECK_OK(redtune_plan_create(rt, &at.problem, &plan, &err), err);
+        CHECK_OK(redtune_plan_run(plan, &operands, gpu.stream, &err), err);
+        check_outputs(&at);
+        redtune_plan_destroy(plan);
     }
     end();
 }
@@ -314,8 +307,7 @@ static void reduce_copy(const trial *at, float *got, uint64_t bytes) {
 }
 
 /* By kernels of one thread, and of all of a block, for a result; and by the default. */
-static void fixed_order_and_exact_sums_are_those_of_a_packed_copy(void) {
-    NEED_GPU();
+FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy) {
     static const struct {
         redtune_order order;
         redtune_accuracy accuracy;
@@ -370,8 +362,7 @@ static void fixed_order_and_exact_sums_are_those_of_a_packed_copy(void) {
 }
 
 /* The first call makes the plan, and the second finds it. */
-static void exact_sums_of_columns_are_found_again(void) {
-    NEED_GPU();
+FACT(exact_sums_of_columns_are_found_again) {
     begin();
     trial at = {redtune_problem_columns(REDTUNE_SUM, REDTUNE_F32, 300, 7), {0, 0, 0}, 0};
     at.problem.accuracy = REDTUNE_ACCURACY_EXACT;
@@ -380,8 +371,7 @@ static void exact_sums_of_columns_are_found_again(void) {
     end();
 }
 
-static void what_is_captured_runs_again(void) {
-    NEED_GPU();
+FACT(what_is_captured_runs_again) {
     begin();
     trial at = planes(REDTUNE_SUM);
     const redtune_operands operands = operands_of(&at);
@@ -404,8 +394,7 @@ static void what_is_captured_runs_again(void) {
     end();
 }
 
-static void no_elements_give_the_result_of_none(void) {
-    NEED_GPU();
+FACT(no_elements_give_the_result_of_none) {
     begin();
     trial at = planes(REDTUNE_SUM);
     at.problem.steps |= 1u << OUT;
@@ -425,8 +414,7 @@ static void no_elements_give_the_result_of_none(void) {
     end();
 }
 
-static void what_there_are_no_kernels_of_is_refused(void) {
-    NEED_GPU();
+FACT(what_there_are_no_kernels_of_is_refused) {
     begin();
     trial at = planes(REDTUNE_SUM);
     redtune_operands operands = operands_of(&at);
@@ -449,22 +437,9 @@ static void what_there_are_no_kernels_of_is_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(random_problems_are_right),
-        FACT(kernels_are_right_whatever_the_problem),
-        FACT(spans_and_many_axes_are_taken_from_any_place_on),
-        FACT(spans_of_two_inputs_are_taken_from_any_place_on),
-        FACT(the_deciding_element_is_found_at_each_place),
-        FACT(results_go_on),
-        FACT(counts_on_the_gpu_are_of_the_first_elements),
-        FACT(fixed_order_and_exact_sums_are_those_of_a_packed_copy),
-        FACT(exact_sums_of_columns_are_found_again),
-        FACT(what_is_captured_runs_again),
-        FACT(no_elements_give_the_result_of_none),
-        FACT(what_there_are_no_kernels_of_is_refused),
-    };
     if (device_open(&gpu, &err)) fprintf(stderr, "no GPU: %s\n", err.message);
-    const int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    const int rc = check_run(argc, argv);
     device_close(&gpu);
     return rc;
 }

@@ -196,8 +196,7 @@ static void check_problem(const redtune_problem *problem, int rounds) {
     close_whole(&self);
 }
 
-static void every_op_has_the_result_of_the_whole(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(every_op_has_the_result_of_the_whole) {
     const char *wanted = getenv("RDT_TEST_TEAMS");
     const size_t problems = wanted ? (size_t)atol(wanted) : SIZE_MAX;
     const size_t one_of = is_simulated() ? 17 : 1, rounds = wanted ? 5 : 2;
@@ -217,8 +216,7 @@ static void every_op_has_the_result_of_the_whole(void) {
     printf("%s: %zu kernels, %zu problems\n", check_state.fact, kept, kept * rounds);
 }
 
-static void results_of_any_accuracy_are_joined(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(results_of_any_accuracy_are_joined) {
     static const redtune_accuracy accuracies[] = {REDTUNE_ACCURACY_COMPENSATED,
                                                   REDTUNE_ACCURACY_EXACT};
     for (int i = 0; i < 2 && !check_state.failed; i++) {
@@ -257,8 +255,7 @@ static void check_fixed(redtune_op op, redtune_dtype dtype, uint64_t count) {
     close_whole(&self);
 }
 
-static void fixed_order_has_the_bits_of_one_gpu(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(fixed_order_has_the_bits_of_one_gpu) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_VAR, REDTUNE_DOT, REDTUNE_SUM_SUMSQ};
     for (size_t i = 0; i < sizeof ops / sizeof *ops && !check_state.failed; i++) {
         check_fixed(ops[i], REDTUNE_F32, 3000);
@@ -284,8 +281,7 @@ static void *run_rank(void *user) {
     return NULL;
 }
 
-static void ranks_may_have_a_thread_each(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(ranks_may_have_a_thread_each) {
     const redtune_problem problem = {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32};
     whole self;
     rank_thread ranks[CREW_MAX] = {{0}};
@@ -306,12 +302,5 @@ static void ranks_may_have_a_thread_each(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_op_has_the_result_of_the_whole),
-        FACT(results_of_any_accuracy_are_joined),
-        FACT(fixed_order_has_the_bits_of_one_gpu),
-        FACT(ranks_may_have_a_thread_each),
-    };
-    return crew_run(RANKS_MAX, (ELEMENTS_MAX + GAP_MAX) * sizeof(double), &all, facts,
-                    sizeof facts / sizeof *facts, argc, argv);
+    return crew_run(RANKS_MAX, (ELEMENTS_MAX + GAP_MAX) * sizeof(double), &all, argc, argv);
 }

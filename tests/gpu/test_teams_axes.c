@@ -207,7 +207,6 @@ static void check_shape(const redtune_problem *of, uint64_t outer, uint64_t coun
 
 static void check_every_op(uint64_t shapes[][3], size_t shape_count, size_t one_of) {
     size_t tried = 0;
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (int op = 0; op < rdt_op_compiled_in.count; op++)
         for (int dtype = REDTUNE_I8; dtype < REDTUNE_DTYPE_END; dtype++) {
             const redtune_problem problem = {.op = (redtune_op)op, .dtype = (redtune_dtype)dtype};
@@ -221,18 +220,18 @@ static void check_every_op(uint64_t shapes[][3], size_t shape_count, size_t one_
         }
 }
 
-static void rows_have_their_results_on_every_rank(void) {
+FACT(rows_have_their_results_on_every_rank) {
     static uint64_t shapes[][3] = {{9, 100, 1}, {200, 7, 1}, {3, 500, 1}};
     check_every_op(shapes, 3, 53);
 }
 
-static void columns_have_their_results_on_every_rank(void) {
+FACT(columns_have_their_results_on_every_rank) {
     static uint64_t shapes[][3] = {{1, 60, 33}, {3, 20, 16}, {1, 9, 300}};
     check_every_op(shapes, 3, 59);
 }
 
 /* By "short", whose kernels bring a row by one load: what each rank has of every row, or less. */
-static void places_in_short_rows_are_found_on_every_rank(void) {
+FACT(places_in_short_rows_are_found_on_every_rank) {
     static const struct {
         redtune_op op;
         redtune_dtype dtype;
@@ -241,7 +240,6 @@ static void places_in_short_rows_are_found_on_every_rank(void) {
                   {REDTUNE_ARGMAXABS, REDTUNE_I16},
                   {REDTUNE_MIN_AT, REDTUNE_F64},
                   {REDTUNE_MAX_AT, REDTUNE_U32}};
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const redtune_problem problem = {.op = places[i].op,
                                          .dtype = places[i].dtype,
@@ -256,15 +254,14 @@ static void places_in_short_rows_are_found_on_every_rank(void) {
 }
 
 /* Shares of whole chunks, so that a rank may have none. */
-static void rows_in_fixed_order_have_the_bits_of_one_gpu(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(rows_in_fixed_order_have_the_bits_of_one_gpu) {
     const redtune_problem problem = {.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
     check_shape(&problem, 2, 3500, 1, BY_TEAM);
 }
 
 /* ---- more results than there is room for ----------------------------------------------------- */
 
-static void results_beyond_the_room_are_reduced_by_nccl(void) {
+FACT(results_beyond_the_room_are_reduced_by_nccl) {
     static const struct {
         redtune_op op;
         redtune_dtype dtype;
@@ -279,7 +276,6 @@ static void results_beyond_the_room_are_reduced_by_nccl(void) {
                    {REDTUNE_SQEUCLIDEAN, REDTUNE_F64}, {REDTUNE_CITYBLOCK, REDTUNE_F32},
                    {REDTUNE_MISMATCHES, REDTUNE_F32},  {REDTUNE_SUM, REDTUNE_BF16}};
     const size_t count = sizeof reduced / sizeof *reduced;
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     const size_t step = is_simulated() ? 4 : 1;
     CHECK_OK(crew_change_room(&all, 7, &err), err);
     for (size_t i = 0; i < count && !check_state.failed; i += step) {
@@ -309,7 +305,7 @@ static void refuse_rows(redtune_problem problem, redtune_status status, const ch
     redtune_plan_destroy(plan);
 }
 
-static void results_that_nccl_cannot_reduce_are_refused(void) {
+FACT(results_that_nccl_cannot_reduce_are_refused) {
     static const redtune_problem refused[] = {
         {.op = REDTUNE_MEAN, .dtype = REDTUNE_F32},
         {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_I32},
@@ -317,7 +313,6 @@ static void results_that_nccl_cannot_reduce_are_refused(void) {
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F16, .result = REDTUNE_F16}, /* rounded twice */
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED},
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .accuracy = REDTUNE_ACCURACY_COMPENSATED}};
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     CHECK_OK(crew_change_room(&all, 7, &err), err);
     for (size_t i = 0; i < sizeof refused / sizeof *refused && !check_state.failed; i++)
         refuse_rows(refused[i], REDTUNE_INVALID,
@@ -331,14 +326,5 @@ static void results_that_nccl_cannot_reduce_are_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(rows_have_their_results_on_every_rank),
-        FACT(columns_have_their_results_on_every_rank),
-        FACT(places_in_short_rows_are_found_on_every_rank),
-        FACT(rows_in_fixed_order_have_the_bits_of_one_gpu),
-        FACT(results_beyond_the_room_are_reduced_by_nccl),
-        FACT(results_that_nccl_cannot_reduce_are_refused),
-    };
-    return crew_run(RANKS_MAX, ELEMENTS_MAX * sizeof(double), &all, facts,
-                    sizeof facts / sizeof *facts, argc, argv);
+    return crew_run(RANKS_MAX, ELEMENTS_MAX * sizeof(double), &all, argc, argv);
 }

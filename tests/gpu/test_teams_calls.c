@@ -120,8 +120,7 @@ static void replay_rounds(const capture *graphs, float value, int rounds) {
     check_sums(value * (float)COUNT * (float)all.size);
 }
 
-static void runs_can_be_captured_and_replayed(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(runs_can_be_captured_and_replayed) {
     capture graphs[CREW_MAX] = {{0}};
     open_plans(REDTUNE_SUM);
     for (int i = 0; i < all.size; i++) CHECK_OK(redtune_team_prepare(plans[i], &err), err);
@@ -136,8 +135,7 @@ static void runs_can_be_captured_and_replayed(void) {
     close_plans();
 }
 
-static void first_run_in_a_capture_is_refused_and_leaves_it_whole(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(first_run_in_a_capture_is_refused_and_leaves_it_whole) {
     capture graph = {0};
     open_plans(REDTUNE_MAX);
     CHECK_INT(begin_capture(0), 0);
@@ -152,8 +150,7 @@ static void first_run_in_a_capture_is_refused_and_leaves_it_whole(void) {
 
 /* ---- teams of one ---------------------------------------------------------------------------- */
 
-static void team_of_one_needs_no_communicator(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(team_of_one_needs_no_communicator) {
     redtune_team *one = NULL;
     redtune_team_info info;
     float got = 0;
@@ -173,8 +170,7 @@ static void team_of_one_needs_no_communicator(void) {
     close_plans();
 }
 
-static void team_knows_its_ranks(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(team_knows_its_ranks) {
     for (int i = 0; i < all.size; i++) {
         redtune_team_info info;
         redtune_team_get(all.rank[i].team, &info);
@@ -203,8 +199,7 @@ static void check_shares(redtune_order order, uint64_t count) {
     CHECK(at == count);
 }
 
-static void shares_are_all_of_the_array(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(shares_are_all_of_the_array) {
     static const uint64_t counts[] = {0, 1, 1023, 1024, 1025, 10000, 1 << 20, UINT64_C(5000000000)};
     for (size_t i = 0; i < sizeof counts / sizeof *counts && !check_state.failed; i++) {
         check_shares(REDTUNE_ORDER_FREE, counts[i]);
@@ -223,21 +218,19 @@ static void refuse_plan(const redtune_problem *problem, const char *words) {
     redtune_plan_destroy(plan);
 }
 
-static void plans_with_uses_are_refused(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(plans_with_uses_are_refused) {
     refuse_plan(&(redtune_problem){.dtype = REDTUNE_F32, .uses = REDTUNE_USE_DEVICE_COUNT},
                 "its uses are not 0");
 }
 
-static void options_that_are_not_known_are_refused(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(options_that_are_not_known_are_refused) {
     const redtune_team_options options = {.reserved = {1}};
     redtune_team *one = NULL;
     CHECK_FAILS(redtune_team_create(all.rank[0].rt, NULL, &options, &one, &err),
                 REDTUNE_UNSUPPORTED, err, "redtune_team_options");
 }
 
-static void parts_between_chunks_are_refused_in_fixed_order(void) {
+FACT(parts_between_chunks_are_refused_in_fixed_order) {
     if (all.size < 2) SKIP("there are no two GPUs, or no NCCL");
     const redtune_problem problem = {.dtype = REDTUNE_F32, .order = REDTUNE_ORDER_FIXED};
     static const struct {
@@ -257,8 +250,7 @@ static void parts_between_chunks_are_refused_in_fixed_order(void) {
     redtune_plan_destroy(plan);
 }
 
-static void calls_that_make_no_sense_are_refused(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(calls_that_make_no_sense_are_refused) {
     redtune_team *team = NULL;
     open_plans(REDTUNE_SUM);
     redtune_team_call calls[CREW_MAX] = {{0}};
@@ -298,7 +290,7 @@ static redtune_status create_one(redtune_team **team) {
     return redtune_team_create(all.rank[0].rt, all.rank[0].comm, NULL, team, &err);
 }
 
-static void every_entry_may_fail_when_a_team_is_made(void) {
+FACT(every_entry_may_fail_when_a_team_is_made) {
     if (!all.size || !is_simulated()) SKIP("there is no stand-in for NCCL");
     static const char *const entries[] = {"ncclGetVersion", "ncclCommGetAsyncError",
                                           "ncclCommCount", "ncclCommUserRank", "ncclCommCuDevice"};
@@ -314,7 +306,7 @@ static void every_entry_may_fail_when_a_team_is_made(void) {
     }
 }
 
-static void every_entry_may_fail_in_a_run(void) {
+FACT(every_entry_may_fail_in_a_run) {
     if (all.size < 2 || !is_simulated()) SKIP("there is no stand-in for NCCL");
     static const char *const entries[] = {"ncclGroupStart", "ncclAllGather", "ncclGroupEnd",
                                           "ncclCommGetAsyncError"};
@@ -334,7 +326,7 @@ static void every_entry_may_fail_in_a_run(void) {
     close_plans();
 }
 
-static void rank_that_does_not_come_is_told(void) {
+FACT(rank_that_does_not_come_is_told) {
     if (all.size < 2 || !is_simulated()) SKIP("there is no stand-in for NCCL");
     open_plans(REDTUNE_SUM);
     redtune_team_call calls[CREW_MAX] = {{0}};
@@ -351,7 +343,7 @@ static void rank_that_does_not_come_is_told(void) {
     close_plans();
 }
 
-static void waiting_for_a_stream_has_a_limit(void) {
+FACT(waiting_for_a_stream_has_a_limit) {
     simulator sim;
     if (!all.size || !simulator_find(&sim)) SKIP("there is no simulated GPU");
     redtune_team *team = all.rank[0].team;
@@ -376,7 +368,7 @@ static void waiting_for_a_stream_has_a_limit(void) {
 }
 
 /* A communicator that does not block: what was asked of it begins later, or never. */
-static void gather_that_is_in_progress_is_waited_for(void) {
+FACT(gather_that_is_in_progress_is_waited_for) {
     if (all.size < 2 || !is_simulated()) SKIP("there is no stand-in for NCCL");
     const redtune_team_options options = {.wait_s = 0.05};
     redtune_team *team = NULL;
@@ -399,7 +391,7 @@ static void gather_that_is_in_progress_is_waited_for(void) {
     close_plans();
 }
 
-static void missing_or_old_nccl_is_told(void) {
+FACT(missing_or_old_nccl_is_told) {
     if (!all.size || !is_simulated()) SKIP("there is no stand-in for NCCL");
     redtune_team *team = NULL;
     char *chosen = strdup(getenv("REDTUNE_NCCL"));
@@ -418,23 +410,5 @@ static void missing_or_old_nccl_is_told(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(runs_can_be_captured_and_replayed),
-        FACT(first_run_in_a_capture_is_refused_and_leaves_it_whole),
-        FACT(team_of_one_needs_no_communicator),
-        FACT(team_knows_its_ranks),
-        FACT(shares_are_all_of_the_array),
-        FACT(plans_with_uses_are_refused),
-        FACT(options_that_are_not_known_are_refused),
-        FACT(parts_between_chunks_are_refused_in_fixed_order),
-        FACT(calls_that_make_no_sense_are_refused),
-        FACT(every_entry_may_fail_when_a_team_is_made),
-        FACT(every_entry_may_fail_in_a_run),
-        FACT(rank_that_does_not_come_is_told),
-        FACT(waiting_for_a_stream_has_a_limit),
-        FACT(gather_that_is_in_progress_is_waited_for),
-        FACT(missing_or_old_nccl_is_told),
-    };
-    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, facts, sizeof facts / sizeof *facts,
-                    argc, argv);
+    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, argc, argv);
 }

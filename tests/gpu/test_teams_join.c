@@ -91,8 +91,7 @@ static void check_places(const member *members) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void ranks_join_by_an_id_and_reduce(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(ranks_join_by_an_id_and_reduce) {
     member members[RANKS_MAX] = {{0}};
     open_members(members);
     if (!check_state.failed) on_threads(members, reduce);
@@ -101,8 +100,7 @@ static void ranks_join_by_an_id_and_reduce(void) {
 }
 
 /* NCCL has no all-gather by trees. */
-static void messages_go_one_by_one_where_an_algorithm_is_set(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(messages_go_one_by_one_where_an_algorithm_is_set) {
     member members[RANKS_MAX] = {{0}};
     setenv("NCCL_ALGO", "Tree", 1);
     setenv("RDT_TEST_NCCL_FAILS", "ncclAllGather", 1);
@@ -114,7 +112,7 @@ static void messages_go_one_by_one_where_an_algorithm_is_set(void) {
     close_members(members);
 }
 
-static void messages_may_fail(void) {
+FACT(messages_may_fail) {
     if (all.size < 2 || !is_simulated()) SKIP("there is no stand-in for NCCL");
     static const char *const entries[] = {"ncclGroupStart", "ncclSend", "ncclRecv", "ncclGroupEnd"};
     member members[RANKS_MAX] = {{0}};
@@ -133,8 +131,7 @@ static void messages_may_fail(void) {
     close_members(members);
 }
 
-static void team_of_one_is_joined_without_an_id(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(team_of_one_is_joined_without_an_id) {
     redtune_team *one = NULL;
     redtune_team_info info;
     CHECK_OK(redtune_team_join(all.rank[0].rt, NULL, 1, 0, NULL, &one, &err), err);
@@ -144,8 +141,7 @@ static void team_of_one_is_joined_without_an_id(void) {
     redtune_team_destroy(one);
 }
 
-static void places_that_cannot_be_are_refused(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(places_that_cannot_be_are_refused) {
     static const int wrong[][2] = {{0, 0}, {2, 2}, {2, -1}, {-1, 0}};
     const redtune_team_id id = {{0}};
     redtune *rt = all.rank[0].rt;
@@ -161,7 +157,7 @@ static void places_that_cannot_be_are_refused(void) {
     CHECK(!team);
 }
 
-static void entries_of_a_communicator_may_fail(void) {
+FACT(entries_of_a_communicator_may_fail) {
     if (!all.size || !is_simulated()) SKIP("there is no stand-in for NCCL");
     redtune_team_id id;
     redtune_team *team = NULL;
@@ -180,7 +176,7 @@ static void entries_of_a_communicator_may_fail(void) {
 }
 
 /* The others' communicators are destroyed, that of the rank that knows of the loss is aborted. */
-static void lost_rank_has_the_communicator_aborted(void) {
+FACT(lost_rank_has_the_communicator_aborted) {
     if (all.size < 2 || !is_simulated()) SKIP("there is no stand-in for NCCL");
     char note[] = "/tmp/redtune-test-XXXXXX";
     member members[RANKS_MAX] = {{0}};
@@ -201,15 +197,5 @@ static void lost_rank_has_the_communicator_aborted(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(ranks_join_by_an_id_and_reduce),
-        FACT(messages_go_one_by_one_where_an_algorithm_is_set),
-        FACT(messages_may_fail),
-        FACT(team_of_one_is_joined_without_an_id),
-        FACT(places_that_cannot_be_are_refused),
-        FACT(entries_of_a_communicator_may_fail),
-        FACT(lost_rank_has_the_communicator_aborted),
-    };
-    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, facts, sizeof facts / sizeof *facts,
-                    argc, argv);
+    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, argc, argv);
 }

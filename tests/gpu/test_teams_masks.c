@@ -231,7 +231,7 @@ static void check_trial(trial what) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void absent_elements_of_parts_change_nothing(void) {
+FACT(absent_elements_of_parts_change_nothing) {
     static const trial trials[] = {
         {REDTUNE_SUM, REDTUNE_F32, .rows = 1, .count = 12000},
         {REDTUNE_MEAN, REDTUNE_F32, .rows = 1, .count = 5000, .mask = REDTUNE_MASK_BITS},
@@ -245,7 +245,6 @@ static void absent_elements_of_parts_change_nothing(void) {
         {REDTUNE_MEAN, REDTUNE_F32, .rows = 30, .count = 90, .segmented = true,
          .mask = REDTUNE_MASK_BITS, .absent = ALL_OF_RANK_1},
     };
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         trial each = trials[i];
         if (!each.mask) each.mask = REDTUNE_MASK_BYTES;
@@ -254,7 +253,7 @@ static void absent_elements_of_parts_change_nothing(void) {
     }
 }
 
-static void absent_pairs_of_parts_change_nothing(void) {
+FACT(absent_pairs_of_parts_change_nothing) {
     static const trial trials[] = {
         {REDTUNE_DOT, REDTUNE_F32, .rows = 1, .count = 12000},
         {REDTUNE_MSE, REDTUNE_F32, .rows = 1, .count = 5000, .absent = ALL_OF_RANK_1},
@@ -262,7 +261,6 @@ static void absent_pairs_of_parts_change_nothing(void) {
          .mask = REDTUNE_MASK_BITS, .absent = ALL_OF_RANK_1},
         {REDTUNE_MSE, REDTUNE_F32, .rows = 1, .count = 500, .absent = ALL},
     };
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
         trial each = trials[i];
         if (!each.mask) each.mask = REDTUNE_MASK_BYTES;
@@ -271,29 +269,18 @@ static void absent_pairs_of_parts_change_nothing(void) {
     }
 }
 
-static void nothing_there_on_any_rank_is_the_result_of_no_elements(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(nothing_there_on_any_rank_is_the_result_of_no_elements) {
     static const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MEAN, REDTUNE_ARGMAX};
     for (int i = 0; i < 3; i++)
         check_trial((trial){ops[i], REDTUNE_F32, REDTUNE_MASK_BYTES, .rows = 1, .count = 500,
                             .absent = ALL});
 }
 
-static void masked_parts_in_fixed_order_have_the_bits_of_one_gpu(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(masked_parts_in_fixed_order_have_the_bits_of_one_gpu) {
     check_trial((trial){REDTUNE_SUM, REDTUNE_F32, REDTUNE_MASK_BYTES, REDTUNE_ORDER_FIXED,
                         .rows = 1, .count = 11111});
     check_trial((trial){REDTUNE_SUM, REDTUNE_F32, REDTUNE_MASK_BITS, REDTUNE_ORDER_FIXED, .rows = 3,
                         .count = 3500, .absent = ALL_OF_RANK_1});
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(absent_elements_of_parts_change_nothing),
-        FACT(absent_pairs_of_parts_change_nothing),
-        FACT(nothing_there_on_any_rank_is_the_result_of_no_elements),
-        FACT(masked_parts_in_fixed_order_have_the_bits_of_one_gpu),
-    };
-    return crew_run(RANKS_MAX, 2 * INPUT_BYTES, &all, facts, sizeof facts / sizeof *facts, argc,
-                    argv);
-}
+int main(int argc, char **argv) { return crew_run(RANKS_MAX, 2 * INPUT_BYTES, &all, argc, argv); }

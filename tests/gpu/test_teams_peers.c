@@ -29,7 +29,7 @@ static bool use_peers(bool by_peers) {
 }
 
 /* The last rank asks last. The others find that it is not ready, and send by NCCL, too. */
-static void one_rank_that_reaches_nobody_keeps_all_from_it(void) {
+FACT(one_rank_that_reaches_nobody_keeps_all_from_it) {
     simulator sim;
     if (all.size < 2 || !simulator_find(&sim)) SKIP("there are no two simulated GPUs, or no NCCL");
     redtune_team *teams[CREW_MAX];
@@ -53,7 +53,7 @@ static bool does_reach(rdt_peers *peers, const rdt_peer_card *other) {
     return !status && reached;
 }
 
-static void memory_of_another_host_is_out_of_reach(void) {
+FACT(memory_of_another_host_is_out_of_reach) {
     if (all.size < 2) SKIP("there are no two GPUs, or no NCCL");
     const rdt_context *context = all.rank[0].context;
     rdt_peers *peers = NULL;
@@ -74,7 +74,7 @@ static void memory_of_another_host_is_out_of_reach(void) {
     CHECK_OK(status, err);
 }
 
-static void ranks_can_be_connected_once(void) {
+FACT(ranks_can_be_connected_once) {
     if (all.size < 2) SKIP("there are no two GPUs, or no NCCL");
     redtune_team *teams[CREW_MAX], *one = NULL;
     redtune_team_info info;
@@ -167,7 +167,7 @@ static void check_operation(redtune_op op, redtune_dtype dtype) {
     close_operation(&self);
 }
 
-static void results_are_those_that_go_through_nccl(void) {
+FACT(results_are_those_that_go_through_nccl) {
     if (all.size < 2 || !use_peers(true)) SKIP("the GPUs do not reach each other's memory");
     static const redtune_op ops[] = {REDTUNE_SUM,      REDTUNE_ARGMAX, REDTUNE_MEAN,
                                      REDTUNE_MEAN_VAR, REDTUNE_MIN_AT, REDTUNE_NORM2};
@@ -177,7 +177,7 @@ static void results_are_those_that_go_through_nccl(void) {
 }
 
 /* A mailbox has room for one message of each rank. */
-static void several_results_go_through_nccl(void) {
+FACT(several_results_go_through_nccl) {
     if (all.size < 2 || !use_peers(true)) SKIP("the GPUs do not reach each other's memory");
     enum { ROWS = 5, EACH = COUNT / ROWS };
     operation self;
@@ -214,7 +214,7 @@ static void enter(int i) {
 static void leave(int i) { rdt_context_leave(all.rank[i].context, true); }
 
 /* A simulated GPU runs a replay to its end, and so cannot wait for another's. */
-static void captured_runs_follow_each_other(void) {
+FACT(captured_runs_follow_each_other) {
     if (all.size < 2 || is_simulated() || !use_peers(true)) SKIP("there are no two real GPUs");
     operation self;
     rdt_graph *graphs[CREW_MAX] = {NULL};
@@ -259,7 +259,7 @@ static void captured_runs_follow_each_other(void) {
 /* ---- a rank that does not come --------------------------------------------------------------- */
 
 /* Last: the ranks are out of step afterwards. */
-static void waiting_for_a_rank_ends(void) {
+FACT(waiting_for_a_rank_ends) {
     if (all.size < 2 || is_simulated() || !use_peers(true)) SKIP("there are no two real GPUs");
     operation self;
     open_operation(&self, REDTUNE_SUM, REDTUNE_F32);
@@ -274,15 +274,5 @@ static void waiting_for_a_rank_ends(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(one_rank_that_reaches_nobody_keeps_all_from_it),
-        FACT(memory_of_another_host_is_out_of_reach),
-        FACT(ranks_can_be_connected_once),
-        FACT(results_are_those_that_go_through_nccl),
-        FACT(several_results_go_through_nccl),
-        FACT(captured_runs_follow_each_other),
-        FACT(waiting_for_a_rank_ends),
-    };
-    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, facts, sizeof facts / sizeof *facts,
-                    argc, argv);
+    return crew_run(RANKS_MAX, COUNT * sizeof(double), &all, argc, argv);
 }

@@ -73,8 +73,7 @@ static void check_ragged(const int64_t *wanted, size_t count) {
     }
 }
 
-static void segments_have_their_results_on_every_rank(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(segments_have_their_results_on_every_rank) {
     static ragged self;
     int64_t sums[SEGMENTS] = {0}, greatest = -1, at = 0;
     int32_t best = INT32_MIN;
@@ -95,8 +94,7 @@ static void segments_have_their_results_on_every_rank(void) {
 }
 
 /* What a rank has of a segment is no node of its tree; and ranks have no second input of theirs. */
-static void segments_in_fixed_order_and_of_pairs_are_refused(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(segments_in_fixed_order_and_of_pairs_are_refused) {
     const crew_rank *rank = &all.rank[0];
     redtune_plan *plan = NULL;
     const redtune_problem problem =
@@ -121,8 +119,7 @@ static void segments_in_fixed_order_and_of_pairs_are_refused(void) {
     redtune_plan_destroy(plan);
 }
 
-static void list_of_each_rank_has_one_result(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(list_of_each_rank_has_one_result) {
     const float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     const redtune_problem problem = {
         .op = REDTUNE_NORM2, .dtype = REDTUNE_F32, .segmented = REDTUNE_SEGMENTED_ALL};
@@ -156,11 +153,4 @@ static void list_of_each_rank_has_one_result(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(segments_have_their_results_on_every_rank),
-        FACT(segments_in_fixed_order_and_of_pairs_are_refused),
-        FACT(list_of_each_rank_has_one_result),
-    };
-    return crew_run(RANKS_MAX, INPUT_BYTES, &all, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return crew_run(RANKS_MAX, INPUT_BYTES, &all, argc, argv); }

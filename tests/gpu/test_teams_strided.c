@@ -122,7 +122,7 @@ static void draw_shared(redtune_op op, redtune_mask mask, shared_trial *out) {
     } while (out->whole.problem.steps >> OUT & 1 || !is_strided(&out->whole));
 }
 
-static void every_rank_has_the_results_of_all_parts(void) {
+FACT(every_rank_has_the_results_of_all_parts) {
     static const struct {
         redtune_op op;
         redtune_mask mask;
@@ -136,7 +136,6 @@ static void every_rank_has_the_results_of_all_parts(void) {
         {REDTUNE_SUM, REDTUNE_MASK_BYTES, "strided:block=64,lanes=reduced,width=4,vec=1"},
     };
     const size_t kind_count = sizeof kinds / sizeof *kinds;
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     for (size_t i = 0; i < 4 * kind_count && !check_state.failed; i++) {
         const size_t k = i % kind_count;
         shared_trial self;
@@ -151,13 +150,12 @@ static void every_rank_has_the_results_of_all_parts(void) {
 }
 
 /* Planes of a batch: the bits of one GPU, where each rank has a power of two of chunks. */
-static void parts_in_fixed_order_have_the_bits_of_one_gpu(void) {
+FACT(parts_in_fixed_order_have_the_bits_of_one_gpu) {
     enum { N = 14, C = 3, PLANE = 512, EACH = 4 };
     shared_trial self = {.whole = {.out_first = 0}};
     redtune_problem *p = &self.whole.problem;
     unsigned char one[C * 4], got[C * 4];
     redtune_plan *plan = NULL;
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
     if (all.size * EACH < N) SKIP("there are too few GPUs");
     *p = (redtune_problem){.dtype = REDTUNE_F32,
                            .order = REDTUNE_ORDER_FIXED,
@@ -189,7 +187,7 @@ static void parts_in_fixed_order_have_the_bits_of_one_gpu(void) {
 }
 
 /* Elements of three planes are no power of two of chunks. */
-static void other_parts_in_fixed_order_are_refused(void) {
+FACT(other_parts_in_fixed_order_are_refused) {
     trial at = {.first = {0}};
     redtune_plan *plan = NULL;
     redtune_operands operands;
@@ -212,8 +210,7 @@ static void other_parts_in_fixed_order_are_refused(void) {
     redtune_plan_destroy(plan);
 }
 
-static void results_beyond_the_room_are_reduced_by_nccl(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(results_beyond_the_room_are_reduced_by_nccl) {
     shared_trial self;
     draw_from(11);
     do draw_shared(REDTUNE_SUM, REDTUNE_MASK_NONE, &self);
@@ -225,8 +222,7 @@ static void results_beyond_the_room_are_reduced_by_nccl(void) {
     CHECK_OK(crew_change_room(&all, 0, &err), err);
 }
 
-static void results_with_gaps_are_refused(void) {
-    if (!all.size) SKIP("there is no GPU, or no NCCL");
+FACT(results_with_gaps_are_refused) {
     trial at;
     redtune_plan *plan = NULL;
     draw_from(12);
@@ -244,13 +240,4 @@ static void results_with_gaps_are_refused(void) {
     redtune_plan_destroy(plan);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_rank_has_the_results_of_all_parts),
-        FACT(parts_in_fixed_order_have_the_bits_of_one_gpu),
-        FACT(other_parts_in_fixed_order_are_refused),
-        FACT(results_beyond_the_room_are_reduced_by_nccl),
-        FACT(results_with_gaps_are_refused),
-    };
-    return crew_run(RANKS_MAX, INPUT_BYTES, &all, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return crew_run(RANKS_MAX, INPUT_BYTES, &all, argc, argv); }

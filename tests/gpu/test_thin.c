@@ -23,17 +23,11 @@ static shape draw_shape(bool large) {
 
 static const layout_test test = {"thin", 1, 1, INNER, COUNT_MAX, SHAPES_PER_KERNEL, draw_shape};
 
-static void every_op_of_every_dtype_is_right(void) { check_every_op_and_dtype(&test); }
+/* The quick one first, for mutants. */
+FACT(steps_have_64_bits) { check_columns_backwards(&test, 4, 150, 133); }
 
-static void few_shapes_of_the_covering_set_are_right(void) { check_covering_set(&test); }
+FACT(few_shapes_of_the_covering_set_are_right) { check_covering_set(&test); }
 
-static void steps_have_64_bits(void) { check_columns_backwards(&test, 4, 150, 133); }
+FACT(every_op_of_every_dtype_is_right) { check_every_op_and_dtype(&test); }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(steps_have_64_bits), /* the quick one first, for mutants */
-        FACT(few_shapes_of_the_covering_set_are_right),
-        FACT(every_op_of_every_dtype_is_right),
-    };
-    return run_layout_test(&test, facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_layout_test(&test, argc, argv); }

@@ -100,20 +100,19 @@ static void check_fault(const struct fault *fault) {
     remove_folder(folder);
 }
 
-static void a_wrong_unpacking_is_found_for_each_dtype(void) {
-    if (!gpu.context) SKIP("no GPU: %s", err.message);
+FACT(a_wrong_unpacking_is_found_for_each_dtype) {
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) check_fault(&faults[i]);
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(a_wrong_unpacking_is_found_for_each_dtype)};
     if (device_open(&gpu, &err)) {
         gpu.context = NULL;
     } else if (workshop_open(&gpu, &right, &err)) {
         fprintf(stderr, "%s\n", err.message);
         return 1;
     }
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    if (!gpu.context) check_missing = "there is no GPU";
+    int rc = check_run(argc, argv);
     workshop_close(&right);
     device_close(&gpu);
     return rc;

@@ -93,9 +93,9 @@ UNUSED static bool is_taken(const char *path) {
            (int64_t)report.rows;
 }
 
-UNUSED static int run_facts(const check_fact *facts, size_t count, int argc, char **argv) {
+UNUSED static int run_facts(int argc, char **argv) {
     if (!scratch_begin() || !forge_begin()) return 1;
-    int failed = check_run(facts, count, argc, argv);
+    int failed = check_run(argc, argv);
     free(local_bytes);
     forge_end();
     scratch_end();

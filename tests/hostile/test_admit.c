@@ -129,7 +129,7 @@ static redtune_status import_row(const char *sql, redtune_import_counts *report)
     return redtune_import(&wanted, report, &err);
 }
 
-static void only_what_a_tune_could_give_is_admitted(void) {
+FACT(only_what_a_tune_could_give_is_admitted) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         redtune_import_counts report;
         CHECK_OK(import_row(rows[i].sql, &report), err);
@@ -144,7 +144,7 @@ static void only_what_a_tune_could_give_is_admitted(void) {
 }
 
 /* Of a file with both, what is good is taken, and what is not is told by its reasons. */
-static void each_row_is_judged_alone(void) {
+FACT(each_row_is_judged_alone) {
     redtune_import_counts report;
     char path[300];
     const char *files[] = {path};
@@ -167,12 +167,8 @@ static void each_row_is_judged_alone(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(only_what_a_tune_could_give_is_admitted),
-        FACT(each_row_is_judged_alone),
-    };
     if (!scratch_begin() || !forge_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     forge_end();
     scratch_end();
     return failed;

@@ -317,7 +317,7 @@ static void begin_own(void) {
     if (system(command)) perror(command);
 }
 
-static void a_damaged_database_stops_no_program(void) {
+FACT(a_damaged_database_stops_no_program) {
     CHECK(forge_single(in_scratch("theirs.db")));
     for (size_t i = 0; i < DAMAGES; i++) {
         const char *name = damages[i].name;
@@ -340,7 +340,7 @@ static void a_damaged_database_stops_no_program(void) {
 }
 
 /* Of each page in turn: what it had is lost at most, and what needs it. */
-static void noise_on_a_page_costs_that_page(void) {
+FACT(noise_on_a_page_costs_that_page) {
     begin_own();
     CHECK(make_whole(own));
     int64_t least = whole_rows;
@@ -359,7 +359,7 @@ static void noise_on_a_page_costs_that_page(void) {
 
 /* ---- whose rows they are --------------------------------------------------------------------- */
 
-static void only_ones_own_rows_count_as_measured_here(void) {
+FACT(only_ones_own_rows_count_as_measured_here) {
     static const char imported[] = "INSERT INTO import VALUES(5, 'theirs.db', 1);"
                                    "UPDATE measurement SET import = 5 WHERE id % 2";
     const char *of_import = "SELECT count(*) FROM measurement AS m JOIN import AS i ON i.id = "
@@ -387,7 +387,7 @@ static void only_ones_own_rows_count_as_measured_here(void) {
 }
 
 /* What the templates could not give is no measurement. */
-static void rows_of_a_damaged_database_are_checked(void) {
+FACT(rows_of_a_damaged_database_are_checked) {
     begin_own();
     CHECK(make_whole(own));
     CHECK(run_sql(own, "UPDATE measurement SET config = 'block=3' WHERE id = 7;"
@@ -399,7 +399,7 @@ static void rows_of_a_damaged_database_are_checked(void) {
 }
 
 /* A link stays one, what lies beside goes along, and no name is taken twice. */
-static void a_repair_overwrites_nothing(void) {
+FACT(a_repair_overwrites_nothing) {
     const char *real = in_scratch("elsewhere.db"), *name = "elsewhere.db.damaged";
     begin_own();
     CHECK(make_whole(real) && zeros(real));
@@ -417,17 +417,10 @@ static void a_repair_overwrites_nothing(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_damaged_database_stops_no_program),
-        FACT(noise_on_a_page_costs_that_page),
-        FACT(only_ones_own_rows_count_as_measured_here),
-        FACT(rows_of_a_damaged_database_are_checked),
-        FACT(a_repair_overwrites_nothing),
-    };
     if (!scratch_begin() || !forge_begin() || !forge_use_simulated()) return 1;
     setenv("XDG_DATA_HOME", in_scratch("data"), 1);
     rdt_text_copy(own, sizeof own, in_scratch("data/redtune/tuning.db"));
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     forge_end();
     scratch_end();
     return failed;

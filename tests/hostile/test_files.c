@@ -10,7 +10,7 @@
 
 /* ---- honest files ---------------------------------------------------------------------------- */
 
-static void honest_files_are_taken(void) {
+FACT(honest_files_are_taken) {
     static const int pages[] = {0, 512, 1024, 65536};
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         CHECK(forge_database(in_scratch("theirs.db"), pages[i]));
@@ -284,7 +284,7 @@ static const struct {
 #undef FILE_OF
 };
 
-static void hostile_files_are_refused(void) {
+FACT(hostile_files_are_refused) {
     static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
     CHECK(begin_local());
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -304,7 +304,7 @@ static void hostile_files_are_refused(void) {
 
 /* ---- hostile names --------------------------------------------------------------------------- */
 
-static void names_of_files_are_kept_as_plain_text(void) {
+FACT(names_of_files_are_kept_as_plain_text) {
     char source[256], path[300];
     uint64_t removed = 0;
     redtune_import_counts report;
@@ -321,11 +321,4 @@ static void names_of_files_are_kept_as_plain_text(void) {
     CHECK_INT(removed, report.added);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(honest_files_are_taken),
-        FACT(hostile_files_are_refused),
-        FACT(names_of_files_are_kept_as_plain_text),
-    };
-    return run_facts(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_facts(argc, argv); }

@@ -134,7 +134,7 @@ static bool read_line(void) {
     return line && *line;
 }
 
-static void hostile_lines_are_refused(void) {
+FACT(hostile_lines_are_refused) {
     const char *path = theirs;
     CHECK(begin_local() && read_line());
     CHECK(write_lines(path, "\"op\"", "\"op\"", 1) && is_taken(path));
@@ -183,7 +183,7 @@ static bool rewrite(const char *path, const char *text, int ways) {
     return !fclose(file);
 }
 
-static void what_other_programs_write_is_taken(void) {
+FACT(what_other_programs_write_is_taken) {
     size_t bytes = 0;
     CHECK(begin_local() && forge_lines(theirs));
     char *text = read_bytes(theirs, &bytes);
@@ -226,7 +226,7 @@ static const struct {
 };
 
 /* A row's line, its column and the value. */
-static void what_is_wrong_with_a_row_is_said(void) {
+FACT(what_is_wrong_with_a_row_is_said) {
     CHECK(begin_local() && read_line());
     for (size_t i = 0; i < sizeof sayings / sizeof *sayings; i++) {
         const char *const files[] = {theirs};
@@ -256,12 +256,7 @@ static void what_is_wrong_with_a_row_is_said(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(hostile_lines_are_refused),
-        FACT(what_other_programs_write_is_taken),
-        FACT(what_is_wrong_with_a_row_is_said),
-    };
-    int failed = run_facts(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = run_facts(argc, argv);
     free(line);
     return failed;
 }

@@ -112,7 +112,7 @@ static const struct {
     {OP "map = 'x',\nfinish = 'a;\\n#include <x>' }", "bad.lua:2: finish has '#include'"},
 };
 
-static void harmful_files_are_refused_within_two_seconds(void) {
+FACT(harmful_files_are_refused_within_two_seconds) {
     const int before = rdt_user_ops_count();
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const int64_t began = rdt_clock_thread_ns();
@@ -127,7 +127,7 @@ static void harmful_files_are_refused_within_two_seconds(void) {
     CHECK_INT(rdt_user_ops_count(), before);
 }
 
-static void pipes_and_folders_are_no_files(void) {
+FACT(pipes_and_folders_are_no_files) {
     char folder[] = "/tmp/redtune-op-files-XXXXXX", path[64];
     CHECK(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/pipe", folder);
@@ -165,7 +165,7 @@ static const char *made(const char *name, const char *before, const char *map) {
 }
 
 /* All that a file can reach is turned against redtune's own sum, in the state that renders both. */
-static void other_ops_are_rendered_as_before(void) {
+FACT(other_ops_are_rendered_as_before) {
     static const char *const harms[] = {
         "local ops = require 'ops'\nlocal make = ops.sum.make\nops.sum.make = function(t)\n"
         "local own = make(t)\nlocal map = own.map\n"
@@ -195,7 +195,7 @@ static void other_ops_are_rendered_as_before(void) {
     rdt_codegen_close(codegen);
 }
 
-static void functions_that_are_called_later_have_the_same_limits(void) {
+FACT(functions_that_are_called_later_have_the_same_limits) {
     static const struct {
         const char *name, *map, *says;
     } cases[] = {
@@ -222,7 +222,7 @@ static void functions_that_are_called_later_have_the_same_limits(void) {
 }
 
 /* What chooses and defines is passed on. */
-static void directives_that_define_and_choose_pass(void) {
+FACT(directives_that_define_and_choose_pass) {
     CHECK_OK(add("good.lua",
                  "return { name = 'good', accumulator = 'f64', identity = '0',\n"
                  "map = 'TWICE(x)', combine = 'a + b', functions = [[\n"
@@ -234,12 +234,5 @@ static void directives_that_define_and_choose_pass(void) {
 
 int main(int argc, char **argv) {
     unsetenv("REDTUNE_OPS");
-    static const check_fact facts[] = {
-        FACT(harmful_files_are_refused_within_two_seconds),
-        FACT(pipes_and_folders_are_no_files),
-        FACT(other_ops_are_rendered_as_before),
-        FACT(functions_that_are_called_later_have_the_same_limits),
-        FACT(directives_that_define_and_choose_pass),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    return check_run(argc, argv);
 }

@@ -173,7 +173,7 @@ static bool make_wide(const char *path) {
     return good;
 }
 
-static void hostile_schemas_are_refused(void) {
+FACT(hostile_schemas_are_refused) {
     CHECK(begin_local());
     for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
         const char *path = theirs;
@@ -186,7 +186,7 @@ static void hostile_schemas_are_refused(void) {
 }
 
 /* A copy of somebody's own database may have them; nothing of them is read. */
-static void statistics_of_sqlite_are_passed_over(void) {
+FACT(statistics_of_sqlite_are_passed_over) {
     const char *path = in_scratch("theirs.db");
     CHECK(forge_database(path, 0) && run_sql(path, "ANALYZE"));
     CHECK(is_taken(path));
@@ -195,10 +195,4 @@ static void statistics_of_sqlite_are_passed_over(void) {
     CHECK(is_taken(path));
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(hostile_schemas_are_refused),
-        FACT(statistics_of_sqlite_are_passed_over),
-    };
-    return run_facts(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return run_facts(argc, argv); }

@@ -87,7 +87,7 @@ static const char *const changes[] = {
     "INSERT INTO import VALUES(1, " ESCAPE("") ", 0)",
 };
 
-static void values_steer_no_terminal(void) {
+FACT(values_steer_no_terminal) {
     char path[300];
     rdt_text_copy(path, sizeof path, in_scratch("theirs.db"));
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -96,7 +96,7 @@ static void values_steer_no_terminal(void) {
     }
 }
 
-static void names_and_schemas_steer_no_terminal(void) {
+FACT(names_and_schemas_steer_no_terminal) {
     static const char *const names[] = {"a\033]0;x\a.db", "a\2332J.db", "a\302\2332J.db",
                                         "a\342\200\256x.db"};
     char path[300];
@@ -114,7 +114,7 @@ static void names_and_schemas_steer_no_terminal(void) {
 }
 
 /* A schema whose pages lead round and round: each command ends by itself. */
-static void a_schema_without_end_is_given_up(void) {
+FACT(a_schema_without_end_is_given_up) {
     char path[300];
     rdt_text_copy(path, sizeof path, in_scratch("theirs.db"));
     CHECK(forge_database(path, 512) && forge_schema_maze(path));
@@ -122,14 +122,9 @@ static void a_schema_without_end_is_given_up(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(values_steer_no_terminal),
-        FACT(names_and_schemas_steer_no_terminal),
-        FACT(a_schema_without_end_is_given_up),
-    };
     if (argc < 2 || !scratch_begin() || !forge_begin()) return 1;
     command = argv[1];
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc - 1, argv + 1);
+    int failed = check_run(argc - 1, argv + 1);
     forge_end();
     scratch_end();
     return failed;

@@ -278,7 +278,23 @@ static bool forge_value(const char *path, int column, int value) {
     return forge_single(path) && forge_unchecked(path, sql);
 }
 
-static void values_do_no_harm_where_they_stand(void) {
+/* Without this the others would say little. */
+FACT(an_honest_row_is_taken_and_chosen) {
+    redtune_import_counts report;
+    redtune_explanation found;
+    CHECK(forge_single(in_scratch("theirs.db")));
+    CHECK_OK(forge_import(in_scratch("fresh.db"), in_scratch("theirs.db"), &report, &err), err);
+    CHECK_INT(report.added, 1);
+    const redtune_question question = {
+        .database = in_scratch("theirs.db"), .gpu = "", .problem = asked()};
+    CHECK_OK(redtune_explain(&question, &found, &err), err);
+    CHECK_INT(found.info.match, REDTUNE_MATCH_EXACT);
+    no_nvrtc = false;
+    CHECK(!try_all(in_scratch("theirs.db"), true));
+    CHECK(no_nvrtc || watched.sources > 0);
+}
+
+FACT(values_do_no_harm_where_they_stand) {
     for (int column = 0; column < COLUMNS; column++)
         for (int value = 0; value < VALUES; value++) {
             const char *path = in_scratch("theirs.db");
@@ -319,7 +335,7 @@ static bool is_imported_right(const char *path, int column, int value) {
     return ask_sql(local, sql) == 1 || fails(column, value, "is not what it was", "");
 }
 
-static void values_of_databases_are_refused(void) {
+FACT(values_of_databases_are_refused) {
     CHECK(forge_single(in_scratch("theirs.db")));
     for (int column = 0; column < COLUMNS; column++)
         for (int value = 0; value < VALUES; value++) {
@@ -347,7 +363,7 @@ static bool write_lines(const char *path, const char *honest, const char *member
     return !fclose(file);
 }
 
-static void values_of_lines_are_refused(void) {
+FACT(values_of_lines_are_refused) {
     size_t bytes = 0;
     char path[300];
     rdt_text_copy(path, sizeof path, in_scratch("theirs.jsonl"));
@@ -362,34 +378,12 @@ static void values_of_lines_are_refused(void) {
     free(honest);
 }
 
-/* Without this the others would say little. */
-static void an_honest_row_is_taken_and_chosen(void) {
-    redtune_import_counts report;
-    redtune_explanation found;
-    CHECK(forge_single(in_scratch("theirs.db")));
-    CHECK_OK(forge_import(in_scratch("fresh.db"), in_scratch("theirs.db"), &report, &err), err);
-    CHECK_INT(report.added, 1);
-    const redtune_question question = {
-        .database = in_scratch("theirs.db"), .gpu = "", .problem = asked()};
-    CHECK_OK(redtune_explain(&question, &found, &err), err);
-    CHECK_INT(found.info.match, REDTUNE_MATCH_EXACT);
-    no_nvrtc = false;
-    CHECK(!try_all(in_scratch("theirs.db"), true));
-    CHECK(no_nvrtc || watched.sources > 0);
-}
-
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(an_honest_row_is_taken_and_chosen),
-        FACT(values_do_no_harm_where_they_stand),
-        FACT(values_of_databases_are_refused),
-        FACT(values_of_lines_are_refused),
-    };
     sqlite3_auto_extension((void (*)(void))watch_connection);
     if (!scratch_begin() || !forge_begin() || !forge_use_simulated()) return 1;
     /* What is compiled is seen, and not found in a cache. */
     setenv("XDG_CACHE_HOME", scratch, 1);
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     printf("%d statements and %d sources were seen\n", watched.statements, watched.sources);
     forge_end();
     scratch_end();

@@ -3,16 +3,25 @@
 
 int fact_failures;
 
-int fact_run(const struct fact *facts, size_t count, int argc, char **argv) {
+static struct fact *facts;
+
+void fact_add(struct fact *fact) {
+    struct fact **at = &facts;
+    while (*at && (*at)->line < fact->line) at = &(*at)->next;
+    fact->next = *at;
+    *at = fact;
+}
+
+int fact_run(int argc, char **argv) {
     int failed = 0, ran = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (argc > 1 && !strstr(facts[i].name, argv[1])) continue;
+    for (const struct fact *each = facts; each; each = each->next) {
+        if (argc > 1 && !strstr(each->name, argv[1])) continue;
         int before = fact_failures;
-        facts[i].run();
+        each->run();
         ran++;
         if (fact_failures == before) continue;
         failed++;
-        fprintf(stderr, "FAILED %s\n", facts[i].name);
+        fprintf(stderr, "FAILED %s\n", each->name);
     }
     printf("%d of %d facts hold\n", ran - failed, ran);
     return failed ? 1 : 0;

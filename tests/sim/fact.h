@@ -9,10 +9,17 @@
 struct fact {
     const char *name;
     void (*run)(void);
+    int line;
+    struct fact *next;
 };
 
 #define FACT(function)                                                                             \
-    { #function, function }
+    static void function(void);                                                                    \
+    __attribute__((constructor)) static void function##_is_known(void) {                           \
+        static struct fact fact = {#function, function, __LINE__, NULL};                           \
+        fact_add(&fact);                                                                           \
+    }                                                                                              \
+    static void function(void)
 
 /* Facts that fail and checks that failed in them; one test program, one thread. */
 extern int fact_failures;
@@ -45,5 +52,7 @@ extern int fact_failures;
         }                                                                                          \
     } while (0)
 
-/* Runs the facts whose name contains the first argument, or all. Returns main's exit code. */
-int fact_run(const struct fact *facts, size_t count, int argc, char **argv);
+void fact_add(struct fact *fact);
+/* Runs the facts whose name contains the first argument, or all, in the order in which they stand
+ * in their file. Returns main's exit code. */
+int fact_run(int argc, char **argv);

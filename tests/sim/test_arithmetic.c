@@ -212,7 +212,7 @@ static void run_case(const struct driver *driver, size_t index) {
     }
 }
 
-static void instructions_agree_with_the_host(void) {
+FACT(instructions_agree_with_the_host) {
     struct driver driver;
     const char *why = "";
     Dl_info here;
@@ -239,7 +239,7 @@ static void atomic(const char *instruction, const char *type, uint64_t before, u
     CHECK_EQUAL(after, want);
 }
 
-static void atomics_add_up(void) {
+FACT(atomics_add_up) {
     atomic("add", "u32", 5, 5 + 2016);
     atomic("add", "u64", 5, 5 + 2016);
     atomic("min", "u32", 40, 0);
@@ -250,7 +250,7 @@ static void atomics_add_up(void) {
     atomic("and", "b32", 0xff, 0);
 }
 
-static void increment_wraps_at_its_limit(void) {
+FACT(increment_wraps_at_its_limit) {
     unsigned int count = 0;
     bench_start(NULL);
     CUdeviceptr at = bench_buffer(4, &count);
@@ -262,7 +262,7 @@ static void increment_wraps_at_its_limit(void) {
     CHECK_EQUAL(count, 6);
 }
 
-static void compare_and_swap_takes_turns(void) {
+FACT(compare_and_swap_takes_turns) {
     unsigned int total = 0;
     bench_start((const char *const[]){"SEED=2", NULL});
     CUdeviceptr at = bench_buffer(4, &total);
@@ -274,7 +274,7 @@ static void compare_and_swap_takes_turns(void) {
     CHECK_EQUAL(total, 3 * 5 * 64);
 }
 
-static void float_atomics_add(void) {
+FACT(float_atomics_add) {
     float f = 0.5f;
     double d = 0.25;
     bench_start(NULL);
@@ -290,7 +290,7 @@ static void float_atomics_add(void) {
 }
 
 /* Every width and sign of load and store, by the bytes that it leaves. */
-static void loads_widen_and_stores_cut(void) {
+FACT(loads_widen_and_stores_cut) {
     const unsigned char bytes[16] = {0x81, 0x92, 0xa3, 0xb4, 0xc5, 0xd6, 0xe7, 0xf8};
     uint64_t got[8] = {0};
     bench_start(NULL);
@@ -317,7 +317,7 @@ static void loads_widen_and_stores_cut(void) {
     CHECK(got[7] == 0xf8e7d6c5b4a39281ull);
 }
 
-static void words_of_128_bits_move_whole(void) {
+FACT(words_of_128_bits_move_whole) {
     const uint64_t words[4] = {1, 2, 3, 4};
     uint64_t got[4] = {0};
     bench_start(NULL);
@@ -331,7 +331,7 @@ static void words_of_128_bits_move_whole(void) {
     CHECK(got[0] == 4 && got[1] == 3 && got[2] == 1 && got[3] == 2);
 }
 
-static void generic_addresses_reach_every_space(void) {
+FACT(generic_addresses_reach_every_space) {
     unsigned int got = 0;
     bench_start(NULL);
     CUdeviceptr at = bench_buffer(4, &got);
@@ -349,7 +349,7 @@ static void generic_addresses_reach_every_space(void) {
 
 /* Each of 40 threads fills 80 bytes of its own, at an offset that goes with the thread or at one
  * that all share, by words and by vectors, and adds up what it finds there. */
-static void local_memory_is_each_thread_s_own(void) {
+FACT(local_memory_is_each_thread_s_own) {
     enum { THREADS = 40, WORDS = 20 };
     unsigned int got[THREADS] = {0};
     bench_start(NULL);
@@ -371,7 +371,7 @@ static void local_memory_is_each_thread_s_own(void) {
 }
 
 /* Of what is passed, a generic address made by cvta.param reads, and no access writes. */
-static void generic_addresses_read_parameters(void) {
+FACT(generic_addresses_read_parameters) {
     uint64_t got[2] = {0};
     bench_start(NULL);
     CUdeviceptr at = bench_buffer(sizeof got, got);
@@ -392,7 +392,7 @@ static void generic_addresses_read_parameters(void) {
     CHECK_EQUAL(bench_finding(NULL), REDTUNE_SIM_OUT_OF_BOUNDS);
 }
 
-static void lanes_part_and_meet_again(void) {
+FACT(lanes_part_and_meet_again) {
     unsigned int got[32] = {0};
     struct redtune_sim_counters counters;
     bench_start(NULL);
@@ -409,7 +409,7 @@ static void lanes_part_and_meet_again(void) {
     CHECK(counters.divergent_branches == 3);
 }
 
-static void table_of_branches_is_followed(void) {
+FACT(table_of_branches_is_followed) {
     unsigned int got[32] = {0};
     bench_start(NULL);
     CUdeviceptr at = bench_buffer(sizeof got, NULL);
@@ -426,21 +426,7 @@ static void table_of_branches_is_followed(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(instructions_agree_with_the_host),
-        FACT(atomics_add_up),
-        FACT(increment_wraps_at_its_limit),
-        FACT(compare_and_swap_takes_turns),
-        FACT(float_atomics_add),
-        FACT(loads_widen_and_stores_cut),
-        FACT(words_of_128_bits_move_whole),
-        FACT(generic_addresses_reach_every_space),
-        FACT(local_memory_is_each_thread_s_own),
-        FACT(generic_addresses_read_parameters),
-        FACT(lanes_part_and_meet_again),
-        FACT(table_of_branches_is_followed),
-    };
-    int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = fact_run(argc, argv);
     redtune_sim_reset();
     return rc;
 }

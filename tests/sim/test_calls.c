@@ -44,7 +44,7 @@ static CUresult run(const char *text, size_t bytes, CUdeviceptr *out) {
     return bench_launch(bench_function(text, "k"), 1, THREADS, params);
 }
 
-static void values_go_in_and_come_back(void) {
+FACT(values_go_in_and_come_back) {
     static const char *const texts[] = {FUNCTIONS ENTRY, HEAD ENTRY BODIES};
     for (size_t k = 0; k < 2; k++) {
         uint32_t got[THREADS];
@@ -58,7 +58,7 @@ static void values_go_in_and_come_back(void) {
 
 /* A scope's local memory is free again behind it, and apart from that of the scopes around it: each
  * fills its own with the thread's number and its own, then all are added up. */
-static void scopes_that_follow_each_other_share_local_memory(void) {
+FACT(scopes_that_follow_each_other_share_local_memory) {
     static const char text[] =
         ".version 8.3\n.target sm_90\n.address_size 64\n"
         ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{\n.reg .b32 %r<9>; .reg .b64 %d<3>;"
@@ -90,7 +90,7 @@ static void scopes_that_follow_each_other_share_local_memory(void) {
     for (uint32_t i = 0; i < THREADS; i++) CHECK_EQUAL(got[i], 600 + 6 * i);
 }
 
-static void fault_in_a_body_has_its_line(void) {
+FACT(fault_in_a_body_has_its_line) {
     struct redtune_sim_finding finding = {0};
     CUdeviceptr out;
     CHECK(run(FUNCTIONS ENTRY, 4 * THREADS - 4, &out) == CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -109,7 +109,7 @@ static void expect_refused(const char *text, const char *why) {
     CHECK_CONTAINS(log, why);
 }
 
-static void call_has_to_fit(void) {
+FACT(call_has_to_fit) {
     expect_refused(FUNCTIONS ".visible .entry k()\n{ call.uni nothing; ret; }", "'call.uni'");
     expect_refused(FUNCTIONS ".visible .entry k()\n{ call.uni twice; ret; }", "as many");
     expect_refused(FUNCTIONS
@@ -122,13 +122,7 @@ static void call_has_to_fit(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(values_go_in_and_come_back),
-        FACT(scopes_that_follow_each_other_share_local_memory),
-        FACT(fault_in_a_body_has_its_line),
-        FACT(call_has_to_fit),
-    };
-    int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = fact_run(argc, argv);
     redtune_sim_reset();
     return rc;
 }

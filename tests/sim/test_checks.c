@@ -17,7 +17,7 @@ static void expect_clean(CUresult got) {
     if (redtune_sim_finding(0, &finding)) fprintf(stderr, "found: %s\n", finding.text);
 }
 
-static void read_past_the_end_by_one_byte_is_found(void) {
+FACT(read_past_the_end_by_one_byte_is_found) {
     unsigned char bytes[127] = {0};
     const char *body = "cvt.u64.u32 %d2, %r0; add.s64 %d2, %d2, %d0; ld.global.u8 %h0, [%d2];";
     bench_start(NULL);
@@ -30,7 +30,7 @@ static void read_past_the_end_by_one_byte_is_found(void) {
     CHECK_EQUAL(finding.thread[0], 127);
 }
 
-static void vector_that_crosses_the_end_is_found(void) {
+FACT(vector_that_crosses_the_end_is_found) {
     unsigned char bytes[16 * 32 - 1] = {0};
     const char *body = "mul.wide.u32 %d2, %r0, 16; add.s64 %d2, %d2, %d0;"
                        "ld.global.nc.L1::no_allocate.v4.u32 {%r1,%r2,%r3,%r4}, [%d2];";
@@ -39,13 +39,13 @@ static void vector_that_crosses_the_end_is_found(void) {
     expect(REDTUNE_SIM_OUT_OF_BOUNDS, CUDA_ERROR_ILLEGAL_ADDRESS, rc);
 }
 
-static void write_before_the_start_is_found(void) {
+FACT(write_before_the_start_is_found) {
     bench_start(NULL);
     CUresult rc = bench_body("st.global.u32 [%d0+-4], %r0;", 1, 1, bench_buffer(64, NULL), 0);
     expect(REDTUNE_SIM_OUT_OF_BOUNDS, CUDA_ERROR_ILLEGAL_ADDRESS, rc);
 }
 
-static void use_after_free_is_found(void) {
+FACT(use_after_free_is_found) {
     bench_start(NULL);
     CUdeviceptr at = bench_buffer(64, NULL);
     CHECK(cuMemFree_v2(at) == CUDA_SUCCESS);
@@ -56,7 +56,7 @@ static void use_after_free_is_found(void) {
     CHECK_CONTAINS(finding.text, "freed");
 }
 
-static void misaligned_vector_is_found(void) {
+FACT(misaligned_vector_is_found) {
     unsigned char bytes[64] = {0};
     bench_start(NULL);
     CUresult rc = bench_body("ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%d0+8];", 1, 1,
@@ -64,7 +64,7 @@ static void misaligned_vector_is_found(void) {
     expect(REDTUNE_SIM_MISALIGNED, CUDA_ERROR_MISALIGNED_ADDRESS, rc);
 }
 
-static void read_of_unwritten_global_memory_is_found(void) {
+FACT(read_of_unwritten_global_memory_is_found) {
     unsigned char bytes[64] = {0};
     bench_start(NULL);
     CUdeviceptr at = bench_buffer(64, NULL);
@@ -74,7 +74,7 @@ static void read_of_unwritten_global_memory_is_found(void) {
     expect(REDTUNE_SIM_UNINITIALISED, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
-static void read_of_unwritten_shared_memory_is_found(void) {
+FACT(read_of_unwritten_shared_memory_is_found) {
     bench_start(NULL);
     CUresult rc = bench_body("@%p0 bra L; L: setp.eq.u32 %p1, %r0, 0; mov.u32 %r1, s;"
                              "@%p1 st.shared.u32 [%r1], %r0; bar.sync 0;"
@@ -83,7 +83,7 @@ static void read_of_unwritten_shared_memory_is_found(void) {
     expect(REDTUNE_SIM_UNINITIALISED, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
-static void shared_memory_is_unwritten_again_for_the_next_block(void) {
+FACT(shared_memory_is_unwritten_again_for_the_next_block) {
     bench_start((const char *const[]){"SMS=1", NULL});
     CUresult rc = bench_body("mov.u32 %r1, %ctaid.x; setp.eq.u32 %p0, %r1, 0;"
                              "@%p0 st.shared.u32 [s], %r0; ld.shared.u32 %r2, [s];",
@@ -94,7 +94,7 @@ static void shared_memory_is_unwritten_again_for_the_next_block(void) {
     CHECK(finding.block[0] > 0);
 }
 
-static void shared_access_past_a_variable_is_found(void) {
+FACT(shared_access_past_a_variable_is_found) {
     bench_start(NULL);
     CUresult rc = bench_body("st.shared.u8 [s+256], %r0;", 1, 1, 0, 0);
     expect(REDTUNE_SIM_OUT_OF_BOUNDS, CUDA_ERROR_ILLEGAL_ADDRESS, rc);
@@ -113,13 +113,13 @@ static CUresult run_exchange(const char *between, int distance) {
     return bench_body(body, 1, 64, 0, 0);
 }
 
-static void missing_barrier_is_a_race(void) {
+FACT(missing_barrier_is_a_race) {
     bench_start(NULL);
     expect_clean(run_exchange("bar.sync 0;", 128));
     expect(REDTUNE_SIM_SHARED_RACE, CUDA_ERROR_LAUNCH_FAILED, run_exchange("", 128));
 }
 
-static void sync_of_a_warp_orders_only_that_warp(void) {
+FACT(sync_of_a_warp_orders_only_that_warp) {
     bench_start(NULL);
     expect_clean(run_exchange("bar.warp.sync 0xffffffff;", 4));
     expect(REDTUNE_SIM_SHARED_RACE, CUDA_ERROR_LAUNCH_FAILED,
@@ -128,14 +128,14 @@ static void sync_of_a_warp_orders_only_that_warp(void) {
     expect(REDTUNE_SIM_SHARED_RACE, CUDA_ERROR_LAUNCH_FAILED, run_exchange("", 4));
 }
 
-static void sync_of_half_a_warp_orders_only_that_half(void) {
+FACT(sync_of_half_a_warp_orders_only_that_half) {
     const char *halves = "and.b32 %r5, %r0, 16; shl.b32 %r6, 0xffff, %r5; bar.warp.sync %r6;";
     bench_start(NULL);
     expect_clean(run_exchange(halves, 4));
     expect(REDTUNE_SIM_SHARED_RACE, CUDA_ERROR_LAUNCH_FAILED, run_exchange(halves, 64));
 }
 
-static void write_behind_a_read_is_a_race(void) {
+FACT(write_behind_a_read_is_a_race) {
     const char *body = "setp.eq.u32 %%p0, %%r0, 0; @%%p0 st.shared.u32 [s], 7; bar.sync 0;"
                        "ld.shared.u32 %%r1, [s]; %s @%%p0 st.shared.u32 [s], 8;";
     char text[256];
@@ -146,14 +146,14 @@ static void write_behind_a_read_is_a_race(void) {
     expect(REDTUNE_SIM_SHARED_RACE, CUDA_ERROR_LAUNCH_FAILED, bench_body(text, 1, 64, 0, 0));
 }
 
-static void two_writers_of_one_byte_are_a_race(void) {
+FACT(two_writers_of_one_byte_are_a_race) {
     bench_start(NULL);
     expect_clean(bench_body("setp.eq.u32 %p0, %r0, 3; @%p0 st.shared.u32 [s], %r0;", 1, 32, 0, 0));
     CUresult rc = bench_body("st.shared.u32 [s], %r0;", 1, 32, 0, 0);
     expect(REDTUNE_SIM_SHARED_RACE, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
-static void shared_atomics_do_not_race(void) {
+FACT(shared_atomics_do_not_race) {
     bench_start(NULL);
     expect_clean(bench_body("setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.u32 [s], 0; bar.sync 0;"
                             "atom.shared.add.u32 %r1, [s], 1; bar.sync 0; ld.shared.u32 %r2, [s];"
@@ -175,14 +175,14 @@ static CUresult run_publish(const char *write_fence, const char *read_fence) {
     return bench_body(body, 2, 1, bench_buffer(4, &zero), bench_buffer(4, &zero));
 }
 
-static void blocks_that_wait_for_each_other_progress(void) {
+FACT(blocks_that_wait_for_each_other_progress) {
     bench_start(NULL);
     expect_clean(run_publish("membar.gl;", "membar.gl;"));
     bench_start((const char *const[]){"SEED=5", NULL});
     expect_clean(run_publish("fence.acq_rel.gpu;", "fence.acq_rel.gpu;"));
 }
 
-static void missing_fence_of_the_writer_is_a_race(void) {
+FACT(missing_fence_of_the_writer_is_a_race) {
     bench_start(NULL);
     expect(REDTUNE_SIM_GLOBAL_RACE, CUDA_ERROR_LAUNCH_FAILED, run_publish("", "membar.gl;"));
     bench_start(NULL);
@@ -190,12 +190,12 @@ static void missing_fence_of_the_writer_is_a_race(void) {
            run_publish("membar.cta;", "membar.gl;"));
 }
 
-static void missing_fence_of_the_reader_is_a_race(void) {
+FACT(missing_fence_of_the_reader_is_a_race) {
     bench_start(NULL);
     expect(REDTUNE_SIM_GLOBAL_RACE, CUDA_ERROR_LAUNCH_FAILED, run_publish("membar.gl;", ""));
 }
 
-static void acquire_and_release_are_fences(void) {
+FACT(acquire_and_release_are_fences) {
     bench_start(NULL);
     char body[1024];
     unsigned int zero = 0;
@@ -206,13 +206,13 @@ static void acquire_and_release_are_fences(void) {
     expect_clean(bench_body(body, 2, 1, bench_buffer(4, &zero), bench_buffer(4, &zero)));
 }
 
-static void blocks_that_write_one_place_race(void) {
+FACT(blocks_that_write_one_place_race) {
     bench_start(NULL);
     CUresult rc = bench_body("st.global.u32 [%d0], %r0;", 2, 1, bench_buffer(4, NULL), 0);
     expect(REDTUNE_SIM_GLOBAL_RACE, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
-static void barrier_in_half_a_warp_is_divergent(void) {
+FACT(barrier_in_half_a_warp_is_divergent) {
     bench_start(NULL);
     CUresult rc = bench_body("setp.lt.u32 %p0, %r0, 16; @%p0 bra low; bar.sync 0; bra done;"
                              "low: bar.sync 0; done:",
@@ -220,7 +220,7 @@ static void barrier_in_half_a_warp_is_divergent(void) {
     expect(REDTUNE_SIM_DIVERGENT_BARRIER, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
-static void warps_at_different_barriers_are_divergent(void) {
+FACT(warps_at_different_barriers_are_divergent) {
     bench_start(NULL);
     CUresult rc = bench_body("setp.lt.u32 %p0, %r0, 32; @%p0 bra low; bar.sync 0; bra done;"
                              "low: bar.sync 0; done:",
@@ -228,18 +228,18 @@ static void warps_at_different_barriers_are_divergent(void) {
     expect(REDTUNE_SIM_DIVERGENT_BARRIER, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
-static void exited_threads_are_not_waited_for(void) {
+FACT(exited_threads_are_not_waited_for) {
     bench_start(NULL);
     expect_clean(bench_body("setp.gt.u32 %p0, %r0, 40; @%p0 exit; bar.sync 0;", 1, 96, 0, 0));
 }
 
-static void barrier_that_cannot_be_met_is_a_deadlock(void) {
+FACT(barrier_that_cannot_be_met_is_a_deadlock) {
     bench_start(NULL);
     CUresult rc = bench_body("bar.sync 1, 64;", 1, 32, 0, 0);
     expect(REDTUNE_SIM_DEADLOCK, CUDA_ERROR_LAUNCH_TIMEOUT, rc);
 }
 
-static void shuffle_that_lanes_never_reach_is_a_deadlock(void) {
+FACT(shuffle_that_lanes_never_reach_is_a_deadlock) {
     bench_start(NULL);
     CUresult rc = bench_body("setp.eq.u32 %p0, %r0, 5; @%p0 bra other;"
                              "shfl.sync.idx.b32 %r1, %r0, 0, 31, 0xffffffff; bra done;"
@@ -248,7 +248,7 @@ static void shuffle_that_lanes_never_reach_is_a_deadlock(void) {
     expect(REDTUNE_SIM_DEADLOCK, CUDA_ERROR_LAUNCH_TIMEOUT, rc);
 }
 
-static void endless_loop_is_a_hang(void) {
+FACT(endless_loop_is_a_hang) {
     unsigned int zero = 0;
     bench_start((const char *const[]){"IDLE=100000", NULL});
     expect(REDTUNE_SIM_HANG, CUDA_ERROR_LAUNCH_TIMEOUT, bench_body("L: bra L;", 1, 32, 0, 0));
@@ -263,7 +263,7 @@ static void endless_loop_is_a_hang(void) {
     expect(REDTUNE_SIM_HANG, CUDA_ERROR_LAUNCH_TIMEOUT, rc);
 }
 
-static void lane_may_wait_for_another_of_its_warp(void) {
+FACT(lane_may_wait_for_another_of_its_warp) {
     unsigned int zero = 0;
     for (int seed = 0; seed < 4; seed++) {
         char setting[16];
@@ -277,13 +277,13 @@ static void lane_may_wait_for_another_of_its_warp(void) {
     }
 }
 
-static void lane_outside_of_its_mask_is_found(void) {
+FACT(lane_outside_of_its_mask_is_found) {
     bench_start(NULL);
     CUresult rc = bench_body("shfl.sync.bfly.b32 %r1, %r0, 1, 31, 0x0000ffff;", 1, 32, 0, 0);
     expect(REDTUNE_SIM_BAD_MASK, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
-static void shuffle_from_an_absent_lane_is_found(void) {
+FACT(shuffle_from_an_absent_lane_is_found) {
     bench_start(NULL);
     CUresult rc = bench_body("setp.gt.u32 %p0, %r0, 15; @%p0 exit;"
                              "shfl.sync.bfly.b32 %r1, %r0, 16, 31, 0xffffffff;",
@@ -291,12 +291,12 @@ static void shuffle_from_an_absent_lane_is_found(void) {
     expect(REDTUNE_SIM_BAD_MASK, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
-static void trap_is_reported(void) {
+FACT(trap_is_reported) {
     bench_start(NULL);
     expect(REDTUNE_SIM_TRAP, CUDA_ERROR_LAUNCH_FAILED, bench_body("trap;", 1, 1, 0, 0));
 }
 
-static void finding_says_where(void) {
+FACT(finding_says_where) {
     struct redtune_sim_finding finding = {0};
     bench_start(NULL);
     bench_body("mov.u32 %r1, %ctaid.x; mad.lo.s32 %r2, %r1, 64, %r0; setp.ne.u32 %p0, %r2, 101;\n"
@@ -312,13 +312,13 @@ static void finding_says_where(void) {
     CHECK_CONTAINS(finding.text, "body.cu:123");
 }
 
-static void checks_can_be_turned_off(void) {
+FACT(checks_can_be_turned_off) {
     bench_start((const char *const[]){"CHECKS=-shared-race,-initialised", NULL});
     expect_clean(run_exchange("", 128));
     expect_clean(bench_body("ld.global.u32 %r1, [%d0];", 1, 1, bench_buffer(4, NULL), 0));
 }
 
-static void leaks_are_found(void) {
+FACT(leaks_are_found) {
     bench_start(NULL);
     CUdeviceptr at = bench_buffer(100, NULL);
     CHECK_EQUAL(redtune_sim_check_leaks(), 1);
@@ -333,42 +333,7 @@ static void leaks_are_found(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(read_past_the_end_by_one_byte_is_found),
-        FACT(vector_that_crosses_the_end_is_found),
-        FACT(write_before_the_start_is_found),
-        FACT(use_after_free_is_found),
-        FACT(misaligned_vector_is_found),
-        FACT(read_of_unwritten_global_memory_is_found),
-        FACT(read_of_unwritten_shared_memory_is_found),
-        FACT(shared_memory_is_unwritten_again_for_the_next_block),
-        FACT(shared_access_past_a_variable_is_found),
-        FACT(missing_barrier_is_a_race),
-        FACT(sync_of_a_warp_orders_only_that_warp),
-        FACT(sync_of_half_a_warp_orders_only_that_half),
-        FACT(write_behind_a_read_is_a_race),
-        FACT(two_writers_of_one_byte_are_a_race),
-        FACT(shared_atomics_do_not_race),
-        FACT(blocks_that_wait_for_each_other_progress),
-        FACT(missing_fence_of_the_writer_is_a_race),
-        FACT(missing_fence_of_the_reader_is_a_race),
-        FACT(acquire_and_release_are_fences),
-        FACT(blocks_that_write_one_place_race),
-        FACT(barrier_in_half_a_warp_is_divergent),
-        FACT(warps_at_different_barriers_are_divergent),
-        FACT(exited_threads_are_not_waited_for),
-        FACT(barrier_that_cannot_be_met_is_a_deadlock),
-        FACT(shuffle_that_lanes_never_reach_is_a_deadlock),
-        FACT(endless_loop_is_a_hang),
-        FACT(lane_may_wait_for_another_of_its_warp),
-        FACT(lane_outside_of_its_mask_is_found),
-        FACT(shuffle_from_an_absent_lane_is_found),
-        FACT(trap_is_reported),
-        FACT(finding_says_where),
-        FACT(checks_can_be_turned_off),
-        FACT(leaks_are_found),
-    };
-    int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = fact_run(argc, argv);
     redtune_sim_reset();
     return rc;
 }

@@ -43,7 +43,7 @@ static void start(int n) {
     "mov.u32 %r3, s; shl.b32 %r4, %r1, 3; add.u32 %r3, %r3, %r4;"                                  \
     "mapa.shared::cluster.u32 %r2, %r3, 0;"
 
-static void blocks_find_their_place(void) {
+FACT(blocks_find_their_place) {
     enum { CLUSTERS = 3, FIELDS = 8 };
     uint32_t got[CLUSTERS * BLOCKS][FIELDS];
     for (int n = 0; n < 4; n++) {
@@ -78,7 +78,7 @@ static void blocks_find_their_place(void) {
               "setp.eq.s64 %p3, %d6, 0; @%p3 bra B; add.s64 %d2, %d2, %d0;"                        \
               "st.global.u64 [%d2], %d5; E:"
 
-static void words_reach_the_first_block(void) {
+FACT(words_reach_the_first_block) {
     for (int n = 0; n < 12; n++) {
         uint64_t got[BLOCKS];
         start(n);
@@ -90,7 +90,7 @@ static void words_reach_the_first_block(void) {
 }
 
 /* A word that nobody sends is waited for in vain. */
-static void word_that_does_not_come_is_a_hang(void) {
+FACT(word_that_does_not_come_is_a_hang) {
     bench_start((const char *const[]){"IDLE=100000", NULL});
     CUresult rc = run(WHO "@!%p0 bra A; @%p1 st.shared.u64 [s], 0; A:" MEET "@!%p0 bra E;"
                           "B: ld.relaxed.cluster.shared::cta.u64 %d5, [s];"
@@ -109,7 +109,7 @@ static CUresult run_stores(const char *second_barrier, CUdeviceptr out) {
     return run(body, 1, out);
 }
 
-static void barrier_of_the_cluster_orders_shared_memory(void) {
+FACT(barrier_of_the_cluster_orders_shared_memory) {
     for (int n = 0; n < 6; n++) {
         uint32_t got = 0;
         start(n);
@@ -120,7 +120,7 @@ static void barrier_of_the_cluster_orders_shared_memory(void) {
     }
 }
 
-static void relaxed_barrier_orders_nothing(void) {
+FACT(relaxed_barrier_orders_nothing) {
     static const char relaxed[] = "barrier.cluster.arrive.relaxed; barrier.cluster.wait;";
     start(0);
     expect(REDTUNE_SIM_SHARED_RACE, "of the block of rank 7 wrote with no barrier",
@@ -132,7 +132,7 @@ static void relaxed_barrier_orders_nothing(void) {
     "barrier.cluster.wait; mov.u32 %r6, s; mapa.shared::cluster.u32 %r6, %r6, 7;"                  \
     "@%p0 ld.shared::cluster.u32 %r7, [%r6];" MEET
 
-static void write_behind_the_arrival_is_a_race(void) {
+FACT(write_behind_the_arrival_is_a_race) {
     start(0);
     expect_clean(
         run(WHO MEET "@%p1 st.shared.u32 [s], %r1; barrier.cluster.arrive;" READ_OF_SEVEN, 1, 0));
@@ -142,7 +142,7 @@ static void write_behind_the_arrival_is_a_race(void) {
 }
 
 /* A block that has nothing to release may arrive relaxed; those that do are ordered. */
-static void blocks_release_each_for_itself(void) {
+FACT(blocks_release_each_for_itself) {
     static const char body[] =
         WHO "setp.eq.u32 %p2, %r1, 7; @%p2 bra S; barrier.cluster.arrive.relaxed; bra W;"
             "S: @%p1 st.shared.u32 [s], %r1; barrier.cluster.arrive.release; W:" READ_OF_SEVEN;
@@ -150,7 +150,7 @@ static void blocks_release_each_for_itself(void) {
     expect_clean(run(body, 1, 0));
 }
 
-static void barrier_of_the_cluster_orders_global_memory(void) {
+FACT(barrier_of_the_cluster_orders_global_memory) {
     start(0);
     expect_clean(run(WHO "setp.eq.u32 %p2, %r1, 3; and.pred %p2, %p2, %p1;"
                          "@%p2 st.global.u32 [%d0], 7;" MEET "@%p0 ld.global.u32 %r5, [%d0];",
@@ -162,7 +162,7 @@ static void barrier_of_the_cluster_orders_global_memory(void) {
     expect(REDTUNE_SIM_GLOBAL_RACE, "that thread 0 of block 3 wrote", rc);
 }
 
-static void atomics_and_generic_addresses_reach_other_blocks(void) {
+FACT(atomics_and_generic_addresses_reach_other_blocks) {
     for (int n = 0; n < 6; n++) {
         uint32_t got[2] = {0, 0};
         start(n);
@@ -181,19 +181,19 @@ static void atomics_and_generic_addresses_reach_other_blocks(void) {
     }
 }
 
-static void block_that_may_not_have_started_is_found(void) {
+FACT(block_that_may_not_have_started_is_found) {
     start(0);
     expect(REDTUNE_SIM_OUT_OF_BOUNDS, "rank 0, which may not have started",
            run(WHO PLACE "@!%p0 st.shared::cluster.u32 [%r2], %r1;", 1, 0));
 }
 
-static void block_that_has_ended_is_found(void) {
+FACT(block_that_has_ended_is_found) {
     start(0);
     expect(REDTUNE_SIM_OUT_OF_BOUNDS, "rank 0, which has ended",
            run(WHO PLACE MEET "@%p0 bra E; @%p1 st.shared::cluster.u32 [%r2], %r1; E:", 1, 0));
 }
 
-static void wrong_places_in_the_cluster_are_found(void) {
+FACT(wrong_places_in_the_cluster_are_found) {
     start(0);
     expect(REDTUNE_SIM_OUT_OF_BOUNDS, "rank 8, which its cluster has not",
            run(WHO PLACE MEET "mapa.shared::cluster.u32 %r2, %r3, 8;"
@@ -207,7 +207,7 @@ static void wrong_places_in_the_cluster_are_found(void) {
            run(WHO PLACE MEET "st.shared::cta.u32 [%r2], %r1;" MEET, 1, 0));
 }
 
-static void misuse_of_the_barrier_is_found(void) {
+FACT(misuse_of_the_barrier_is_found) {
     start(0);
     expect(REDTUNE_SIM_DIVERGENT_BARRIER, "has not waited",
            run("barrier.cluster.arrive; barrier.cluster.arrive;", 1, 0));
@@ -215,7 +215,7 @@ static void misuse_of_the_barrier_is_found(void) {
     expect(REDTUNE_SIM_DIVERGENT_BARRIER, "has not arrived", run("barrier.cluster.wait;", 1, 0));
 }
 
-static void exited_threads_are_not_waited_for(void) {
+FACT(exited_threads_are_not_waited_for) {
     for (int n = 0; n < 4; n++) {
         start(n);
         expect_clean(run(WHO "setp.eq.u32 %p2, %r1, 3; @%p2 exit; setp.gt.u32 %p2, %r0, 40;"
@@ -224,14 +224,14 @@ static void exited_threads_are_not_waited_for(void) {
     }
 }
 
-static void block_that_never_comes_is_a_deadlock(void) {
+FACT(block_that_never_comes_is_a_deadlock) {
     start(0);
     expect(
         REDTUNE_SIM_DEADLOCK, "threads that cannot come",
         run(WHO "setp.eq.u32 %p2, %r1, 3; @%p2 bra B;" MEET "bra E; B: bar.sync 0, 96; E:", 1, 0));
 }
 
-static void a_block_alone_is_a_cluster(void) {
+FACT(a_block_alone_is_a_cluster) {
     bench_start(NULL);
     expect_clean(bench_body("st.shared.u32 [s], 1;"
                             "barrier.cluster.arrive; barrier.cluster.wait;"
@@ -240,14 +240,14 @@ static void a_block_alone_is_a_cluster(void) {
                             3, 1, 0, 0));
 }
 
-static void grid_that_is_no_whole_clusters_is_refused(void) {
+FACT(grid_that_is_no_whole_clusters_is_refused) {
     bench_start(NULL);
     CHECK_EQUAL(bench_limited_body(cluster, "", 9, 32, 0, 0), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     bench_start((const char *const[]){"SMS=1", NULL});
     CHECK_EQUAL(bench_limited_body(cluster, "", 8, 1024, 0, 0), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }
 
-static void other_clusters_are_refused(void) {
+FACT(other_clusters_are_refused) {
     static const char ptx[] = ".version 8.3\n.target sm_90\n.address_size 64\n"
                               ".visible .entry k().reqnctapercluster 16, 1, 1 { ret; }";
     CUmodule module = NULL;
@@ -256,27 +256,7 @@ static void other_clusters_are_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(blocks_find_their_place),
-        FACT(words_reach_the_first_block),
-        FACT(word_that_does_not_come_is_a_hang),
-        FACT(barrier_of_the_cluster_orders_shared_memory),
-        FACT(relaxed_barrier_orders_nothing),
-        FACT(write_behind_the_arrival_is_a_race),
-        FACT(blocks_release_each_for_itself),
-        FACT(barrier_of_the_cluster_orders_global_memory),
-        FACT(atomics_and_generic_addresses_reach_other_blocks),
-        FACT(block_that_may_not_have_started_is_found),
-        FACT(block_that_has_ended_is_found),
-        FACT(wrong_places_in_the_cluster_are_found),
-        FACT(misuse_of_the_barrier_is_found),
-        FACT(exited_threads_are_not_waited_for),
-        FACT(block_that_never_comes_is_a_deadlock),
-        FACT(a_block_alone_is_a_cluster),
-        FACT(grid_that_is_no_whole_clusters_is_refused),
-        FACT(other_clusters_are_refused),
-    };
-    int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = fact_run(argc, argv);
     redtune_sim_reset();
     return rc;
 }

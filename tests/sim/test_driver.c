@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void device_says_that_it_is_simulated(void) {
+FACT(device_says_that_it_is_simulated) {
     char name[64] = "";
     int major = 0, minor = 0, warp = 0, sms = 0;
     bench_start((const char *const[]){"CAPABILITY=8.6", "SMS=6", NULL});
@@ -19,7 +19,7 @@ static void device_says_that_it_is_simulated(void) {
     CHECK(major == 8 && minor == 6 && warp == 32 && sms == 6);
 }
 
-static void nothing_works_before_init_or_without_context(void) {
+FACT(nothing_works_before_init_or_without_context) {
     CUdeviceptr at = 0;
     int count = 0;
     redtune_sim_reset();
@@ -30,7 +30,7 @@ static void nothing_works_before_init_or_without_context(void) {
     CHECK_EQUAL(cuInit(0), CUDA_ERROR_NO_DEVICE);
 }
 
-static void addresses_of_entry_points_follow_the_version(void) {
+FACT(addresses_of_entry_points_follow_the_version) {
     CUdriverProcAddressQueryResult status;
     void *old = NULL, *new = NULL, *none = NULL;
     CHECK(cuGetProcAddress_v2("cuStreamGetCaptureInfo", &old, 11030, 0, &status) == CUDA_SUCCESS);
@@ -43,7 +43,7 @@ static void addresses_of_entry_points_follow_the_version(void) {
     CHECK(!none);
 }
 
-static void contexts_are_pushed_and_popped(void) {
+FACT(contexts_are_pushed_and_popped) {
     CUcontext primary = NULL, own = NULL, top = NULL;
     unsigned int flags = 0;
     int active = 0;
@@ -58,7 +58,7 @@ static void contexts_are_pushed_and_popped(void) {
     CHECK(cuDevicePrimaryCtxGetState(0, &flags, &active) == CUDA_SUCCESS && active);
 }
 
-static void memory_is_counted_and_described(void) {
+FACT(memory_is_counted_and_described) {
     size_t before = 0, after = 0, total = 0;
     CUmemorytype type = 0;
     int ordinal = -1;
@@ -84,7 +84,7 @@ static void memory_is_counted_and_described(void) {
     CHECK(cuMemFreeHost(host) == CUDA_SUCCESS);
 }
 
-static void copies_stay_inside_allocations(void) {
+FACT(copies_stay_inside_allocations) {
     char bytes[256] = {0};
     struct world world = world_start(NULL);
     CHECK_EQUAL(cuMemcpyHtoD_v2(world.at, bytes, 129), CUDA_ERROR_INVALID_VALUE);
@@ -94,7 +94,7 @@ static void copies_stay_inside_allocations(void) {
     CHECK(cuMemcpyHtoD_v2(world.at, bytes, 128) == CUDA_SUCCESS);
 }
 
-static void copies_carry_what_was_written(void) {
+FACT(copies_carry_what_was_written) {
     struct world world = world_start(NULL);
     CUdeviceptr from = bench_buffer(8, NULL), to = bench_buffer(8, NULL);
     CHECK(cuMemsetD8_v2(from, 9, 4) == CUDA_SUCCESS);
@@ -108,7 +108,7 @@ static void copies_carry_what_was_written(void) {
     CHECK_EQUAL(bench_finding(NULL), REDTUNE_SIM_UNINITIALISED);
 }
 
-static void modules_have_functions_and_variables(void) {
+FACT(modules_have_functions_and_variables) {
     struct world world = world_start(NULL);
     CUfunction none = NULL;
     CUdeviceptr table = 0;
@@ -129,14 +129,14 @@ static void modules_have_functions_and_variables(void) {
     CHECK_EQUAL(world_add_one(&world, NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static void machine_code_is_refused(void) {
+FACT(machine_code_is_refused) {
     CUmodule module;
     world_start(NULL);
     CHECK_EQUAL(cuModuleLoadData(&module, "\177ELF\2\1\1"), CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK_EQUAL(cuModuleLoadData(&module, "not PTX"), CUDA_ERROR_INVALID_PTX);
 }
 
-static void launches_have_to_fit(void) {
+FACT(launches_have_to_fit) {
     struct world world = world_start(NULL);
     CHECK_EQUAL(cuLaunchKernel(world.limited, 1, 1, 1, 65, 1, 1, 0, NULL, NULL, NULL),
                 CUDA_ERROR_INVALID_VALUE);
@@ -147,7 +147,7 @@ static void launches_have_to_fit(void) {
     CHECK(cuLaunchKernel(world.limited, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL) == CUDA_SUCCESS);
 }
 
-static void errors_are_seen_late_and_stay(void) {
+FACT(errors_are_seen_late_and_stay) {
     CUdeviceptr at;
     struct world world = world_start(NULL);
     CHECK(cuLaunchKernel(world.fault, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) == CUDA_SUCCESS);
@@ -165,7 +165,7 @@ static void count_up(void *counter) { ++*(int *)counter; }
 
 static void call_the_driver(void *rc) { *(int *)rc = (int)cuCtxSynchronize(); }
 
-static void host_functions_run_in_order_and_may_not_call(void) {
+FACT(host_functions_run_in_order_and_may_not_call) {
     int calls = 0, rc = 0;
     struct world world = world_start(NULL);
     CHECK(world_add_one(&world, NULL) == CUDA_SUCCESS);
@@ -175,7 +175,7 @@ static void host_functions_run_in_order_and_may_not_call(void) {
     CHECK_EQUAL(rc, CUDA_ERROR_NOT_PERMITTED);
 }
 
-static void events_measure_the_modelled_time(void) {
+FACT(events_measure_the_modelled_time) {
     CUevent begin, end, never;
     float once = 0, twice = 0;
     struct world world = world_start(NULL);
@@ -194,7 +194,7 @@ static void events_measure_the_modelled_time(void) {
     CHECK_EQUAL(cuEventElapsedTime(&once, begin, never), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static void chosen_calls_fail(void) {
+FACT(chosen_calls_fail) {
     CUdeviceptr at;
     world_start((const char *const[]){"FAIL=cuMemAlloc:2:OUT_OF_MEMORY,cuMemsetD32:3:1:on", NULL});
     CHECK_EQUAL(cuMemAlloc_v2(&at, 16), CUDA_ERROR_OUT_OF_MEMORY);
@@ -206,21 +206,21 @@ static void chosen_calls_fail(void) {
     CHECK_EQUAL(redtune_sim_calls("cuMemAlloc_v2"), 3);
 }
 
-static void chosen_call_poisons_the_context(void) {
+FACT(chosen_call_poisons_the_context) {
     CUdeviceptr at;
     world_start((const char *const[]){"FAIL=cuMemAlloc:2:ILLEGAL_ADDRESS:sticky", NULL});
     CHECK_EQUAL(cuMemAlloc_v2(&at, 16), CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQUAL(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-static void large_allocations_fail_on_demand(void) {
+FACT(large_allocations_fail_on_demand) {
     CUdeviceptr at;
     world_start((const char *const[]){"ALLOC_MAX=4K", NULL});
     CHECK(cuMemAlloc_v2(&at, 4096) == CUDA_SUCCESS);
     CHECK_EQUAL(cuMemAlloc_v2(&at, 4097), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static void chosen_launches_trap_time_out_or_lie(void) {
+FACT(chosen_launches_trap_time_out_or_lie) {
     struct world world = world_start((const char *const[]){"LAUNCH=2:wrong,4:trap", NULL});
     CHECK(world_add_one(&world, NULL) == CUDA_SUCCESS);
     CHECK_EQUAL(world_first_word(&world), 1);
@@ -239,7 +239,7 @@ static void *wait_for_device(void *context) {
     return (void *)(uintptr_t)cuCtxSynchronize();
 }
 
-static void chosen_launch_hangs_until_the_reset(void) {
+FACT(chosen_launch_hangs_until_the_reset) {
     CUcontext context;
     pthread_t thread;
     struct world world = world_start((const char *const[]){"LAUNCH=1:hang", NULL});
@@ -253,7 +253,7 @@ static void chosen_launch_hangs_until_the_reset(void) {
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
-static void settings_that_make_no_sense_are_refused(void) {
+FACT(settings_that_make_no_sense_are_refused) {
     redtune_sim_reset();
     CHECK(!redtune_sim_set("REDTUNE_SIM_NOTHING", "1"));
     CHECK(!redtune_sim_set("REDTUNE_SIM_SEED", "x"));
@@ -267,7 +267,7 @@ static void settings_that_make_no_sense_are_refused(void) {
     CHECK(!redtune_sim_set("REDTUNE_SIM_CACHE", "2G"));
 }
 
-static void cache_is_as_large_as_set(void) {
+FACT(cache_is_as_large_as_set) {
     int bytes = 0;
     CUdevice device;
     redtune_sim_reset();
@@ -281,7 +281,7 @@ static void cache_is_as_large_as_set(void) {
 }
 
 /* Whichever way a warp goes, what it has loaded is waited for once. */
-static void loads_are_waited_for_on_every_path(void) {
+FACT(loads_are_waited_for_on_every_path) {
     unsigned int zeros[32] = {0};
     for (int thread = 0; thread <= 77; thread += 77) {
         struct redtune_sim_counters c;
@@ -298,7 +298,7 @@ static void loads_are_waited_for_on_every_path(void) {
     }
 }
 
-static void counters_see_coalescing_and_conflicts(void) {
+FACT(counters_see_coalescing_and_conflicts) {
     struct redtune_sim_counters c;
     unsigned int zeros[1024] = {0};
     bench_start(NULL);
@@ -337,7 +337,7 @@ static void *use_from_a_thread(void *argument) {
     return (void *)(uintptr_t)rc;
 }
 
-static void threads_share_the_device(void) {
+FACT(threads_share_the_device) {
     pthread_t threads[4];
     struct world world = world_start(NULL);
     for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, use_from_a_thread, &world);
@@ -356,7 +356,7 @@ static void *ask_until_told(void *user) {
 }
 
 /* In the child of a fork, wherever another thread of the parent's was. */
-static void driver_does_not_survive_a_fork(void) {
+FACT(driver_does_not_survive_a_fork) {
     enum { FORKS = 100 };
     atomic_bool is_told = false;
     pthread_t thread;
@@ -379,33 +379,7 @@ static void driver_does_not_survive_a_fork(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(device_says_that_it_is_simulated),
-        FACT(nothing_works_before_init_or_without_context),
-        FACT(addresses_of_entry_points_follow_the_version),
-        FACT(contexts_are_pushed_and_popped),
-        FACT(memory_is_counted_and_described),
-        FACT(copies_stay_inside_allocations),
-        FACT(copies_carry_what_was_written),
-        FACT(modules_have_functions_and_variables),
-        FACT(machine_code_is_refused),
-        FACT(launches_have_to_fit),
-        FACT(errors_are_seen_late_and_stay),
-        FACT(host_functions_run_in_order_and_may_not_call),
-        FACT(events_measure_the_modelled_time),
-        FACT(chosen_calls_fail),
-        FACT(chosen_call_poisons_the_context),
-        FACT(large_allocations_fail_on_demand),
-        FACT(chosen_launches_trap_time_out_or_lie),
-        FACT(chosen_launch_hangs_until_the_reset),
-        FACT(settings_that_make_no_sense_are_refused),
-        FACT(cache_is_as_large_as_set),
-        FACT(loads_are_waited_for_on_every_path),
-        FACT(counters_see_coalescing_and_conflicts),
-        FACT(threads_share_the_device),
-        FACT(driver_does_not_survive_a_fork),
-    };
-    int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = fact_run(argc, argv);
     redtune_sim_reset();
     return rc;
 }

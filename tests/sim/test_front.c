@@ -35,7 +35,7 @@ static void refuse(const char *body, uint32_t line, const char *why) {
     CHECK_CONTAINS(problem.text, why);
 }
 
-static void unknown_instruction_is_named_with_its_line(void) {
+FACT(unknown_instruction_is_named_with_its_line) {
     refuse("mov.u32 %r0, 1;\nwgmma.fence.sync.aligned;", 8, "'wgmma.fence.sync.aligned'");
     refuse("add.u33 %r0, %r1, %r2;", 7, "'add.u33'");
     refuse("ld.global.strange.u32 %r0, [%d0];", 7, "'ld.global.strange.u32'");
@@ -44,7 +44,7 @@ static void unknown_instruction_is_named_with_its_line(void) {
     refuse("add.ftz.u32 %r0, %r1, %r2;", 7, "'add.ftz.u32'");
 }
 
-static void operands_have_to_fit(void) {
+FACT(operands_have_to_fit) {
     refuse("add.u32 %r0, %r1;", 7, "operands");
     refuse("add.u32 %r0, %d1, %r2;", 7, "64 bits");
     refuse("add.u32 %p0, %r1, %r2;", 7, "add.u32");
@@ -61,7 +61,7 @@ static void operands_have_to_fit(void) {
     refuse("L: L: ret;", 7, "twice");
 }
 
-static void scopes_keep_their_names(void) {
+FACT(scopes_keep_their_names) {
     sim_problem problem;
     CHECK(compile_body("{ .reg .b32 q; mov.u32 q, 1; } { .reg .b64 q; mov.u64 q, 1; }"
                        "{ L: bra L; } { L: bra L; bra M; } M:",
@@ -69,7 +69,7 @@ static void scopes_keep_their_names(void) {
     refuse("{ .reg .b32 q; mov.u32 q, 1; }\nmov.u32 q, 1;", 8, "'mov.u32'");
 }
 
-static void module_has_to_say_what_it_is(void) {
+FACT(module_has_to_say_what_it_is) {
     sim_problem problem;
     CHECK(!compile("", 0, &problem));
     CHECK_CONTAINS(problem.text, ".version");
@@ -81,7 +81,7 @@ static void module_has_to_say_what_it_is(void) {
     CHECK_CONTAINS(problem.text, "hello");
 }
 
-static void hostile_sizes_are_refused(void) {
+FACT(hostile_sizes_are_refused) {
     sim_problem problem;
     refuse(".reg .b32 %x<4000000000>;", 7, "registers");
     refuse(".shared .b8 s[99999999999];", 7, "too large");
@@ -91,7 +91,7 @@ static void hostile_sizes_are_refused(void) {
 }
 
 /* ptxas refuses more, whatever the GPU has. */
-static void variables_in_shared_memory_have_48_KiB(void) {
+FACT(variables_in_shared_memory_have_48_KiB) {
     sim_problem problem;
     CHECK(compile_body(".shared .b8 s[49152];", &problem));
     CHECK(!compile_body(".shared .b8 s[49152]; .shared .b8 last;", &problem));
@@ -109,7 +109,7 @@ static char *read_file(const char *name, size_t *bytes) {
     return text;
 }
 
-static void whole_files_are_understood(void) {
+FACT(whole_files_are_understood) {
     static const char *const names[] = {"kernels-nvrtc13-sm_90.ptx", "kernels-nvrtc13-sm_100.ptx",
                                         "kernels-nvrtc12-sm_75.ptx"};
     sim_problem problem;
@@ -122,7 +122,7 @@ static void whole_files_are_understood(void) {
 }
 
 /* Text that ends anywhere is refused or taken, and never read past its end. */
-static void cut_text_is_survived(void) {
+FACT(cut_text_is_survived) {
     size_t bytes = 0;
     sim_problem problem;
     char *text = read_file("kernels-nvrtc12-sm_75.ptx", &bytes);
@@ -137,7 +137,7 @@ static void cut_text_is_survived(void) {
 }
 
 /* Likewise text in which some bytes are others. */
-static void changed_text_is_survived(void) {
+FACT(changed_text_is_survived) {
     size_t bytes = 0;
     sim_problem problem;
     char *text = read_file("kernels-nvrtc12-sm_75.ptx", &bytes);
@@ -157,17 +157,4 @@ static void changed_text_is_survived(void) {
     free(text);
 }
 
-int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(unknown_instruction_is_named_with_its_line),
-        FACT(operands_have_to_fit),
-        FACT(scopes_keep_their_names),
-        FACT(module_has_to_say_what_it_is),
-        FACT(hostile_sizes_are_refused),
-        FACT(variables_in_shared_memory_have_48_KiB),
-        FACT(whole_files_are_understood),
-        FACT(cut_text_is_survived),
-        FACT(changed_text_is_survived),
-    };
-    return fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return fact_run(argc, argv); }

@@ -1,7 +1,7 @@
 /* Streams that capture, graphs, and what lives as long as they do. */
 #include "world.h"
 
-static void captured_work_runs_when_the_graph_does(void) {
+FACT(captured_work_runs_when_the_graph_does) {
     CUstream stream;
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
@@ -27,7 +27,7 @@ static void captured_work_runs_when_the_graph_does(void) {
     CHECK(cuStreamDestroy_v2(stream) == CUDA_SUCCESS);
 }
 
-static void capture_forbids_what_would_break_it(void) {
+FACT(capture_forbids_what_would_break_it) {
     CUstream stream;
     CUgraph graph;
     CUdeviceptr at;
@@ -49,7 +49,7 @@ static void capture_forbids_what_would_break_it(void) {
     CHECK_EQUAL(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-static void events_carry_a_capture_to_other_streams(void) {
+FACT(events_carry_a_capture_to_other_streams) {
     CUstream first, second;
     CUevent fork, join;
     CUgraph graph = NULL;
@@ -83,7 +83,7 @@ static void events_carry_a_capture_to_other_streams(void) {
     CHECK(cuGraphExecDestroy(exec) == CUDA_SUCCESS && cuGraphDestroy(graph) == CUDA_SUCCESS);
 }
 
-static void graphs_are_built_by_hand(void) {
+FACT(graphs_are_built_by_hand) {
     CUgraph graph;
     CUgraphNode set, kernel, end;
     CUgraphExec exec;
@@ -121,7 +121,7 @@ static void graphs_are_built_by_hand(void) {
 }
 
 /* The nodes of a level run before those that depend on them, and the newest first. */
-static void graph_runs_level_by_level(void) {
+FACT(graph_runs_level_by_level) {
     struct world world = world_start(NULL);
     CUstream stream;
     CUgraph graph;
@@ -147,7 +147,7 @@ static void graph_runs_level_by_level(void) {
     CHECK(cuStreamDestroy_v2(stream) == CUDA_SUCCESS);
 }
 
-static void late_streams_take_turns(void) {
+FACT(late_streams_take_turns) {
     static const unsigned results[] = {12, 21, 21}; /* late; late, with an event; at once */
     for (int way = 0; way < 3; way++) {
         const char *const late[] = {way < 2 ? "LATE=1" : "LATE=0", NULL};
@@ -170,7 +170,7 @@ static void late_streams_take_turns(void) {
     }
 }
 
-static void stream_gets_the_handle_of_the_last_one(void) {
+FACT(stream_gets_the_handle_of_the_last_one) {
     CUstream first, second;
     unsigned long long first_id, second_id;
     world_start(NULL);
@@ -186,7 +186,7 @@ static void stream_gets_the_handle_of_the_last_one(void) {
 
 static void count_up(void *counter) { ++*(int *)counter; }
 
-static void user_objects_live_as_long_as_graphs(void) {
+FACT(user_objects_live_as_long_as_graphs) {
     int destroyed = 0;
     CUuserObject object;
     CUgraph graph;
@@ -205,17 +205,7 @@ static void user_objects_live_as_long_as_graphs(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(captured_work_runs_when_the_graph_does),
-        FACT(capture_forbids_what_would_break_it),
-        FACT(events_carry_a_capture_to_other_streams),
-        FACT(graphs_are_built_by_hand),
-        FACT(user_objects_live_as_long_as_graphs),
-        FACT(graph_runs_level_by_level),
-        FACT(late_streams_take_turns),
-        FACT(stream_gets_the_handle_of_the_last_one),
-    };
-    int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = fact_run(argc, argv);
     redtune_sim_reset();
     return rc;
 }

@@ -156,19 +156,13 @@ static void run_file(const char *name, const char *capability, unsigned int seed
     free(ptx);
 }
 
-static void kernels_of_nvrtc_13_for_sm_90_are_right(void) {
-    run_file("kernels-nvrtc13-sm_90.ptx", "90", 3);
-}
+FACT(kernels_of_nvrtc_13_for_sm_90_are_right) { run_file("kernels-nvrtc13-sm_90.ptx", "90", 3); }
 
-static void kernels_of_nvrtc_13_for_sm_100_are_right(void) {
-    run_file("kernels-nvrtc13-sm_100.ptx", "100", 2);
-}
+FACT(kernels_of_nvrtc_13_for_sm_100_are_right) { run_file("kernels-nvrtc13-sm_100.ptx", "100", 2); }
 
-static void kernels_of_nvrtc_12_for_sm_75_are_right(void) {
-    run_file("kernels-nvrtc12-sm_75.ptx", "75", 2);
-}
+FACT(kernels_of_nvrtc_12_for_sm_75_are_right) { run_file("kernels-nvrtc12-sm_75.ptx", "75", 2); }
 
-static void kernels_for_a_later_device_are_refused(void) {
+FACT(kernels_for_a_later_device_are_refused) {
     char *ptx = read_file("kernels-nvrtc13-sm_100.ptx");
     CUmodule module;
     bench_start(NULL);
@@ -176,7 +170,7 @@ static void kernels_for_a_later_device_are_refused(void) {
     free(ptx);
 }
 
-static void nan_wins_a_maximum(void) {
+FACT(nan_wins_a_maximum) {
     float values[300], got = 0;
     unsigned long long count = 300;
     static const unsigned char zeros[SCRATCH_BYTES];
@@ -197,7 +191,7 @@ static void nan_wins_a_maximum(void) {
 }
 
 /* The same launch gives the same counters and time with the same seed. */
-static void time_is_deterministic(void) {
+FACT(time_is_deterministic) {
     struct redtune_sim_counters first, second;
     static const unsigned char zeros[SCRATCH_BYTES];
     char *ptx = read_file("kernels-nvrtc13-sm_90.ptx");
@@ -245,19 +239,11 @@ static void print_speed(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct fact facts[] = {
-        FACT(kernels_of_nvrtc_13_for_sm_90_are_right),
-        FACT(kernels_of_nvrtc_13_for_sm_100_are_right),
-        FACT(kernels_of_nvrtc_12_for_sm_75_are_right),
-        FACT(kernels_for_a_later_device_are_refused),
-        FACT(nan_wins_a_maximum),
-        FACT(time_is_deterministic),
-    };
     if (argc > 1 && strcmp(argv[1], "--speed") == 0) {
         print_speed();
         return 0;
     }
-    int rc = fact_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = fact_run(argc, argv);
     redtune_sim_reset();
     return rc;
 }

@@ -182,7 +182,7 @@ static void compile_served(const served *of, int family, size_t leave) {
     }
 }
 
-static void every_kernel_that_a_run_may_ask_for_compiles(void) {
+FACT(every_kernel_that_a_run_may_ask_for_compiles) {
     static served of;
     if (rdt_compiler_open(&compiler, &err)) SKIP("%s", err.message);
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
@@ -203,11 +203,10 @@ static void every_kernel_that_a_run_may_ask_for_compiles(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(every_kernel_that_a_run_may_ask_for_compiles)};
     for (int i = 1; i < argc; i++) {
         all = all || !strcmp(argv[i], "--all");
         if (!strcmp(argv[i], "--part") && i + 1 < argc)
             if (sscanf(argv[++i], "%zu/%zu", &part, &parts) != 2 || !part || part > parts) return 2;
     }
-    return check_run(facts, sizeof facts / sizeof *facts, 0, argv);
+    return check_run(0, argv);
 }

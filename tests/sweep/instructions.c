@@ -128,7 +128,7 @@ static void compile_and_load_all(rdt_compiler *compiler, rdt_codegen *codegen,
     CHECK(ARCHITECTURES * cubins >= 24); /* the largest pair of parameters alone has that many */
 }
 
-static void kernels_compile_and_their_instructions_are_known(void) {
+FACT(kernels_compile_and_their_instructions_are_known) {
     rdt_codegen *codegen = NULL;
     rdt_compiler *compiler = NULL;
     rdt_context *sim = NULL;
@@ -150,7 +150,6 @@ static void kernels_compile_and_their_instructions_are_known(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(kernels_compile_and_their_instructions_are_known)};
     all = argc > 1 && !strcmp(argv[1], "--all");
-    return check_run(facts, sizeof facts / sizeof *facts, argc - all, argv + all);
+    return check_run(argc - all, argv + all);
 }

@@ -19,7 +19,7 @@ static redtune_problem dot_of(redtune_axis kept, redtune_axis reduced) {
                              .reduced = {reduced}};
 }
 
-static void each_array_has_its_steps_behind_a_comma(void) {
+FACT(each_array_has_its_steps_behind_a_comma) {
     const struct {
         uint32_t steps;
         redtune_mask mask;
@@ -91,7 +91,7 @@ static redtune_problem random_problem(rdt_random *random) {
     return problem;
 }
 
-static void random_problems_come_back(void) {
+FACT(random_problems_come_back) {
     static char kept[RDT_AXES_TEXT_BYTES], reduced[RDT_AXES_TEXT_BYTES];
     rdt_random random = {46};
     int strided = 0, own_steps = 0;
@@ -114,7 +114,7 @@ static void random_problems_come_back(void) {
 }
 
 /* As the caller wrote it, too; steps of results that alone say how elements are read are there. */
-static void the_public_text_is_that_of_databases(void) {
+FACT(the_public_text_is_that_of_databases) {
     char text[REDTUNE_AXES_TEXT_BYTES], own[RDT_AXES_TEXT_BYTES];
     static const int64_t shape[] = {16384, 8192, 1}, strides[] = {8192, 2, 1};
     redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_BF16};
@@ -134,7 +134,7 @@ static void the_public_text_is_that_of_databases(void) {
 }
 
 /* Eight axes with long steps in all arrays. */
-static void a_text_without_room_is_said_and_not_tuned(void) {
+FACT(a_text_without_room_is_said_and_not_tuned) {
     char text[RDT_AXES_TEXT_BYTES], whole[REDTUNE_AXES_TEXT_BYTES];
     redtune_problem problem = {
         .op = REDTUNE_DOT, .dtype = REDTUNE_F32, .steps = ALL, .mask = REDTUNE_MASK_BITS};
@@ -156,7 +156,7 @@ static void a_text_without_room_is_said_and_not_tuned(void) {
     CHECK(rdt_problem_axes_text_write(&problem, true, text));
 }
 
-static void what_is_no_text_of_axes_is_refused(void) {
+FACT(what_is_no_text_of_axes_is_refused) {
     static const char *const bad[] = {"64@",
                                       "64@,1",
                                       "64@1,2,3,4,5",
@@ -180,13 +180,4 @@ static void what_is_no_text_of_axes_is_refused(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(each_array_has_its_steps_behind_a_comma),
-        FACT(random_problems_come_back),
-        FACT(the_public_text_is_that_of_databases),
-        FACT(a_text_without_room_is_said_and_not_tuned),
-        FACT(what_is_no_text_of_axes_is_refused),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -24,7 +24,7 @@ static redtune_error err;
 
 /* ---- array ----------------------------------------------------------------------------------- */
 
-static void array_keeps_what_it_holds_while_it_grows(void) {
+FACT(array_keeps_what_it_holds_while_it_grows) {
     int *numbers = NULL;
     size_t capacity = 0;
     bool right = true;
@@ -37,7 +37,7 @@ static void array_keeps_what_it_holds_while_it_grows(void) {
     CHECK(right && capacity >= 1000);
 }
 
-static void array_stays_as_it_is_where_memory_runs_out(void) {
+FACT(array_stays_as_it_is_where_memory_runs_out) {
     int *numbers = NULL;
     size_t capacity = 0;
     faults_begin(1);
@@ -48,7 +48,7 @@ static void array_stays_as_it_is_where_memory_runs_out(void) {
 
 /* ---- clock ----------------------------------------------------------------------------------- */
 
-static void clock_goes_on_in_each_of_its_units(void) {
+FACT(clock_goes_on_in_each_of_its_units) {
     double begin_ns = rdt_clock_ns();
     int64_t begin_ms = rdt_clock_ms();
     const struct timespec pause = {0, 2000000};
@@ -57,7 +57,7 @@ static void clock_goes_on_in_each_of_its_units(void) {
     CHECK(rdt_clock_s() * 1e9 - begin_ns < 60e9);
 }
 
-static void clock_ends_a_wait_in_time(void) {
+FACT(clock_ends_a_wait_in_time) {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t never;
     rdt_clock_init_condition(&never);
@@ -79,7 +79,7 @@ static void hash_text_of(const char *data, size_t bytes, char out[RDT_HASH_TEXT_
 }
 
 /* The values are the test vectors of the FNV Internet-Draft's authors. */
-static void hash_is_fnv1a_of_128_bits(void) {
+FACT(hash_is_fnv1a_of_128_bits) {
     char text[RDT_HASH_TEXT_BYTES];
     hash_text_of("", 0, text);
     CHECK_TEXT(text, "6c62272e07bb014262b821756295c58d");
@@ -89,7 +89,7 @@ static void hash_is_fnv1a_of_128_bits(void) {
     CHECK_TEXT(text, "343e1662793c64bf6f0d3597ba446f18");
 }
 
-static void hash_may_be_fed_in_pieces(void) {
+FACT(hash_may_be_fed_in_pieces) {
     char whole[RDT_HASH_TEXT_BYTES], pieces[RDT_HASH_TEXT_BYTES];
     hash_text_of("foobar", 6, whole);
     rdt_hash hash = rdt_hash_begin();
@@ -100,7 +100,7 @@ static void hash_may_be_fed_in_pieces(void) {
     CHECK_TEXT(pieces, whole);
 }
 
-static void hash_tells_strings_apart_from_their_joint(void) {
+FACT(hash_tells_strings_apart_from_their_joint) {
     char first[RDT_HASH_TEXT_BYTES], second[RDT_HASH_TEXT_BYTES];
     rdt_hash hash = rdt_hash_begin();
     rdt_hash_add_string(&hash, "ab");
@@ -121,7 +121,7 @@ static bool write_file(const char *path, const char *data, size_t bytes) {
     return file && !fclose(file) && good;
 }
 
-static void file_read_gives_every_byte_and_a_nul(void) {
+FACT(file_read_gives_every_byte_and_a_nul) {
     char *data = NULL;
     size_t length = 0;
     CHECK(write_file("base-file", "a\0b\n", 4));
@@ -131,7 +131,7 @@ static void file_read_gives_every_byte_and_a_nul(void) {
     CHECK(right);
 }
 
-static void file_read_refuses_more_than_the_limit(void) {
+FACT(file_read_refuses_more_than_the_limit) {
     char *data = NULL;
     size_t length = 0;
     CHECK(write_file("base-file", "12345", 5));
@@ -140,7 +140,7 @@ static void file_read_refuses_more_than_the_limit(void) {
     CHECK(!data && !length);
 }
 
-static void file_read_tells_what_the_system_said(void) {
+FACT(file_read_tells_what_the_system_said) {
     char *data = NULL;
     size_t length = 0;
     CHECK_FAILS(rdt_file_read("no/such/file", 4, &data, &length, &err), REDTUNE_FILE, err,
@@ -150,7 +150,7 @@ static void file_read_tells_what_the_system_said(void) {
 }
 
 /* A read of a pipe that nobody writes to would not return. */
-static void file_read_refuses_pipes(void) {
+FACT(file_read_refuses_pipes) {
     char *data = NULL;
     size_t length = 0;
     unlink("base-pipe");
@@ -160,7 +160,7 @@ static void file_read_refuses_pipes(void) {
     unlink("base-pipe");
 }
 
-static void file_read_of_an_empty_file_is_an_empty_string(void) {
+FACT(file_read_of_an_empty_file_is_an_empty_string) {
     char *data = NULL;
     size_t length = 99;
     CHECK(write_file("base-file", "", 0));
@@ -171,7 +171,7 @@ static void file_read_of_an_empty_file_is_an_empty_string(void) {
 }
 
 /* Nothing of it is waited for, opened for good, or replaced. */
-static void file_open_takes_regular_files_only(void) {
+FACT(file_open_takes_regular_files_only) {
     static const struct {
         const char *name, *why;
     } odd[] = {
@@ -211,7 +211,7 @@ static void file_open_takes_regular_files_only(void) {
 }
 
 /* What <(...) makes. */
-static void file_read_takes_a_pipe_without_a_name(void) {
+FACT(file_read_takes_a_pipe_without_a_name) {
     int ends[2];
     char path[32], *data = NULL;
     size_t length = 0;
@@ -231,7 +231,7 @@ static void count_signal(int signal) {
 }
 
 /* The program's own handling is left as it is, and its own signals come to it. */
-static void file_beyond_the_limit_is_an_error(void) {
+FACT(file_beyond_the_limit_is_an_error) {
     struct rlimit usual;
     char *data = NULL;
     size_t length = 0;
@@ -249,14 +249,14 @@ static void file_beyond_the_limit_is_an_error(void) {
     free(data);
 }
 
-static void file_exists_where_it_does(void) {
+FACT(file_exists_where_it_does) {
     CHECK(write_file("base-file", "", 0));
     CHECK(rdt_file_exists("base-file"));
     CHECK(rdt_file_exists("."));
     CHECK(!rdt_file_exists("base-file-not"));
 }
 
-static void file_makes_the_folders_above_a_path(void) {
+FACT(file_makes_the_folders_above_a_path) {
     rmdir("base-a/b");
     rmdir("base-a");
     CHECK_OK(rdt_file_make_folder_of("base-a/b/file", 0777, &err), err);
@@ -265,7 +265,7 @@ static void file_makes_the_folders_above_a_path(void) {
     CHECK_OK(rdt_file_make_folder_of("file", 0777, &err), err);
 }
 
-static void file_names_the_folder_it_cannot_make(void) {
+FACT(file_names_the_folder_it_cannot_make) {
     CHECK(write_file("base-file", "", 0));
     CHECK_FAILS(rdt_file_make_folder_of("base-file/b/file", 0777, &err), REDTUNE_FILE, err,
                 "cannot create folder base-file/b: Not a directory");
@@ -280,7 +280,7 @@ static bool tuning_path_is(const char *want) {
     return same;
 }
 
-static void file_tuning_path_follows_the_variables(void) {
+FACT(file_tuning_path_follows_the_variables) {
     setenv("HOME", "/home/ada", 1);
     setenv("XDG_DATA_HOME", "/data", 1);
     setenv("REDTUNE_DB", "here.db", 1);
@@ -294,7 +294,7 @@ static void file_tuning_path_follows_the_variables(void) {
     CHECK(tuning_path_is("/home/ada/.local/share/redtune/tuning.db"));
 }
 
-static void file_kernels_path_follows_the_variables(void) {
+FACT(file_kernels_path_follows_the_variables) {
     char *path = NULL;
     setenv("HOME", "/home/ada", 1);
     setenv("XDG_CACHE_HOME", "/cache", 1);
@@ -308,7 +308,7 @@ static void file_kernels_path_follows_the_variables(void) {
     CHECK(chosen && usual);
 }
 
-static void file_without_a_home_says_what_to_set(void) {
+FACT(file_without_a_home_says_what_to_set) {
     char *path = NULL;
     unsetenv("HOME");
     unsetenv("XDG_CACHE_HOME");
@@ -319,7 +319,7 @@ static void file_without_a_home_says_what_to_set(void) {
 
 /* ---- fail and log ---------------------------------------------------------------------------- */
 
-static void fail_records_and_returns(void) {
+FACT(fail_records_and_returns) {
     redtune_error error = {0};
     CHECK_INT(rdt_fail(&error, REDTUNE_DEVICE, 700, "cannot launch %s", "it"), REDTUNE_DEVICE);
     CHECK_INT(error.status, REDTUNE_DEVICE);
@@ -327,13 +327,13 @@ static void fail_records_and_returns(void) {
     CHECK_TEXT(error.message, "cannot launch it");
 }
 
-static void fail_takes_no_error(void) {
+FACT(fail_takes_no_error) {
     CHECK_INT(rdt_fail(NULL, REDTUNE_FILE, 1, "%d", 1), REDTUNE_FILE);
     CHECK_INT(rdt_fail_within(NULL, REDTUNE_FILE, "%d", 1), REDTUNE_FILE);
     CHECK_INT(rdt_fail_memory(NULL, 1), REDTUNE_MEMORY);
 }
 
-static void fail_within_puts_the_context_in_front(void) {
+FACT(fail_within_puts_the_context_in_front) {
     redtune_error error = {0};
     rdt_fail(&error, REDTUNE_COMPILER, 6, "cannot compile");
     CHECK_INT(rdt_fail_within(&error, REDTUNE_COMPILER, "sum of %d f32", 7), REDTUNE_COMPILER);
@@ -341,7 +341,14 @@ static void fail_within_puts_the_context_in_front(void) {
     CHECK_INT(error.code, 6);
 }
 
-static void versions_are_the_projects(void) {
+FACT(status_names_are_never_null) {
+    for (int status = 0; status <= REDTUNE_TEAM + 1; status++)
+        CHECK(redtune_status_name((redtune_status)status));
+    CHECK_TEXT(redtune_status_name(REDTUNE_INVALID), "invalid");
+    CHECK_TEXT(redtune_status_name((redtune_status)-1), "unknown");
+}
+
+FACT(versions_are_the_projects) {
     char text[32];
     snprintf(text, sizeof text, "%d.%d.%d", REDTUNE_VERSION_MAJOR, REDTUNE_VERSION_MINOR,
              REDTUNE_VERSION_PATCH);
@@ -352,18 +359,11 @@ static void versions_are_the_projects(void) {
               REDTUNE_VERSION_MAJOR * 10000 + REDTUNE_VERSION_MINOR * 100 + REDTUNE_VERSION_PATCH);
 }
 
-static void status_names_are_never_null(void) {
-    for (int status = 0; status <= REDTUNE_TEAM + 1; status++)
-        CHECK(redtune_status_name((redtune_status)status));
-    CHECK_TEXT(redtune_status_name(REDTUNE_INVALID), "invalid");
-    CHECK_TEXT(redtune_status_name((redtune_status)-1), "unknown");
-}
-
 static void write_line(void *user, redtune_log_level level, const char *line) {
     rdt_text_addf(user, "%d:%s;", (int)level, line);
 }
 
-static void log_makes_only_the_lines_asked_for(void) {
+FACT(log_makes_only_the_lines_asked_for) {
     rdt_text lines = {0};
     rdt_log log = {write_line, &lines, REDTUNE_LOG_INFO};
     rdt_log_write(&log, REDTUNE_LOG_WARNING, "a%d", 1);
@@ -376,35 +376,4 @@ static void log_makes_only_the_lines_asked_for(void) {
     CHECK(right);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(array_keeps_what_it_holds_while_it_grows),
-        FACT(array_stays_as_it_is_where_memory_runs_out),
-        FACT(clock_goes_on_in_each_of_its_units),
-        FACT(clock_ends_a_wait_in_time),
-        FACT(hash_is_fnv1a_of_128_bits),
-        FACT(hash_may_be_fed_in_pieces),
-        FACT(hash_tells_strings_apart_from_their_joint),
-        FACT(file_read_gives_every_byte_and_a_nul),
-        FACT(file_read_refuses_more_than_the_limit),
-        FACT(file_read_tells_what_the_system_said),
-        FACT(file_read_refuses_pipes),
-        FACT(file_read_of_an_empty_file_is_an_empty_string),
-        FACT(file_open_takes_regular_files_only),
-        FACT(file_read_takes_a_pipe_without_a_name),
-        FACT(file_beyond_the_limit_is_an_error),
-        FACT(file_exists_where_it_does),
-        FACT(file_makes_the_folders_above_a_path),
-        FACT(file_names_the_folder_it_cannot_make),
-        FACT(file_tuning_path_follows_the_variables),
-        FACT(file_kernels_path_follows_the_variables),
-        FACT(file_without_a_home_says_what_to_set),
-        FACT(fail_records_and_returns),
-        FACT(fail_takes_no_error),
-        FACT(fail_within_puts_the_context_in_front),
-        FACT(status_names_are_never_null),
-        FACT(versions_are_the_projects),
-        FACT(log_makes_only_the_lines_asked_for),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

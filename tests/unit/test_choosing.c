@@ -81,7 +81,7 @@ static bool is_cheap(const redtune_problem *problem, const rdt_facts *gpu) {
 }
 
 /* A kind of problem of which there are shipped rows, or none. */
-static void a_choice_of_each_kind_is_cheap(void) {
+FACT(a_choice_of_each_kind_is_cheap) {
     static const shaped kinds[] = {
         {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 1000000},
         {.op = REDTUNE_MAX_AT, .dtype = REDTUNE_F32, .count = 1000000},
@@ -106,7 +106,7 @@ static void a_choice_of_each_kind_is_cheap(void) {
     }
 }
 
-static void a_choice_of_any_problem_is_cheap(void) {
+FACT(a_choice_of_any_problem_is_cheap) {
     CHECK(begin());
     rdt_random random = {.state = 45};
     for (int i = 0; i < 200; i++) {
@@ -123,7 +123,7 @@ static void a_choice_of_any_problem_is_cheap(void) {
 }
 
 /* Shapes of a class that are far apart. */
-static void a_class_is_read_twice_at_most(void) {
+FACT(a_class_is_read_twice_at_most) {
     CHECK(begin());
     rdt_codegen *codegen = NULL;
     rdt_winners winners = {.reads = 0};
@@ -149,12 +149,7 @@ static void a_class_is_read_twice_at_most(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_choice_of_each_kind_is_cheap),
-        FACT(a_choice_of_any_problem_is_cheap),
-        FACT(a_class_is_read_twice_at_most),
-    };
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_layers_free(&layers);
     return failed;
 }

@@ -60,7 +60,7 @@ static void refused(const rdt_facts *facts, const char *config, const char *why)
     CHECK_CONTAINS(said.message, why);
 }
 
-static void only_gpus_that_have_them_try_clusters(void) {
+FACT(only_gpus_that_have_them_try_clusters) {
     const redtune_problem problem = sum_of(REDTUNE_ACCURACY_PLAIN, 64);
     const rdt_facts without = gpu_of(8, 108), with = gpu_of(9, 132), later = gpu_of(12, 48);
     CHECK_INT(count_points(&problem, &without, RDT_SCOPE_DISTINCT), 0);
@@ -70,13 +70,13 @@ static void only_gpus_that_have_them_try_clusters(void) {
     refused(&without, block, "the device has no thread block clusters");
 }
 
-static void a_gpu_runs_a_cluster_side_by_side(void) {
+FACT(a_gpu_runs_a_cluster_side_by_side) {
     const rdt_facts few = gpu_of(9, 4);
     refused(&few, "block=512,unroll=4,finish=cluster,per_sm=1", "more than the device runs");
     refused(&few, "block=128,finish=cluster,per_sm=2", "finish=cluster has 8 blocks: add per_sm=1");
 }
 
-static void clusters_are_for_inputs_of_a_few_sizes(void) {
+FACT(clusters_are_for_inputs_of_a_few_sizes) {
     const rdt_facts gpu = gpu_of(9, 132);
     for (uint64_t kib = 1; kib <= 1024; kib *= 2) {
         const redtune_problem problem = sum_of(REDTUNE_ACCURACY_PLAIN, kib);
@@ -87,7 +87,7 @@ static void clusters_are_for_inputs_of_a_few_sizes(void) {
 }
 
 /* Each warp sends its value, which for exact sums is a long one. */
-static void long_values_are_no_default(void) {
+FACT(long_values_are_no_default) {
     const rdt_facts gpu = gpu_of(9, 132);
     const redtune_problem exact = sum_of(REDTUNE_ACCURACY_EXACT, 64);
     const redtune_problem compensated = sum_of(REDTUNE_ACCURACY_COMPENSATED, 64);
@@ -95,7 +95,7 @@ static void long_values_are_no_default(void) {
     CHECK(is_default(&compensated, &gpu));
 }
 
-static void a_cluster_is_the_whole_grid(void) {
+FACT(a_cluster_is_the_whole_grid) {
     const rdt_facts gpu = gpu_of(9, 132);
     const redtune_problem problem = sum_of(REDTUNE_ACCURACY_PLAIN, 64);
     const rdt_case at = {&problem, &gpu};
@@ -112,15 +112,8 @@ static void a_cluster_is_the_whole_grid(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(only_gpus_that_have_them_try_clusters),
-        FACT(a_gpu_runs_a_cluster_side_by_side),
-        FACT(clusters_are_for_inputs_of_a_few_sizes),
-        FACT(long_values_are_no_default),
-        FACT(a_cluster_is_the_whole_grid),
-    };
     if (rdt_codegen_open(&codegen, &err)) return 1;
-    int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int code = check_run(argc, argv);
     rdt_codegen_close(codegen);
     return code;
 }

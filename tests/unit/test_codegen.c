@@ -45,7 +45,7 @@ static bool accumulates_as_told(rdt_codegen *codegen, const redtune_problem *pro
     return found;
 }
 
-static void sums_accumulate_in_the_problems_accumulator(void) {
+FACT(sums_accumulate_in_the_problems_accumulator) {
     rdt_codegen *codegen = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
@@ -61,7 +61,7 @@ static void sums_accumulate_in_the_problems_accumulator(void) {
     rdt_codegen_close(codegen);
 }
 
-static void render_is_the_same_in_every_state(void) {
+FACT(render_is_the_same_in_every_state) {
     char *first = NULL, *second = NULL;
     for (int i = 0; i < 2; i++) {
         rdt_codegen *codegen = NULL;
@@ -74,7 +74,7 @@ static void render_is_the_same_in_every_state(void) {
     free(second);
 }
 
-static void source_does_not_depend_on_launch_parameters(void) {
+FACT(source_does_not_depend_on_launch_parameters) {
     rdt_codegen *codegen = NULL;
     char *few = NULL, *many = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
@@ -86,7 +86,7 @@ static void source_does_not_depend_on_launch_parameters(void) {
     rdt_codegen_close(codegen);
 }
 
-static void lines_lead_back_to_the_template(void) {
+FACT(lines_lead_back_to_the_template) {
     rdt_codegen *codegen = NULL;
     char *source = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
@@ -100,7 +100,7 @@ static void lines_lead_back_to_the_template(void) {
     rdt_codegen_close(codegen);
 }
 
-static void family_find_lists_the_known_names(void) {
+FACT(family_find_lists_the_known_names) {
     rdt_codegen *codegen = NULL;
     rdt_point point = {.family = -1};
     redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20);
@@ -118,7 +118,7 @@ static void family_find_lists_the_known_names(void) {
 }
 
 /* A family that the registry does not name is rendered by its own name only. */
-static void the_ladder_is_no_family_that_is_tuned(void) {
+FACT(the_ladder_is_no_family_that_is_tuned) {
     rdt_codegen *codegen = NULL;
     int family = -1;
     rdt_point point;
@@ -139,7 +139,7 @@ static void the_ladder_is_no_family_that_is_tuned(void) {
 }
 
 /* That a family yields, and its default still stands behind the other's. */
-static void segments_have_the_default_of_their_lengths(void) {
+FACT(segments_have_the_default_of_their_lengths) {
     static const struct {
         redtune_dtype dtype;
         uint64_t outer, count, median, greatest;
@@ -207,7 +207,7 @@ static void segments_have_the_default_of_their_lengths(void) {
     rdt_codegen_close(codegen);
 }
 
-static void check_tells_why_a_config_is_not_allowed(void) {
+FACT(check_tells_why_a_config_is_not_allowed) {
     rdt_codegen *codegen = NULL;
     redtune_problem problem = PROBLEM(REDTUNE_SUM, REDTUNE_F64, REDTUNE_F64, .count = 1 << 20);
     rdt_case at = {&problem, rdt_facts_typical()};
@@ -220,7 +220,7 @@ static void check_tells_why_a_config_is_not_allowed(void) {
 }
 
 /* For every dtype and a wide choice of counts. */
-static void default_is_allowed_and_among_the_points(void) {
+FACT(default_is_allowed_and_among_the_points) {
     rdt_codegen *codegen = NULL;
     CHECK_OK(rdt_codegen_open(&codegen, &err), err);
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++)
@@ -321,7 +321,7 @@ static void check_distinct(rdt_codegen *codegen, rdt_case at) {
     free(points);
 }
 
-static void exhaustive_points_are_all_but_the_same_work(void) {
+FACT(exhaustive_points_are_all_but_the_same_work) {
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8, REDTUNE_F64};
     static const int sizes[] = {10, 16, 20, 30};
     rdt_codegen *codegen = NULL;
@@ -352,7 +352,7 @@ static void open_once(void) {
 /* Each failed allocation takes a process of its own: fails every seventh, with --all every one. */
 static long each = 7;
 
-static void open_survives_every_failed_allocation(void) {
+FACT(open_survives_every_failed_allocation) {
     CHECK(faults_in_copies(open_once, each, &check_state.failed) > 1000 / each);
 }
 
@@ -374,26 +374,12 @@ static void render_once(void) {
     rdt_codegen_close(codegen);
 }
 
-static void rules_and_rendering_survive_every_failed_allocation(void) {
+FACT(rules_and_rendering_survive_every_failed_allocation) {
     CHECK(faults_in_copies(render_once, each, &check_state.failed) > 100 / each);
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(sums_accumulate_in_the_problems_accumulator),
-        FACT(render_is_the_same_in_every_state),
-        FACT(source_does_not_depend_on_launch_parameters),
-        FACT(lines_lead_back_to_the_template),
-        FACT(family_find_lists_the_known_names),
-        FACT(the_ladder_is_no_family_that_is_tuned),
-        FACT(segments_have_the_default_of_their_lengths),
-        FACT(check_tells_why_a_config_is_not_allowed),
-        FACT(default_is_allowed_and_among_the_points),
-        FACT(exhaustive_points_are_all_but_the_same_work),
-        FACT(open_survives_every_failed_allocation),
-        FACT(rules_and_rendering_survive_every_failed_allocation),
-    };
     const bool all = argc > 1 && !strcmp(argv[1], "--all");
     each = all ? 1 : each;
-    return check_run(facts, sizeof facts / sizeof *facts, argc - all, argv + all);
+    return check_run(argc - all, argv + all);
 }

@@ -22,7 +22,7 @@ static bool is_right(const redtune_problem *problem, int output, double got, dou
     return rdt_compare_is_right(problem, output, &x, &y);
 }
 
-static void without_a_tolerance_the_next_value_is_wrong(void) {
+FACT(without_a_tolerance_the_next_value_is_wrong) {
     const redtune_problem sum = problem_of("sum", REDTUNE_F32, REDTUNE_DTYPE_NONE);
     CHECK(is_right(&sum, 0, 3, 3));
     CHECK(!is_right(&sum, 0, (double)nextafterf(3, 4), 3));
@@ -31,7 +31,7 @@ static void without_a_tolerance_the_next_value_is_wrong(void) {
 }
 
 /* test_spread has a tolerance of 16. */
-static void the_tolerance_is_in_units_in_the_last_place(void) {
+FACT(the_tolerance_is_in_units_in_the_last_place) {
     const redtune_problem f32 = problem_of("test_spread", REDTUNE_F32, REDTUNE_DTYPE_NONE);
     const redtune_problem f64 = problem_of("test_spread", REDTUNE_F64, REDTUNE_DTYPE_NONE);
     for (int output = 0; output < 2; output++) {
@@ -46,7 +46,7 @@ static void the_tolerance_is_in_units_in_the_last_place(void) {
 }
 
 /* What cancels has the errors of the elements, which are from 1 on. */
-static void below_1_the_tolerance_is_that_of_1(void) {
+FACT(below_1_the_tolerance_is_that_of_1) {
     const redtune_problem spread = problem_of("test_spread", REDTUNE_F32, REDTUNE_DTYPE_NONE);
     CHECK(is_right(&spread, 1, 16 * 0x1p-23, 0));
     CHECK(is_right(&spread, 1, -16 * 0x1p-23, 0));
@@ -57,7 +57,7 @@ static void below_1_the_tolerance_is_that_of_1(void) {
 }
 
 /* f64 accumulators round to f32 results, as f32 ones do to those of 16 bits. */
-static void a_shorter_result_may_be_its_neighbour(void) {
+FACT(a_shorter_result_may_be_its_neighbour) {
     const redtune_problem f16 = problem_of("test_spread", REDTUNE_F16, REDTUNE_F16);
     const redtune_problem bf16 = problem_of("test_spread", REDTUNE_BF16, REDTUNE_BF16);
     CHECK_INT(rdt_compare_dtype(&f16, 0), REDTUNE_F16);
@@ -69,7 +69,7 @@ static void a_shorter_result_may_be_its_neighbour(void) {
     CHECK(!is_right(&bf16, 0, 3 + 0x1p-5, 3));
 }
 
-static void what_is_no_number_has_no_tolerance(void) {
+FACT(what_is_no_number_has_no_tolerance) {
     const redtune_problem spread = problem_of("test_spread", REDTUNE_F32, REDTUNE_DTYPE_NONE);
     const double inf = (double)INFINITY;
     CHECK(is_right(&spread, 0, (double)NAN, (double)NAN));
@@ -91,7 +91,7 @@ static const char *told(const redtune_problem *problem, int output, double got, 
     return line;
 }
 
-static void a_message_names_the_result_of_two_and_the_tolerance(void) {
+FACT(a_message_names_the_result_of_two_and_the_tolerance) {
     const redtune_problem sum = problem_of("sum", REDTUNE_F32, REDTUNE_DTYPE_NONE);
     const redtune_problem minmax = problem_of("test_minmax", REDTUNE_I8, REDTUNE_DTYPE_NONE);
     const redtune_problem spread = problem_of("test_spread", REDTUNE_F32, REDTUNE_DTYPE_NONE);
@@ -101,16 +101,8 @@ static void a_message_names_the_result_of_two_and_the_tolerance(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(without_a_tolerance_the_next_value_is_wrong),
-        FACT(the_tolerance_is_in_units_in_the_last_place),
-        FACT(below_1_the_tolerance_is_that_of_1),
-        FACT(a_shorter_result_may_be_its_neighbour),
-        FACT(what_is_no_number_has_no_tolerance),
-        FACT(a_message_names_the_result_of_two_and_the_tolerance),
-    };
     if (!op_folder_make()) return 1;
-    const int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int code = check_run(argc, argv);
     op_folder_remove();
     return code;
 }

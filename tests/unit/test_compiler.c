@@ -50,7 +50,21 @@ static redtune_status compile(const char *text, int major, int minor, bool ptx, 
 
 /* ---- NVRTC itself ---------------------------------------------------------------------------- */
 
-static void compiler_tells_its_version_and_path(void) {
+/* The first, since what was loaded stays. The stand-in's folder is not where the loader looks. */
+FACT(compiler_finds_the_builtins_beside_nvrtc) {
+    rdt_image image = {0};
+    use_failing("nothing", "");
+    setenv("RDT_TEST_NVRTC_BUILTINS", "libnvrtc-builtins.so.12.4", 1);
+    setenv("RDT_TEST_NVRTC_MINOR", "3", 1); /* whose builtins are not there */
+    CHECK_FAILS(compile(source, 9, 0, false, &image), REDTUNE_LIBRARY, err,
+                "NVRTC found no libnvrtc-builtins.so.12.3");
+    unsetenv("RDT_TEST_NVRTC_MINOR");
+    CHECK_OK(compile(source, 9, 0, false, &image), err);
+    unsetenv("RDT_TEST_NVRTC_BUILTINS");
+    free(image.data);
+}
+
+FACT(compiler_tells_its_version_and_path) {
     rdt_compiler *compiler = NULL;
     use_real();
     CHECK_OK(rdt_compiler_open(&compiler, &err), err);
@@ -61,7 +75,7 @@ static void compiler_tells_its_version_and_path(void) {
     CHECK(named);
 }
 
-static void compiler_makes_a_cubin(void) {
+FACT(compiler_makes_a_cubin) {
     rdt_image image = {0};
     use_real();
     CHECK_OK(compile(source, 8, 0, false, &image), err);
@@ -70,7 +84,7 @@ static void compiler_makes_a_cubin(void) {
     CHECK(elf && !image.ptx);
 }
 
-static void compiler_makes_ptx_where_asked(void) {
+FACT(compiler_makes_ptx_where_asked) {
     rdt_image image = {0};
     use_real();
     CHECK_OK(compile(source, 8, 0, true, &image), err);
@@ -81,7 +95,7 @@ static void compiler_makes_ptx_where_asked(void) {
     CHECK(image.ptx && terminated && right && lines);
 }
 
-static void compiler_contracts_nothing_where_the_source_says_so(void) {
+FACT(compiler_contracts_nothing_where_the_source_says_so) {
     static const char text[] = "// of three\n%s"
                                "extern \"C\" __global__ void next(float *x) {\n"
                                "    x[0] = x[1] * x[2] + x[3];\n"
@@ -99,7 +113,7 @@ static void compiler_contracts_nothing_where_the_source_says_so(void) {
     CHECK(contracts[0] && !contracts[1]);
 }
 
-static void compiler_makes_ptx_for_a_gpu_newer_than_itself(void) {
+FACT(compiler_makes_ptx_for_a_gpu_newer_than_itself) {
     rdt_image image = {0};
     use_real();
     CHECK_OK(compile(source, 99, 0, false, &image), err);
@@ -118,7 +132,7 @@ static redtune_status compile_apart(const char *text, rdt_image *image) {
     return status;
 }
 
-static void compiling_apart_makes_the_same(void) {
+FACT(compiling_apart_makes_the_same) {
     rdt_image here = {0}, apart = {0};
     use_real();
     CHECK_OK(compile(source, 8, 0, false, &here), err);
@@ -132,7 +146,7 @@ static void compiling_apart_makes_the_same(void) {
 }
 
 /* However the source asks for it. */
-static void compiling_apart_opens_no_file(void) {
+FACT(compiling_apart_opens_no_file) {
     rdt_image image = {0};
     use_real();
     CHECK_FAILS(compile_apart("#include \"/proc/self/environ\"\n", &image), REDTUNE_COMPILER, err,
@@ -146,7 +160,7 @@ static void compiling_apart_opens_no_file(void) {
 }
 
 /* Ten to the eighth additions. In a copy of this process, whose limit the compile keeps to. */
-static void compiling_apart_ends(void) {
+FACT(compiling_apart_ends) {
     static char bomb[2048] = "#define A0 +1\n";
     rdt_image image = {0};
     int state = -1;
@@ -174,7 +188,7 @@ static redtune_status fault(const void *user, rdt_image *out, redtune_error *err
     return REDTUNE_OK;
 }
 
-static void compiling_apart_survives_a_fault(void) {
+FACT(compiling_apart_survives_a_fault) {
     static const struct {
         int signal;
         redtune_status status;
@@ -191,7 +205,7 @@ static void compiling_apart_survives_a_fault(void) {
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
-static void compiler_refuses_a_gpu_older_than_it_knows(void) {
+FACT(compiler_refuses_a_gpu_older_than_it_knows) {
     rdt_image image = {0};
     use_real();
     CHECK_FAILS(compile(source, 2, 0, false, &image), REDTUNE_UNSUPPORTED, err,
@@ -200,7 +214,7 @@ static void compiler_refuses_a_gpu_older_than_it_knows(void) {
     CHECK(!image.data);
 }
 
-static void compiler_gives_the_same_bytes_for_the_same_source(void) {
+FACT(compiler_gives_the_same_bytes_for_the_same_source) {
     rdt_image first = {0}, second = {0};
     use_real();
     CHECK_OK(compile(source, 9, 0, false, &first), err);
@@ -212,7 +226,7 @@ static void compiler_gives_the_same_bytes_for_the_same_source(void) {
     CHECK(same);
 }
 
-static void compiler_message_starts_at_the_first_error(void) {
+FACT(compiler_message_starts_at_the_first_error) {
     rdt_image image = {0};
     use_real();
     CHECK_FAILS(compile(broken, 8, 0, false, &image), REDTUNE_COMPILER, err,
@@ -223,7 +237,7 @@ static void compiler_message_starts_at_the_first_error(void) {
     CHECK(!image.data);
 }
 
-static void compiler_options_name_architecture_and_kind(void) {
+FACT(compiler_options_name_architecture_and_kind) {
     rdt_compiler *compiler = NULL;
     rdt_text cubin = {0}, ptx = {0}, newer = {0};
     use_real();
@@ -242,7 +256,7 @@ static void compiler_options_name_architecture_and_kind(void) {
 }
 
 /* NVRTC 12.4 was the first to know the option. */
-static void compiler_asks_for_little_of_cuda_where_it_can(void) {
+FACT(compiler_asks_for_little_of_cuda_where_it_can) {
     static const char *const minors[] = {"3", "4"};
     use_failing("nothing", "");
     for (int i = 0; i < 2; i++) {
@@ -262,7 +276,7 @@ static void compiler_asks_for_little_of_cuda_where_it_can(void) {
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-static void compiler_that_is_missing_is_told(void) {
+FACT(compiler_that_is_missing_is_told) {
     rdt_compiler *compiler = NULL;
     setenv("REDTUNE_NVRTC", "/nowhere/libnvrtc.so.13", 1);
     CHECK_FAILS(rdt_compiler_open(&compiler, &err), REDTUNE_LIBRARY, err,
@@ -270,7 +284,7 @@ static void compiler_that_is_missing_is_told(void) {
     CHECK(!compiler);
 }
 
-static void compiler_without_builtins_says_where_they_belong(void) {
+FACT(compiler_without_builtins_says_where_they_belong) {
     rdt_image image = {0};
     use_failing("nvrtcCompileProgram",
                 "nvrtc: error: failed to open libnvrtc-builtins.so.12.4.\n"
@@ -283,21 +297,7 @@ static void compiler_without_builtins_says_where_they_belong(void) {
     CHECK_CONTAINS(err.message, "failed to open libnvrtc-builtins.so.12.4. | Make sure");
 }
 
-/* The stand-in's folder is not where the loader looks. */
-static void compiler_finds_the_builtins_beside_nvrtc(void) {
-    rdt_image image = {0};
-    use_failing("nothing", "");
-    setenv("RDT_TEST_NVRTC_BUILTINS", "libnvrtc-builtins.so.12.4", 1);
-    setenv("RDT_TEST_NVRTC_MINOR", "3", 1); /* whose builtins are not there */
-    CHECK_FAILS(compile(source, 9, 0, false, &image), REDTUNE_LIBRARY, err,
-                "NVRTC found no libnvrtc-builtins.so.12.3");
-    unsetenv("RDT_TEST_NVRTC_MINOR");
-    CHECK_OK(compile(source, 9, 0, false, &image), err);
-    unsetenv("RDT_TEST_NVRTC_BUILTINS");
-    free(image.data);
-}
-
-static void compiler_cuts_a_long_log(void) {
+FACT(compiler_cuts_a_long_log) {
     char log[5000];
     rdt_image image = {0};
     memset(log, 'x', sizeof log - 1);
@@ -308,14 +308,14 @@ static void compiler_cuts_a_long_log(void) {
                 "NVRTC_ERROR_COMPILATION: k.cu(1): error: xxx");
 }
 
-static void compiler_without_a_log_still_tells_the_status(void) {
+FACT(compiler_without_a_log_still_tells_the_status) {
     rdt_image image = {0};
     use_failing("nvrtcCompileProgram", "");
     CHECK_FAILS(compile(source, 9, 0, false, &image), REDTUNE_COMPILER, err,
                 "NVRTC_ERROR_COMPILATION: (its log is empty)");
 }
 
-static void compiler_reports_each_call_that_fails(void) {
+FACT(compiler_reports_each_call_that_fails) {
     static const char *const calls[] = {
         "nvrtcVersion",       "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs",
         "nvrtcCreateProgram", "nvrtcCompileProgram",       "nvrtcGetCUBINSize",
@@ -332,7 +332,7 @@ static void compiler_reports_each_call_that_fails(void) {
     }
 }
 
-static void compiler_survives_each_failed_allocation(void) {
+FACT(compiler_survives_each_failed_allocation) {
     use_failing("nothing", "");
     for (long n = 1; faults_begin(n); n++) {
         rdt_image image = {0};
@@ -352,34 +352,10 @@ static void compiler_survives_each_failed_allocation(void) {
     }
 }
 
-static void compiler_close_takes_null(void) { rdt_compiler_close(NULL); }
+FACT(compiler_close_takes_null) { rdt_compiler_close(NULL); }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(compiler_finds_the_builtins_beside_nvrtc), /* first: what was loaded stays */
-        FACT(compiler_tells_its_version_and_path),
-        FACT(compiler_makes_a_cubin),
-        FACT(compiler_makes_ptx_where_asked),
-        FACT(compiler_contracts_nothing_where_the_source_says_so),
-        FACT(compiler_makes_ptx_for_a_gpu_newer_than_itself),
-        FACT(compiling_apart_makes_the_same),
-        FACT(compiling_apart_opens_no_file),
-        FACT(compiling_apart_ends),
-        FACT(compiling_apart_survives_a_fault),
-        FACT(compiler_refuses_a_gpu_older_than_it_knows),
-        FACT(compiler_gives_the_same_bytes_for_the_same_source),
-        FACT(compiler_message_starts_at_the_first_error),
-        FACT(compiler_options_name_architecture_and_kind),
-        FACT(compiler_asks_for_little_of_cuda_where_it_can),
-        FACT(compiler_that_is_missing_is_told),
-        FACT(compiler_without_builtins_says_where_they_belong),
-        FACT(compiler_cuts_a_long_log),
-        FACT(compiler_without_a_log_still_tells_the_status),
-        FACT(compiler_reports_each_call_that_fails),
-        FACT(compiler_survives_each_failed_allocation),
-        FACT(compiler_close_takes_null),
-    };
     const char *chosen = getenv("REDTUNE_NVRTC");
     if (chosen) setenv("RDT_TEST_NVRTC_CHOSEN", chosen, 1);
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    return check_run(argc, argv);
 }

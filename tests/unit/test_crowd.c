@@ -64,7 +64,7 @@ static bool wait_briefly(double crowd) {
 }
 
 /* The file is there and empty when they come, as for the first tune of a machine with many GPUs. */
-static void thirty_two_tuners_lose_no_row(void) {
+FACT(thirty_two_tuners_lose_no_row) {
     double seconds = seconds_of(true);
     CHECK(seconds > 0);
     printf("%d transactions in %.2f s\n", TUNERS * TRANSACTIONS, seconds);
@@ -123,7 +123,7 @@ static bool write_or_read(int index) {
     return index % 2 ? put_transactions(index, TRANSACTIONS, ROWS) : read_often(index);
 }
 
-static void tuners_and_applications_use_it_at_once(void) {
+FACT(tuners_and_applications_use_it_at_once) {
     CHECK(begin());
     double start = now_s();
     CHECK(run_processes(16, write_or_read));
@@ -166,7 +166,7 @@ static bool write_or_import(int index) {
     return index % 2 ? put_transactions(index, TRANSACTIONS, 1) : import_often(index);
 }
 
-static void imports_and_undos_lose_no_row_of_the_tuners(void) {
+FACT(imports_and_undos_lose_no_row_of_the_tuners) {
     CHECK(begin());
     double start = now_s();
     CHECK(run_processes(8, write_or_import));
@@ -221,7 +221,7 @@ static bool use_kernels(int index) {
     return good;
 }
 
-static void thirty_two_processes_share_a_cache_that_is_too_small(void) {
+FACT(thirty_two_processes_share_a_cache_that_is_too_small) {
     struct stat info;
     double start = now_s();
     unlink(kernels_path);
@@ -235,7 +235,7 @@ static void thirty_two_processes_share_a_cache_that_is_too_small(void) {
 }
 
 /* Within the 5 seconds that the cache waits. */
-static void a_lock_that_is_not_given_back_is_told(void) {
+FACT(a_lock_that_is_not_given_back_is_told) {
     sqlite3 *writer = NULL;
     rdt_kernels *kernels = NULL;
     unlink(kernels_path);
@@ -253,17 +253,10 @@ static void a_lock_that_is_not_given_back_is_told(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(thirty_two_tuners_lose_no_row),
-        FACT(tuners_and_applications_use_it_at_once),
-        FACT(imports_and_undos_lose_no_row_of_the_tuners),
-        FACT(thirty_two_processes_share_a_cache_that_is_too_small),
-        FACT(a_lock_that_is_not_given_back_is_told),
-    };
     if (!scratch_begin()) return 1;
     snprintf(path, sizeof path, "%s", in_scratch("tuning.db"));
     snprintf(kernels_path, sizeof kernels_path, "%s", in_scratch("kernels.db"));
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_tuning_close(tuning);
     scratch_end();
     return failed;

@@ -259,20 +259,45 @@ static long fail_each(bool (*survives)(disk_job *job)) {
     return hits;
 }
 
-static void any_call_of_the_disk_may_fail(void) {
+FACT(any_call_of_the_disk_may_fail) {
     long hits = fail_each(disk_survives_faults);
     printf("%ld calls failed\n", hits);
     CHECK(hits > 20 * JOBS);
 }
 
-static void the_power_may_fail(void) {
+FACT(the_power_may_fail) {
     long hits = fail_each(disk_survives_power);
     printf("%ld times\n", hits);
     CHECK(hits > 20 * JOBS);
 }
 
+FACT(any_allocation_may_fail) {
+    const char *path = disk_path;
+    long failures = 0;
+    for (int i = 0; i < JOBS; i++) {
+        long step = jobs[i].slow ? (thorough ? 37 : 997) : thorough ? 1 : 13;
+        for (long n = 1;; n += step) {
+            CHECK(start(&jobs[i], path));
+            if (!faults_begin(n)) break;
+            err = (redtune_error){0};
+            redtune_status status = jobs[i].run(path);
+            bool failed = faults_end();
+            failures += failed;
+            /* SQLite goes on without some of them. */
+            bool good = !status || (failed && status == REDTUNE_MEMORY);
+            if (!good || !is_right(&jobs[i], path, status, !status)) {
+                fprintf(stderr, "%s, allocation %ld: status %d, %s\n", jobs[i].name, n, (int)status,
+                        err.message);
+                CHECK(false);
+            }
+        }
+    }
+    printf("%ld allocations failed\n", failures);
+    CHECK(failures > 20 * JOBS);
+}
+
 /* What is exported is all of it, or nothing. */
-static void an_export_is_whole(void) {
+FACT(an_export_is_whole) {
     for (int format = 0; format < 2; format++) {
         const redtune_rows_query query = {.database = file_path, .gpu = "all"};
         void *whole = NULL, *data = NULL;
@@ -299,38 +324,7 @@ static void an_export_is_whole(void) {
     }
 }
 
-static void any_allocation_may_fail(void) {
-    const char *path = disk_path;
-    long failures = 0;
-    for (int i = 0; i < JOBS; i++) {
-        long step = jobs[i].slow ? (thorough ? 37 : 997) : thorough ? 1 : 13;
-        for (long n = 1;; n += step) {
-            CHECK(start(&jobs[i], path));
-            if (!faults_begin(n)) break;
-            err = (redtune_error){0};
-            redtune_status status = jobs[i].run(path);
-            bool failed = faults_end();
-            failures += failed;
-            /* SQLite goes on without some of them. */
-            bool good = !status || (failed && status == REDTUNE_MEMORY);
-            if (!good || !is_right(&jobs[i], path, status, !status)) {
-                fprintf(stderr, "%s, allocation %ld: status %d, %s\n", jobs[i].name, n, (int)status,
-                        err.message);
-                CHECK(false);
-            }
-        }
-    }
-    printf("%ld allocations failed\n", failures);
-    CHECK(failures > 20 * JOBS);
-}
-
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(any_call_of_the_disk_may_fail),
-        FACT(the_power_may_fail),
-        FACT(any_allocation_may_fail),
-        FACT(an_export_is_whole),
-    };
     thorough = argc > 1 && !strcmp(argv[1], "--all");
     if (thorough) argc--, argv++;
     bool good = disk_install() && scratch_begin();
@@ -344,7 +338,7 @@ int main(int argc, char **argv) {
         if (!good) fprintf(stderr, "%s: %s\n", jobs[i].name, err.message);
     }
     if (!good) fprintf(stderr, "not begun: %s\n", err.message);
-    int failed = good ? check_run(facts, sizeof facts / sizeof *facts, argc, argv) : 1;
+    int failed = good ? check_run(argc, argv) : 1;
     for (int i = 0; i < JOBS; i++) free(states[i][0]), free(states[i][1]), free(known[i].data);
     rdt_rows_free(&incoming);
     scratch_end();

@@ -30,7 +30,7 @@ static double defined_value(const rdt_dtype_traits *f, uint64_t bits) {
     return bits & top_of(f) ? -magnitude : magnitude;
 }
 
-static void every_value_is_as_defined(void) {
+FACT(every_value_is_as_defined) {
     FOR_EACH_FORMAT(f)
     for (uint64_t bits = 0; bits < 2 * top_of(f); bits++) {
         double wanted = defined_value(f, bits), got = real_of(f, bits);
@@ -39,7 +39,7 @@ static void every_value_is_as_defined(void) {
     }
 }
 
-static void every_value_comes_back(void) {
+FACT(every_value_comes_back) {
     FOR_EACH_FORMAT(f)
     for (uint64_t bits = 0; bits < 2 * top_of(f); bits++) {
         double value = real_of(f, bits);
@@ -49,7 +49,7 @@ static void every_value_comes_back(void) {
 }
 
 /* Between each pair of neighbours: just below the middle, the middle, and just above it. */
-static void the_nearest_is_taken_and_of_two_the_even(void) {
+FACT(the_nearest_is_taken_and_of_two_the_even) {
     FOR_EACH_FORMAT(f)
     for (uint64_t bits = 0; isfinite(defined_value(f, bits + 1)); bits++) {
         double low = defined_value(f, bits), high = defined_value(f, bits + 1);
@@ -64,7 +64,7 @@ static void the_nearest_is_taken_and_of_two_the_even(void) {
 }
 
 /* By the formats' own pages, not by the table. */
-static void the_ends_of_the_range_are_known(void) {
+FACT(the_ends_of_the_range_are_known) {
     static const struct {
         redtune_dtype dtype;
         double real;
@@ -109,7 +109,7 @@ static void the_ends_of_the_range_are_known(void) {
 }
 
 /* What a row says of a dtype that its bits do not follow from. */
-static void rows_agree_with_each_other(void) {
+FACT(rows_agree_with_each_other) {
     for (const rdt_dtype_traits *each = rdt_dtype_table; each->name; each++) {
         const rdt_dtype_traits *magnitude = rdt_dtype_find(each->magnitude);
         CHECK(rdt_dtype_find(each->dtype) == each);
@@ -126,7 +126,7 @@ static void rows_agree_with_each_other(void) {
     }
 }
 
-static void the_public_view_is_that_of_the_row(void) {
+FACT(the_public_view_is_that_of_the_row) {
     redtune_dtype_info info;
     redtune_error err;
     CHECK_OK(redtune_dtype_get(REDTUNE_BF16, &info, &err), err);
@@ -144,14 +144,4 @@ static void the_public_view_is_that_of_the_row(void) {
     CHECK_FAILS(redtune_dtype_get(REDTUNE_F32, NULL, &err), REDTUNE_INVALID, err, "out is NULL");
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_value_is_as_defined),
-        FACT(every_value_comes_back),
-        FACT(the_nearest_is_taken_and_of_two_the_even),
-        FACT(the_ends_of_the_range_are_known),
-        FACT(rows_agree_with_each_other),
-        FACT(the_public_view_is_that_of_the_row),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

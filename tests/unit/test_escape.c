@@ -10,7 +10,7 @@ static const char *escaped(void (*escape)(const char *, rdt_text *), const char 
     return out.data;
 }
 
-static void html_has_no_markup_left(void) {
+FACT(html_has_no_markup_left) {
     CHECK_TEXT(escaped(rdt_escape_html, "<b a='1' c=\"2\">&amp;"),
                "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;amp;");
     CHECK_TEXT(escaped(rdt_escape_html, "plain, \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"),
@@ -19,7 +19,7 @@ static void html_has_no_markup_left(void) {
 
 #define BAD "\xef\xbf\xbd"
 
-static void what_is_no_text_is_replaced(void) {
+FACT(what_is_no_text_is_replaced) {
     CHECK_TEXT(escaped(rdt_escape_html, "a\x1b[31mb\a\x7f"), "a" BAD "[31mb" BAD BAD);
     CHECK_TEXT(escaped(rdt_escape_html, "\xff\xc0\xaf"), BAD BAD BAD); /* no UTF-8 */
     CHECK_TEXT(escaped(rdt_escape_html, "\xed\xa0\x80"), BAD BAD BAD); /* a surrogate */
@@ -32,19 +32,19 @@ static void what_is_no_text_is_replaced(void) {
                "a" BAD BAD BAD "b"); /* turns */
 }
 
-static void a_cell_is_one_cell(void) {
+FACT(a_cell_is_one_cell) {
     CHECK_TEXT(escaped(rdt_escape_csv, "a,b\"c\"\nd"), "\"a,b\"\"c\"\"" BAD "d\"");
     CHECK_TEXT(escaped(rdt_escape_csv, "=1+2"), "\"'=1+2\"");
     CHECK_TEXT(escaped(rdt_escape_csv, "@x"), "\"'@x\"");
     CHECK_TEXT(escaped(rdt_escape_csv, ""), "\"\"");
 }
 
-static void a_string_is_one_string(void) {
+FACT(a_string_is_one_string) {
     CHECK_TEXT(escaped(rdt_escape_json, "a\"b\\c</script>\x1f"), "\"a\\\"b\\\\c</script>" BAD "\"");
 }
 
 /* Every byte, before and after which stands another. */
-static void no_byte_comes_through_that_should_not(void) {
+FACT(no_byte_comes_through_that_should_not) {
     for (int i = 1; i < 256; i++) {
         const char string[] = {'x', (char)i, 'y', 0};
         const char *html = escaped(rdt_escape_html, string);
@@ -53,13 +53,4 @@ static void no_byte_comes_through_that_should_not(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(html_has_no_markup_left),
-        FACT(what_is_no_text_is_replaced),
-        FACT(a_cell_is_one_cell),
-        FACT(a_string_is_one_string),
-        FACT(no_byte_comes_through_that_should_not),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -52,7 +52,7 @@ static double time_of(redtune_problem problem, const char *config) {
     return status ? -1 : time_ns;
 }
 
-static void rows_and_columns_have_one(void) {
+FACT(rows_and_columns_have_one) {
     CHECK(begin_rows());
     CHECK(time_of(problem_of(REDTUNE_F16, 1, 1 << 20, 1), NULL) == 0);
     CHECK(time_of(problem_of(REDTUNE_F16, 1000, 4, 1), "short:row=4") == 0);
@@ -64,7 +64,7 @@ static void rows_and_columns_have_one(void) {
 }
 
 /* A GPU of 4.4 TB/s reads these 32 MiB in 7.6 us, and 16 times as much in 16 times that. */
-static void memory_is_what_large_inputs_wait_for(void) {
+FACT(memory_is_what_large_inputs_wait_for) {
     CHECK(begin_rows());
     const double once = time_of(halves_of(4096, 4096), NULL);
     const double more = time_of(halves_of(16384, 16384), NULL);
@@ -77,7 +77,7 @@ static void memory_is_what_large_inputs_wait_for(void) {
 }
 
 /* 2560 columns are 40 strips of 64: one block for each leaves 92 of 132 multiprocessors idle. */
-static void idle_multiprocessors_cost_time(void) {
+FACT(idle_multiprocessors_cost_time) {
     CHECK(begin_rows());
     CHECK(time_of(halves_of(4096, 2560), FEW_BLOCKS) >
           1.1 * time_of(halves_of(4096, 2560), MANY_BLOCKS));
@@ -85,7 +85,7 @@ static void idle_multiprocessors_cost_time(void) {
 }
 
 /* Blocks of 128 registers and 256 threads: 2 to a multiprocessor, and 264 at once. */
-static void a_wave_that_is_nearly_empty_costs_time(void) {
+FACT(a_wave_that_is_nearly_empty_costs_time) {
     static const char config[] = "skewed:block=256,width=16,vec=8,unroll=8,finish=single,per_sm=1";
     CHECK(begin_rows());
     const double one = time_of(halves_of(2048, 264 * 120 - 1), config);
@@ -95,7 +95,7 @@ static void a_wave_that_is_nearly_empty_costs_time(void) {
 
 /* The strips of 256 columns leave 264 values of each to a group of threads, which takes longer than
  * all loads. */
-static void values_to_collect_cost_time(void) {
+FACT(values_to_collect_cost_time) {
     static const char wide[] = "skewed:block=256,width=32,vec=8,unroll=8,finish=poll,per_sm=4";
     static const char narrow[] = "skewed:block=512,width=16,vec=8,unroll=8,finish=poll,per_sm=1";
     CHECK(begin_rows());
@@ -105,7 +105,7 @@ static void values_to_collect_cost_time(void) {
 /* A thread's loads are in flight at once: 118 rows in one round of 16 rows of threads with 8 loads
  * take an H200 1.7 us, and in four rounds of 8 with 4 loads 3.8. Rows that are not whole loads take
  * longer. */
-static void rounds_and_ends_cost_time(void) {
+FACT(rounds_and_ends_cost_time) {
     CHECK(begin_rows());
     const redtune_problem columns = problem_of(REDTUNE_F32, 1, 118, 233);
     CHECK(time_of(columns, "columns:block=256,width=32,vec=1,unroll=4,finish=single,per_sm=1") >
@@ -120,7 +120,7 @@ static void rounds_and_ends_cost_time(void) {
 /* Of argmax, whose accumulators are of 16 bytes, an H200 makes 64 rows of 262144 columns in 19.1 us
  * where each thread has columns of its own, and in 26.6 where four threads meet for each; few wide
  * rows in 4.5 us by loads of one element, and in 5.8 by skewed ones. */
-static void wide_values_that_meet_cost_time(void) {
+FACT(wide_values_that_meet_cost_time) {
     CHECK(begin_rows());
     redtune_problem large = PROBLEM(.op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32, .count = 64,
                                     .outer = 1, .inner = 262144);
@@ -139,7 +139,7 @@ static void wide_values_that_meet_cost_time(void) {
 }
 
 /* By an H200, 4 to 30 % faster than what the defaults were before they went by the estimate. */
-static void defaults_are_near_the_best_estimate(void) {
+FACT(defaults_are_near_the_best_estimate) {
     static const struct {
         uint64_t count, inner;
         double most_ns;
@@ -164,7 +164,7 @@ static void defaults_are_near_the_best_estimate(void) {
  * overlap of strips where narrow elements are aligned to 8 bytes; a block for each of a few long
  * rows; whole rows of 32 bytes by one thread each; as many bytes in flight by narrow loads; fewer
  * of them where each comes with one of a mask. */
-static void defaults_are_of_the_family_that_is_faster(void) {
+FACT(defaults_are_of_the_family_that_is_faster) {
     static const struct {
         redtune_dtype dtype;
         uint64_t outer, count, inner;
@@ -243,7 +243,7 @@ static int choose(redtune_problem problem) {
 
 static int match(void) { return (int)among.choice.match; }
 
-static void a_farther_row_that_fits_goes_before_the_nearest(void) {
+FACT(a_farther_row_that_fits_goes_before_the_nearest) {
     CHECK(begin_rows());
     add_row(halves_of(4096, 8192), FEW_BLOCKS);
     add_row(halves_of(16384, 8192), MANY_BLOCKS);
@@ -253,7 +253,7 @@ static void a_farther_row_that_fits_goes_before_the_nearest(void) {
     CHECK_INT(match(), REDTUNE_MATCH_SIZE);
 }
 
-static void the_very_shape_serves_however_it_fits(void) {
+FACT(the_very_shape_serves_however_it_fits) {
     CHECK(begin_rows());
     add_row(halves_of(16384, 8192), MANY_BLOCKS);
     add_row(halves_of(4096, 5120), FEW_BLOCKS);
@@ -261,7 +261,7 @@ static void the_very_shape_serves_however_it_fits(void) {
     CHECK_INT(match(), REDTUNE_MATCH_EXACT);
 }
 
-static void a_default_serves_where_no_row_fits(void) {
+FACT(a_default_serves_where_no_row_fits) {
     CHECK(begin_rows());
     add_row(halves_of(4096, 8192), FEW_BLOCKS);
     add_row(halves_of(16384, 8192), FEW_BLOCKS);
@@ -271,7 +271,7 @@ static void a_default_serves_where_no_row_fits(void) {
 }
 
 /* 18 strips, of 2.25 MiB and of 9 MiB. */
-static void a_default_serves_for_small_inputs_too(void) {
+FACT(a_default_serves_for_small_inputs_too) {
     const redtune_problem small = halves_of(1024, 1152), large = halves_of(4096, 1152);
     CHECK(begin_rows());
     add_row(halves_of(2048, 1280), FEW_BLOCKS);
@@ -282,7 +282,7 @@ static void a_default_serves_for_small_inputs_too(void) {
 }
 
 /* Rows of which a load brings several, which have no estimate. The row took 5000 ns. */
-static void a_winner_that_gained_little_leaves_the_default_to_serve(void) {
+FACT(a_winner_that_gained_little_leaves_the_default_to_serve) {
     static const char config[] = "short:block=512,row=4,vec=8,unroll=4,load=plain";
     const redtune_problem there = problem_of(REDTUNE_F16, 1 << 20, 4, 1);
     const redtune_problem here = problem_of(REDTUNE_F16, 1 << 21, 4, 1);
@@ -300,7 +300,7 @@ static void a_winner_that_gained_little_leaves_the_default_to_serve(void) {
 }
 
 /* Likewise: of eight times as many rows it says nothing. */
-static void a_winner_far_off_leaves_the_default_to_serve(void) {
+FACT(a_winner_far_off_leaves_the_default_to_serve) {
     CHECK(begin_rows());
     add_row(problem_of(REDTUNE_F16, 1 << 20, 4, 1),
             "short:block=512,row=4,vec=8,unroll=4,load=plain");
@@ -310,7 +310,7 @@ static void a_winner_far_off_leaves_the_default_to_serve(void) {
 }
 
 /* A row that fits serves only from among those as near by GPU model, class and age of templates. */
-static void a_row_of_another_kind_does_not_go_first(void) {
+FACT(a_row_of_another_kind_does_not_go_first) {
     CHECK(begin_rows());
     add_row(halves_of(4096, 8192), FEW_BLOCKS);
     add_row(halves_of(16384, 8192), MANY_BLOCKS);
@@ -326,25 +326,7 @@ static void a_row_of_another_kind_does_not_go_first(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(rows_and_columns_have_one),
-        FACT(memory_is_what_large_inputs_wait_for),
-        FACT(idle_multiprocessors_cost_time),
-        FACT(a_wave_that_is_nearly_empty_costs_time),
-        FACT(values_to_collect_cost_time),
-        FACT(rounds_and_ends_cost_time),
-        FACT(wide_values_that_meet_cost_time),
-        FACT(defaults_are_near_the_best_estimate),
-        FACT(defaults_are_of_the_family_that_is_faster),
-        FACT(a_farther_row_that_fits_goes_before_the_nearest),
-        FACT(the_very_shape_serves_however_it_fits),
-        FACT(a_default_serves_where_no_row_fits),
-        FACT(a_default_serves_for_small_inputs_too),
-        FACT(a_winner_that_gained_little_leaves_the_default_to_serve),
-        FACT(a_winner_far_off_leaves_the_default_to_serve),
-        FACT(a_row_of_another_kind_does_not_go_first),
-    };
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_codegen_close(among.codegen);
     return failed;
 }

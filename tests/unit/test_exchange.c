@@ -164,7 +164,7 @@ static size_t shuffle(rdt_random *random, const char *out[2 * SHARDS]) {
     return count;
 }
 
-static void shards_give_the_same_in_any_order(void) {
+FACT(shards_give_the_same_in_any_order) {
     rdt_random random = {.state = 20};
     redtune_import_counts report = {0};
     const char *files[2 * SHARDS], *out = in_scratch("merged.db");
@@ -192,7 +192,7 @@ static void shards_give_the_same_in_any_order(void) {
 }
 
 /* One's own measurements stay one's own where the clock ran ahead; a stranger's do not come in. */
-static void own_rows_may_be_dated_ahead(void) {
+FACT(own_rows_may_be_dated_ahead) {
     redtune_import_counts report;
     const char *from = in_scratch("ahead.db"), *out = in_scratch("dated.db");
     rdt_random random = {.state = 23};
@@ -218,7 +218,7 @@ static redtune_status import(const char *into, const char *const *files, size_t 
     return redtune_import(&importing, report, &err);
 }
 
-static void what_is_taken_back_is_gone(void) {
+FACT(what_is_taken_back_is_gone) {
     rdt_random random = {.state = 21};
     redtune_import_counts report;
     dump before[SHARDS];
@@ -380,7 +380,7 @@ static bool read_back(const void *data, size_t bytes, rdt_rows *out) {
     return !unfit;
 }
 
-static void what_is_written_is_read_to_the_last_bit(void) {
+FACT(what_is_written_is_read_to_the_last_bit) {
     rdt_random random = {.state = 22};
     rdt_rows rows = {0}, back = {0}, again = {0};
     void *json = NULL, *file = NULL, *second = NULL;
@@ -428,7 +428,7 @@ static bool write_or_import(int index) {
     return good;
 }
 
-static void an_import_waits_its_turn(void) {
+FACT(an_import_waits_its_turn) {
     rdt_random random = {.state = 23};
     CHECK(make_shards(&random));
     CHECK(copy_file(shard_path[0], in_scratch("turns.db")));
@@ -440,14 +440,9 @@ static void an_import_waits_its_turn(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(shards_give_the_same_in_any_order), FACT(own_rows_may_be_dated_ahead),
-        FACT(what_is_taken_back_is_gone),        FACT(what_is_written_is_read_to_the_last_bit),
-        FACT(an_import_waits_its_turn),
-    };
     /* The disk does not sync in truth: that takes most of the time. */
     if (!scratch_begin() || !disk_install()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

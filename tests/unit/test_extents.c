@@ -7,7 +7,7 @@
 
 static redtune_error err;
 
-static void problem_with_an_outer_is_of_rows(void) {
+FACT(problem_with_an_outer_is_of_rows) {
     redtune_problem packed = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 64, 1000);
     redtune_problem pitched = packed, resolved;
     char text[RDT_PROBLEM_TEXT_BYTES];
@@ -33,7 +33,7 @@ static void problem_with_an_outer_is_of_rows(void) {
     CHECK_FAILS(rdt_problem_resolve(&pitched, &resolved, &err), REDTUNE_INVALID, err, "span");
 }
 
-static void problem_with_an_inner_or_a_step_is_of_columns(void) {
+FACT(problem_with_an_inner_or_a_step_is_of_columns) {
     static const struct {
         uint64_t outer, inner, outer_step, step;
         const char *text;
@@ -66,7 +66,7 @@ static void problem_with_an_inner_or_a_step_is_of_columns(void) {
 }
 
 /* 2^58 f32 are the most that an input spans, and the most results. */
-static void columns_span_what_has_an_address(void) {
+FACT(columns_span_what_has_an_address) {
     const uint64_t most = UINT64_C(1) << 58, big = UINT64_C(1) << 32;
     const struct {
         uint64_t count, outer, inner, outer_step, step;
@@ -97,7 +97,7 @@ static void columns_span_what_has_an_address(void) {
 }
 
 /* Blocks for each outer index, where they take columns. */
-static void a_grid_has_blocks_for_all_columns(void) {
+FACT(a_grid_has_blocks_for_all_columns) {
     rdt_launch how = {.threads = 256, .results = 32, .columns = true, .tile = 1, .blocks_max = 1};
     const rdt_extents one = {100, 1, 33, 3300, 33}, many = {100, 1000, 3, 300, 3};
     const rdt_extents rows = {100, 1000, 1, 100, 1}, most = {1, 1 << 30, 1 << 20, 1, 1};
@@ -111,7 +111,7 @@ static void a_grid_has_blocks_for_all_columns(void) {
 
 /* Splits are as many as blocks_max allows for each set of results, but no more than there are
  * tiles, nor than go through these faster in two rounds. */
-static void blocks_share_sets_of_results(void) {
+FACT(blocks_share_sets_of_results) {
     rdt_launch how = {.threads = 256, .results = 32, .columns = true, .tile = 10, .blocks_max = 64};
     const rdt_extents two = {1000, 1, 33, 33000, 33}, batch = {1000, 8, 64, 64000, 64};
     const rdt_extents few = {35, 1, 33, 1155, 33}, none = {0, 1, 1, 1, 1};
@@ -133,7 +133,7 @@ static void blocks_share_sets_of_results(void) {
     CHECK_INT(rdt_launch_splits(&how, &two), 1);
 }
 
-static void gaps_are_reached_and_not_reduced(void) {
+FACT(gaps_are_reached_and_not_reduced) {
     const redtune_problem pitched = PROBLEM(.dtype = REDTUNE_F32, .count = 5, .outer = 3,
                                             .inner = 4, .outer_step = 100, .step = 10);
     const redtune_problem whole = PROBLEM(.dtype = REDTUNE_F32, .count = 7),
@@ -149,7 +149,7 @@ static void gaps_are_reached_and_not_reduced(void) {
 }
 
 /* Results that share elements may have more of them than 64 bits count. */
-static void elements_do_not_wrap(void) {
+FACT(elements_do_not_wrap) {
     redtune_problem shared = PROBLEM(.dtype = REDTUNE_I8, .count = UINT64_C(1) << 40,
                                      .outer = UINT64_C(1) << 24, .outer_step = 1);
     CHECK(!rdt_problem_resolve(&shared, &shared, NULL));
@@ -159,7 +159,7 @@ static void elements_do_not_wrap(void) {
 }
 
 /* Of 4 rows of 1000 and 1000 rows of 4 none is the largest. */
-static void a_domain_has_the_most_in_each_direction(void) {
+FACT(a_domain_has_the_most_in_each_direction) {
     const redtune_problem long_rows = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 4, 1000);
     redtune_problem many_rows = long_rows, pitched = long_rows, whole = long_rows, more = long_rows;
     RESHAPE(&many_rows, count, 4);
@@ -182,7 +182,7 @@ static void a_domain_has_the_most_in_each_direction(void) {
 }
 
 /* In the fixed order as many bytes take other kernels. */
-static void another_order_is_other_traffic(void) {
+FACT(another_order_is_other_traffic) {
     const redtune_problem free_order =
         PROBLEM(.dtype = REDTUNE_F32, .result = REDTUNE_F32, .count = 1000);
     redtune_problem fixed = free_order;
@@ -191,17 +191,4 @@ static void another_order_is_other_traffic(void) {
     CHECK(!rdt_problem_same_traffic(&free_order, &fixed));
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(problem_with_an_outer_is_of_rows),
-        FACT(problem_with_an_inner_or_a_step_is_of_columns),
-        FACT(columns_span_what_has_an_address),
-        FACT(a_grid_has_blocks_for_all_columns),
-        FACT(blocks_share_sets_of_results),
-        FACT(gaps_are_reached_and_not_reduced),
-        FACT(elements_do_not_wrap),
-        FACT(a_domain_has_the_most_in_each_direction),
-        FACT(another_order_is_other_traffic),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -58,7 +58,7 @@ static const char *pinned(const redtune_problem *problem, const char *pin) {
     return text;
 }
 
-static void a_pin_names_either_family(void) {
+FACT(a_pin_names_either_family) {
     for (int i = 0; i < ORDERS; i++) {
         CHECK(load(either_first[i]));
         CHECK_TEXT(pinned(&sum, "solo:block=32"), "solo:block=32,walk=strided");
@@ -67,7 +67,7 @@ static void a_pin_names_either_family(void) {
     }
 }
 
-static void a_pin_without_a_family_is_of_the_first_that_serves(void) {
+FACT(a_pin_without_a_family_is_of_the_first_that_serves) {
     CHECK(load(either_first[0]));
     CHECK_CONTAINS(pinned(&sum, "block=128"), "block:block=128");
     CHECK(load(either_first[1]));
@@ -75,7 +75,7 @@ static void a_pin_without_a_family_is_of_the_first_that_serves(void) {
     CHECK_CONTAINS(pinned(&greatest, "block=128"), "block:block=128");
 }
 
-static void a_pin_of_a_family_that_does_not_serve_is_refused(void) {
+FACT(a_pin_of_a_family_that_does_not_serve_is_refused) {
     CHECK(load(either_first[0]));
     CHECK_CONTAINS(pinned(&greatest, "solo:block=32"), "'solo': it does not serve max");
     CHECK_INT(err.status, REDTUNE_UNSUPPORTED);
@@ -84,7 +84,7 @@ static void a_pin_of_a_family_that_does_not_serve_is_refused(void) {
 }
 
 /* The same parameters are two points, and the first family's is the simpler. */
-static void points_have_one_order_over_all_families(void) {
+FACT(points_have_one_order_over_all_families) {
     const rdt_case at = {&sum, &oracle_h200};
     const rdt_spaces *spaces;
     rdt_point *points = NULL;
@@ -105,7 +105,7 @@ static void points_have_one_order_over_all_families(void) {
 
 /* ---- who serves ------------------------------------------------------------------------------ */
 
-static void the_default_is_that_of_the_first_family_that_serves(void) {
+FACT(the_default_is_that_of_the_first_family_that_serves) {
     const rdt_case sums = {&sum, &oracle_h200}, maxima = {&greatest, &oracle_h200};
     for (int i = 0; i < ORDERS; i++) {
         rdt_point standard, all[RDT_FAMILY_MAX];
@@ -123,7 +123,7 @@ static void the_default_is_that_of_the_first_family_that_serves(void) {
     }
 }
 
-static void what_no_family_serves_is_named(void) {
+FACT(what_no_family_serves_is_named) {
     const rdt_case at = {&greatest, &oracle_h200};
     rdt_point standard;
     CHECK(load("\"solo\""));
@@ -144,7 +144,7 @@ static bool serves(const char *family, const char *config) {
     return choice.row == &row && !strcmp(family_of(&choice.point), family);
 }
 
-static void a_row_of_either_family_serves(void) {
+FACT(a_row_of_either_family_serves) {
     for (int i = 0; i < ORDERS; i++) {
         CHECK(load(either_first[i]));
         CHECK(serves("solo", "block=32,walk=split"));
@@ -182,7 +182,7 @@ static const redtune_effort efforts[] = {REDTUNE_EFFORT_QUICK, REDTUNE_EFFORT_ST
                                          REDTUNE_EFFORT_EXHAUSTIVE};
 enum { EFFORTS = sizeof efforts / sizeof *efforts };
 
-static void both_families_are_searched_and_each_can_win(void) {
+FACT(both_families_are_searched_and_each_can_win) {
     for (int i = 0; i < ORDERS * EFFORTS; i++) {
         tune self;
         CHECK(load(either_first[i % ORDERS]));
@@ -214,7 +214,7 @@ static double default_of(const tune *self, const char *family, uint64_t count) {
     return median_ns;
 }
 
-static void the_gain_is_over_the_best_of_the_defaults(void) {
+FACT(the_gain_is_over_the_best_of_the_defaults) {
     for (int i = 0; i < ORDERS; i++)
         for (int fast = 0; fast < 2; fast++) {
             tune self;
@@ -241,7 +241,7 @@ static rdt_trial trial_of(const char *family, const char *config, double median_
 }
 
 /* Solo's walk is judged by solo's other points, however fast block is. */
-static void a_familys_values_are_judged_among_its_own(void) {
+FACT(a_familys_values_are_judged_among_its_own) {
     rdt_trial known[] = {
         trial_of("solo", "block=64,walk=split", 9000),
         trial_of("solo", "block=64,walk=strided", 9900),
@@ -265,7 +265,7 @@ static void a_familys_values_are_judged_among_its_own(void) {
 }
 
 /* What the default of solo lacks is probed among its own, unless solo is far behind. */
-static void a_familys_values_are_probed_beside_its_own(void) {
+FACT(a_familys_values_are_probed_beside_its_own) {
     tune self;
     CHECK(load(either_first[0]));
     run(&self, REDTUNE_EFFORT_STANDARD, 0.01, 0.005);
@@ -276,7 +276,7 @@ static void a_familys_values_are_probed_beside_its_own(void) {
     tune_end(&self);
 }
 
-static void what_is_known_of_either_is_not_measured_again(void) {
+FACT(what_is_known_of_either_is_not_measured_again) {
     for (int i = 0; i < EFFORTS; i++) {
         tune self;
         CHECK(load(either_first[0]));
@@ -291,22 +291,8 @@ static void what_is_known_of_either_is_not_measured_again(void) {
 int main(int argc, char **argv) {
     sum = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 16);
     greatest = PROBLEM(REDTUNE_MAX, REDTUNE_F32, REDTUNE_F32, .count = 1 << 16);
-    static const check_fact facts[] = {
-        FACT(a_pin_names_either_family),
-        FACT(a_pin_without_a_family_is_of_the_first_that_serves),
-        FACT(a_pin_of_a_family_that_does_not_serve_is_refused),
-        FACT(points_have_one_order_over_all_families),
-        FACT(the_default_is_that_of_the_first_family_that_serves),
-        FACT(what_no_family_serves_is_named),
-        FACT(a_row_of_either_family_serves),
-        FACT(both_families_are_searched_and_each_can_win),
-        FACT(the_gain_is_over_the_best_of_the_defaults),
-        FACT(a_familys_values_are_judged_among_its_own),
-        FACT(a_familys_values_are_probed_beside_its_own),
-        FACT(what_is_known_of_either_is_not_measured_again),
-    };
     if (!make_folder()) return 1;
-    int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int code = check_run(argc, argv);
     tune_close();
     remove_folder();
     return code;

@@ -79,7 +79,7 @@ static void check_problem(const redtune_problem *problem) {
     CHECK(rdt_scalar_same(problem->result, &folded, &nothing.value));
 }
 
-static void pieces_give_the_result_of_the_whole(void) {
+FACT(pieces_give_the_result_of_the_whole) {
     size_t tried = 0;
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
@@ -94,7 +94,7 @@ static void pieces_give_the_result_of_the_whole(void) {
     CHECK(tried > 300);
 }
 
-static void every_piece_is_a_problem_of_its_own(void) {
+FACT(every_piece_is_a_problem_of_its_own) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++)
@@ -121,19 +121,19 @@ static redtune_value folded(redtune_op op, redtune_dtype dtype, const double *va
     return rdt_fold_value(&fold);
 }
 
-static void integers_are_added_in_64_bits(void) {
+FACT(integers_are_added_in_64_bits) {
     static const double values[] = {4e9, 4e9, -1};
     CHECK_INT(folded(REDTUNE_SUM, REDTUNE_I32, values, 3).i64, 7999999999);
 }
 
-static void floats_are_compensated(void) {
+FACT(floats_are_compensated) {
     static const double values[] = {1, 1e100, 1, -1e100};
     static const double ones[] = {16777216, 1, 1, 1, 1};
     CHECK(folded(REDTUNE_SUM, REDTUNE_F64, values, 4).f64 == 2);
     CHECK(folded(REDTUNE_SUM, REDTUNE_F32, ones, 5).f32 == 16777220);
 }
 
-static void infinity_and_nan_are_kept(void) {
+FACT(infinity_and_nan_are_kept) {
     static const double values[] = {1, (double)INFINITY, 2};
     static const double both[] = {(double)INFINITY, (double)-INFINITY};
     static const double nan[] = {1, (double)NAN, 2};
@@ -145,7 +145,7 @@ static void infinity_and_nan_are_kept(void) {
 }
 
 /* The result of no elements, such as an infinity or the index -1, is no element's. */
-static void empty_pieces_change_nothing(void) {
+FACT(empty_pieces_change_nothing) {
     static const uint8_t element[] = {7};
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[RDT_REFERENCE_OPS]; op++) {
@@ -165,20 +165,9 @@ static void empty_pieces_change_nothing(void) {
 }
 
 /* Sums of the squares of a piece fit u64, and the sum of pieces is read without a sign. */
-static void squares_of_narrow_integers_have_no_sign(void) {
+FACT(squares_of_narrow_integers_have_no_sign) {
     static const double squares[] = {0x1p62, 0x1p62};
     CHECK(folded(REDTUNE_NORM2, REDTUNE_I16, squares, 2).f64 == sqrt(0x1p63));
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(pieces_give_the_result_of_the_whole),
-        FACT(every_piece_is_a_problem_of_its_own),
-        FACT(integers_are_added_in_64_bits),
-        FACT(floats_are_compensated),
-        FACT(infinity_and_nan_are_kept),
-        FACT(empty_pieces_change_nothing),
-        FACT(squares_of_narrow_integers_have_no_sign),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -40,7 +40,7 @@ static redtune_problem random_problem(rdt_random *random) {
     return problem;
 }
 
-static void each_place_is_a_result_or_a_gap(void) {
+FACT(each_place_is_a_result_or_a_gap) {
     rdt_random random = {7};
     int gaps = 0;
     for (int i = 0; i < PROBLEMS && !check_state.failed; i++) {
@@ -82,7 +82,7 @@ static CUresult wait_for_nothing(CUstream stream) {
 }
 
 /* Results two apart, 5 MiB of them. */
-static void the_first_and_the_last_gaps_of_many_are_read(void) {
+FACT(the_first_and_the_last_gaps_of_many_are_read) {
     enum { MANY = 700000 };
     const rdt_driver driver = {.memcpy_dtoh_async = copy_from_host,
                                .stream_synchronize = wait_for_nothing};
@@ -112,10 +112,4 @@ static void the_first_and_the_last_gaps_of_many_are_read(void) {
     free(all);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(each_place_is_a_result_or_a_gap),
-        FACT(the_first_and_the_last_gaps_of_many_are_read),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -25,7 +25,7 @@ static rdt_hold judge_alone(const rdt_trial *then, const rdt_trial *now) {
     return rdt_hold_judge((rdt_then_now){then, now}, (rdt_then_now){NULL, NULL});
 }
 
-static void judge_holds_what_takes_no_longer(void) {
+FACT(judge_holds_what_takes_no_longer) {
     CHECK(JUDGE(1000, 1000, 2000, 2000) == RDT_HOLD_TIME);
     CHECK(JUDGE(1000, 1149, 2000, 2000) == RDT_HOLD_TIME);
     CHECK(JUDGE(1000, 500, 2000, 2000) == RDT_HOLD_TIME);
@@ -34,45 +34,45 @@ static void judge_holds_what_takes_no_longer(void) {
     CHECK(JUDGE(1000, 1000, 2000, 9000) == RDT_HOLD_TIME);
 }
 
-static void judge_lets_noise_excuse_more(void) {
+FACT(judge_lets_noise_excuse_more) {
     const double point[] = {10000, 11700}, partner[] = {15000, 15000};
     CHECK(judge_noisy(point, partner, 1) == RDT_HOLD_SLOWER);
     CHECK(judge_noisy(point, partner, 2000) == RDT_HOLD_TIME);
 }
 
-static void judge_lets_the_place_of_code_excuse_small_times(void) {
+FACT(judge_lets_the_place_of_code_excuse_small_times) {
     CHECK(judge_noisy((const double[]){1010, 1260}, (const double[]){1220, 1250}, 1) ==
           RDT_HOLD_TIME);
     CHECK(judge_noisy((const double[]){1010, 1320}, (const double[]){1220, 1250}, 1) ==
           RDT_HOLD_SLOWER);
 }
 
-static void judge_finds_what_alone_became_slower(void) {
+FACT(judge_finds_what_alone_became_slower) {
     CHECK(JUDGE(1000, 1200, 2000, 2000) == RDT_HOLD_SLOWER);
     CHECK(JUDGE(1000, 1200, 1200, 1200) == RDT_HOLD_SLOWER);
     CHECK(JUDGE(1000, 1200, 1200, 1100) == RDT_HOLD_SLOWER);
     CHECK(JUDGE(1000, 3000, 2000, 2000) == RDT_HOLD_SLOWER);
 }
 
-static void judge_holds_all_on_a_slower_gpu(void) {
+FACT(judge_holds_all_on_a_slower_gpu) {
     CHECK(JUDGE(1000, 1300, 2000, 2600) == RDT_HOLD_BESIDE);
     CHECK(JUDGE(1000, 1300, 1000, 1300) == RDT_HOLD_BESIDE);
     CHECK(JUDGE(3000, 3900, 2000, 2600) == RDT_HOLD_BESIDE);
 }
 
 /* 18 % behind a partner that is 8 % behind keeps its place. */
-static void judge_holds_what_keeps_its_ratio(void) {
+FACT(judge_holds_what_keeps_its_ratio) {
     CHECK(JUDGE(1000, 1180, 1300, 1404) == RDT_HOLD_BESIDE);
     CHECK(JUDGE(1000, 1280, 1300, 1404) == RDT_HOLD_SLOWER);
 }
 
 /* The GPU is in another state, in which the ratio of then means little. */
-static void judge_holds_what_is_as_fast_as_a_slower_partner(void) {
+FACT(judge_holds_what_is_as_fast_as_a_slower_partner) {
     CHECK(JUDGE(1740, 2300, 2000, 2320) == RDT_HOLD_BESIDE);
     CHECK(JUDGE(1740, 2600, 2000, 2320) == RDT_HOLD_SLOWER);
 }
 
-static void judge_finds_what_fell_behind_its_partner_on_a_slower_gpu(void) {
+FACT(judge_finds_what_fell_behind_its_partner_on_a_slower_gpu) {
     /* It is 7 % behind what the partner shows, but it beat the partner then. */
     CHECK(JUDGE(980, 1365, 1000, 1300) == RDT_HOLD_SLOWER);
     /* It never did. */
@@ -80,13 +80,13 @@ static void judge_finds_what_fell_behind_its_partner_on_a_slower_gpu(void) {
     CHECK(JUDGE(1020, 1600, 1000, 1300) == RDT_HOLD_SLOWER);
 }
 
-static void judge_of_a_ratio_minds_the_noise_of_all_four(void) {
+FACT(judge_of_a_ratio_minds_the_noise_of_all_four) {
     const double point[] = {20000, 28000}, partner[] = {10000, 11800};
     CHECK(judge_noisy(point, partner, 1) == RDT_HOLD_SLOWER);
     CHECK(judge_noisy(point, partner, 2000) == RDT_HOLD_BESIDE);
 }
 
-static void judge_goes_by_time_without_a_partner(void) {
+FACT(judge_goes_by_time_without_a_partner) {
     const rdt_trial then = good(10000, 1), same = good(10500, 1), slower = good(13000, 1);
     rdt_trial wrong = good(13000, 1);
     wrong.outcome = RDT_OUTCOME_WRONG;
@@ -98,7 +98,7 @@ static void judge_goes_by_time_without_a_partner(void) {
           RDT_HOLD_SLOWER);
 }
 
-static void judge_fails_what_is_not_good(void) {
+FACT(judge_fails_what_is_not_good) {
     const rdt_trial then = good(1000, 1), slower = good(1300, 1);
     for (int outcome = RDT_OUTCOME_GOOD + 1; outcome < RDT_OUTCOME_COUNT; outcome++) {
         const rdt_trial now = {.outcome = (rdt_outcome)outcome};
@@ -108,19 +108,4 @@ static void judge_fails_what_is_not_good(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(judge_holds_what_takes_no_longer),
-        FACT(judge_lets_noise_excuse_more),
-        FACT(judge_lets_the_place_of_code_excuse_small_times),
-        FACT(judge_finds_what_alone_became_slower),
-        FACT(judge_holds_all_on_a_slower_gpu),
-        FACT(judge_holds_what_keeps_its_ratio),
-        FACT(judge_holds_what_is_as_fast_as_a_slower_partner),
-        FACT(judge_finds_what_fell_behind_its_partner_on_a_slower_gpu),
-        FACT(judge_of_a_ratio_minds_the_noise_of_all_four),
-        FACT(judge_goes_by_time_without_a_partner),
-        FACT(judge_fails_what_is_not_good),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -21,37 +21,37 @@ static const char *identity(void) {
 
 static bool is_known(void) { return identity()[0] != '\0'; }
 
-static void a_file_that_has_settled_is_known(void) {
+FACT(a_file_that_has_settled_is_known) {
     CHECK(put_file("tuning.db", "one", 60));
     CHECK(is_known());
 }
 
 /* It may be written again within the same tick of the clock, and look the same. */
-static void a_file_of_a_moment_ago_is_not(void) {
+FACT(a_file_of_a_moment_ago_is_not) {
     CHECK(put_file("tuning.db", "one", 0));
     CHECK(!is_known());
     CHECK(put_file("tuning.db", "one", 1));
     CHECK(!is_known());
 }
 
-static void a_file_of_the_future_is_not(void) {
+FACT(a_file_of_the_future_is_not) {
     CHECK(put_file("tuning.db", "one", -3600));
     CHECK(!is_known());
 }
 
-static void a_file_with_a_journal_is_not(void) {
+FACT(a_file_with_a_journal_is_not) {
     CHECK(put_file("tuning.db", "one", 60) && put_file("tuning.db-journal", "", 60));
     CHECK(!is_known());
     CHECK(!unlink(in_scratch("tuning.db-journal")));
     CHECK(is_known());
 }
 
-static void a_file_that_is_not_there_is_known(void) {
+FACT(a_file_that_is_not_there_is_known) {
     CHECK(!unlink(in_scratch("tuning.db")));
     CHECK(is_known());
 }
 
-static void another_size_or_time_is_another_identity(void) {
+FACT(another_size_or_time_is_another_identity) {
     rdt_identity first, second;
     CHECK(put_file("tuning.db", "one", 60));
     strcpy(first, identity());
@@ -63,13 +63,8 @@ static void another_size_or_time_is_another_identity(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_file_that_has_settled_is_known),  FACT(a_file_of_a_moment_ago_is_not),
-        FACT(a_file_of_the_future_is_not),       FACT(a_file_with_a_journal_is_not),
-        FACT(a_file_that_is_not_there_is_known), FACT(another_size_or_time_is_another_identity),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

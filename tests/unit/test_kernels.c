@@ -80,7 +80,7 @@ static int64_t ask(const char *text) { return ask_sql(path(), text); }
 
 /* ---- storing and finding --------------------------------------------------------------------- */
 
-static void find_gives_what_was_put(void) {
+FACT(find_gives_what_was_put) {
     CHECK(begin());
     CHECK(put("cubin", 50000, 2) && put("ptx", 777, 3) && put("tiny", 1, 0));
     CHECK(gives("cubin", 50000, 2) && gives("ptx", 777, 3) && gives("tiny", 1, 0));
@@ -90,32 +90,32 @@ static void find_gives_what_was_put(void) {
     CHECK(!has_beside(path(), "-journal"));
 }
 
-static void find_misses_what_is_not_there(void) {
+FACT(find_misses_what_is_not_there) {
     CHECK(begin());
     CHECK(misses(KEY));
     CHECK(put("other", 100, 1));
     CHECK(misses(KEY) && misses("") && misses("othe") && misses("OTHER"));
 }
 
-static void open_writes_nothing(void) {
+FACT(open_writes_nothing) {
     CHECK(begin());
     CHECK(misses(KEY));
     CHECK(holds_bytes(path(), "", 0));
 }
 
-static void put_replaces(void) {
+FACT(put_replaces) {
     CHECK(begin());
     CHECK(put(KEY, 5000, 2) && put(KEY, 6000, 5));
     CHECK(gives(KEY, 6000, 5));
     CHECK_INT(ask("SELECT count(*) FROM kernel"), 1);
 }
 
-static void put_refuses_an_empty_kernel(void) {
+FACT(put_refuses_an_empty_kernel) {
     CHECK(begin());
     CHECK_FAILS(rdt_kernels_put(kernels, KEY, "", 0, false, &err), REDTUNE_INVALID, err, "empty");
 }
 
-static void census_counts(void) {
+FACT(census_counts) {
     int64_t count = -1, bytes = -1;
     CHECK(begin());
     CHECK_OK(rdt_kernels_census(kernels, &count, &bytes, &err), err);
@@ -126,7 +126,7 @@ static void census_counts(void) {
     CHECK_INT(bytes, 3400);
 }
 
-static void open_fails_where_no_file_can_be(void) {
+FACT(open_fails_where_no_file_can_be) {
     rdt_kernels *none = NULL;
     CHECK(!mkdir(in_scratch("redtune/folder"), 0777));
     CHECK_FAILS(rdt_kernels_open(in_scratch("redtune/folder"), NULL, &none, &err), REDTUNE_FILE,
@@ -152,7 +152,7 @@ static bool is_recreated_unseen(void) {
     return reopen() && put(KEY, 5000, 2) && gives(KEY, 5000, 2);
 }
 
-static void a_file_of_something_else_is_recreated(void) {
+FACT(a_file_of_something_else_is_recreated) {
     static const char text[] = "This is text, no database, of more than the hundred bytes that the "
                                "header of an SQLite file has.\n";
     for (int unseen = 0; unseen < 2; unseen++) {
@@ -164,7 +164,7 @@ static void a_file_of_something_else_is_recreated(void) {
     }
 }
 
-static void a_cache_of_another_shape_is_recreated(void) {
+FACT(a_cache_of_another_shape_is_recreated) {
     static const char *const changes[] = {
         "PRAGMA application_id=1",
         "PRAGMA user_version=2",
@@ -189,7 +189,7 @@ static void a_cache_of_another_shape_is_recreated(void) {
     }
 }
 
-static void a_truncated_cache_is_recreated(void) {
+FACT(a_truncated_cache_is_recreated) {
     size_t bytes = 0;
     CHECK(begin());
     CHECK(put(KEY, 20000, 2));
@@ -203,7 +203,7 @@ static void a_truncated_cache_is_recreated(void) {
     free(whole);
 }
 
-static void a_changed_content_is_a_miss(void) {
+FACT(a_changed_content_is_a_miss) {
     static const char *const changes[] = {
         "content = CAST(replace(content, x'07', x'08') AS BLOB)",
         "content = zeroblob(bytes)",
@@ -224,7 +224,7 @@ static void a_changed_content_is_a_miss(void) {
 }
 
 /* Never an error, never other content, and a put makes it good. */
-static void every_flipped_byte_is_a_miss_or_does_not_matter(void) {
+FACT(every_flipped_byte_is_a_miss_or_does_not_matter) {
     size_t bytes = 0;
     CHECK(begin());
     CHECK(put("before", 600, 4) && put(KEY, 600, 2));
@@ -248,7 +248,7 @@ static void every_flipped_byte_is_a_miss_or_does_not_matter(void) {
     free(whole);
 }
 
-static void a_cache_emptied_by_another_is_used_on(void) {
+FACT(a_cache_emptied_by_another_is_used_on) {
     CHECK(begin());
     CHECK(put(KEY, 300, 2) && gives(KEY, 300, 2));
     CHECK(sql("DROP TABLE kernel"));
@@ -264,7 +264,7 @@ static bool use_read_only(int index) {
            strstr(err.message, "cannot write kernel cache ") && gives(KEY, 300, 2);
 }
 
-static void a_read_only_cache_is_read(void) {
+FACT(a_read_only_cache_is_read) {
     CHECK(begin());
     CHECK(put(KEY, 300, 2));
     CHECK(sql("UPDATE kernel SET used = 0"));
@@ -280,7 +280,7 @@ static void a_read_only_cache_is_read(void) {
 
 /* ---- size and use ---------------------------------------------------------------------------- */
 
-static void the_least_recently_used_is_dropped(void) {
+FACT(the_least_recently_used_is_dropped) {
     CHECK(begin());
     rdt_kernels_limit(kernels, 200000);
     CHECK(put("a", 50000, 2) && put("b", 50000, 3) && put("c", 50000, 4));
@@ -294,7 +294,7 @@ static void the_least_recently_used_is_dropped(void) {
     CHECK(gives("a", 50000, 2) && gives("d", 50000, 5) && gives("e", 50000, 6));
 }
 
-static void the_file_is_bounded(void) {
+FACT(the_file_is_bounded) {
     struct stat info;
     CHECK(begin());
     rdt_kernels_limit(kernels, 200000);
@@ -311,7 +311,7 @@ static void the_file_is_bounded(void) {
     CHECK(gives("kernel 99", 1000 + 99 * 300, 99));
 }
 
-static void find_writes_at_most_once_an_hour(void) {
+FACT(find_writes_at_most_once_an_hour) {
     CHECK(begin());
     CHECK(put(KEY, 300, 2));
     CHECK(sql("UPDATE kernel SET used = used - 3000"));
@@ -325,7 +325,7 @@ static void find_writes_at_most_once_an_hour(void) {
     CHECK_INT(ask("SELECT abs(used - strftime('%s', 'now')) < 60 FROM kernel"), 1);
 }
 
-static void find_does_not_wait_to_count_a_use(void) {
+FACT(find_does_not_wait_to_count_a_use) {
     sqlite3 *writer = NULL;
     CHECK(begin());
     CHECK(put(KEY, 300, 2));
@@ -355,7 +355,7 @@ static bool put_and_find(int index) {
     return good;
 }
 
-static void eight_processes_use_it_at_once(void) {
+FACT(eight_processes_use_it_at_once) {
     CHECK(begin());
     CHECK(run_processes(8, put_and_find));
     CHECK_INT(ask("SELECT count(*) FROM kernel"), 8 * 40 + 40);
@@ -372,7 +372,7 @@ static bool put_and_find_on_damage(int index) {
     return good;
 }
 
-static void eight_processes_recreate_a_damaged_one(void) {
+FACT(eight_processes_recreate_a_damaged_one) {
     for (int round = 0; round < 5; round++) {
         CHECK(begin());
         CHECK(write_bytes(path(), "no database", 11));
@@ -383,7 +383,7 @@ static void eight_processes_recreate_a_damaged_one(void) {
     }
 }
 
-static void every_allocation_may_fail(void) {
+FACT(every_allocation_may_fail) {
     void *data = NULL;
     size_t bytes = 0;
     bool ptx;
@@ -411,33 +411,10 @@ static void every_allocation_may_fail(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(find_gives_what_was_put),
-        FACT(find_misses_what_is_not_there),
-        FACT(open_writes_nothing),
-        FACT(put_replaces),
-        FACT(put_refuses_an_empty_kernel),
-        FACT(census_counts),
-        FACT(open_fails_where_no_file_can_be),
-        FACT(a_file_of_something_else_is_recreated),
-        FACT(a_cache_of_another_shape_is_recreated),
-        FACT(a_truncated_cache_is_recreated),
-        FACT(a_changed_content_is_a_miss),
-        FACT(every_flipped_byte_is_a_miss_or_does_not_matter),
-        FACT(a_cache_emptied_by_another_is_used_on),
-        FACT(a_read_only_cache_is_read),
-        FACT(the_least_recently_used_is_dropped),
-        FACT(the_file_is_bounded),
-        FACT(find_writes_at_most_once_an_hour),
-        FACT(find_does_not_wait_to_count_a_use),
-        FACT(eight_processes_use_it_at_once),
-        FACT(eight_processes_recreate_a_damaged_one),
-        FACT(every_allocation_may_fail),
-    };
     thorough = argc > 1 && !strcmp(argv[1], "--all");
     if (thorough) argc--, argv++;
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_kernels_close(kernels);
     free(found.data);
     scratch_end();

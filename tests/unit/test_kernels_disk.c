@@ -179,14 +179,14 @@ static long fail_each(bool (*survives)(disk_job *job)) {
     return hits;
 }
 
-static void any_call_of_the_disk_may_fail(void) {
+FACT(any_call_of_the_disk_may_fail) {
     long hits = fail_each(disk_survives_faults);
     printf("%ld calls failed\n", hits);
     CHECK(hits > 20 * JOBS);
 }
 
 /* The cache is not synced, so that its file may come out as anything. */
-static void the_power_may_fail(void) {
+FACT(the_power_may_fail) {
     long hits = fail_each(disk_survives_power);
     printf("%ld times\n", hits);
     CHECK(hits > 20 * JOBS);
@@ -213,7 +213,7 @@ static bool start_out_of_step(const char *changes) {
 
 /* Where the index lacks rows or has some that are gone, what is put is found, and the size stays
  * bounded. */
-static void the_index_of_uses_may_be_out_of_step(void) {
+FACT(the_index_of_uses_may_be_out_of_step) {
     static const char *const changes[] = {
         "UPDATE kernel SET rowid = rowid + 100",
         "DELETE FROM kernel WHERE rowid = 1",
@@ -238,7 +238,7 @@ static void the_index_of_uses_may_be_out_of_step(void) {
     }
 }
 
-static void a_kernel_that_fills_the_cache_is_kept(void) {
+FACT(a_kernel_that_fills_the_cache_is_kept) {
     CHECK(start(&(job){.start = "full.db"}));
     char data[LIMIT_BYTES - 10];
     memset(data, 7, sizeof data);
@@ -258,7 +258,7 @@ static void a_kernel_that_fills_the_cache_is_kept(void) {
 }
 
 /* Its header says that the file had 2^32 pages, near enough, before. */
-static void a_journal_that_cannot_be_rolled_back_is_no_obstacle(void) {
+FACT(a_journal_that_cannot_be_rolled_back_is_no_obstacle) {
     unsigned char header[512] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
     char journal[300];
     memset(header + 16, 0xff, 3);
@@ -280,7 +280,7 @@ static void a_journal_that_cannot_be_rolled_back_is_no_obstacle(void) {
 }
 
 /* A process that has the file open goes on with the one in its place. */
-static void a_cache_that_was_replaced_is_used_on(void) {
+FACT(a_cache_that_was_replaced_is_used_on) {
     CHECK(start(&(job){.start = "full.db"}));
     rdt_kernels *kernels = open_limited();
     int before = find(kernels, 1);
@@ -295,7 +295,7 @@ static void a_cache_that_was_replaced_is_used_on(void) {
     CHECK_INT(ask("SELECT count(*) FROM kernel WHERE key = 'key 1' AND ptx"), 1);
 }
 
-static void counting_a_use_does_not_sync(void) {
+FACT(counting_a_use_does_not_sync) {
     CHECK(start(&(job){.start = "full.db"}));
     CHECK_INT(ask("SELECT min(used) < 2000 FROM kernel"), 1);
     long before = disk_syncs();
@@ -305,17 +305,8 @@ static void counting_a_use_does_not_sync(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(any_call_of_the_disk_may_fail),
-        FACT(the_power_may_fail),
-        FACT(the_index_of_uses_may_be_out_of_step),
-        FACT(a_kernel_that_fills_the_cache_is_kept),
-        FACT(a_journal_that_cannot_be_rolled_back_is_no_obstacle),
-        FACT(a_cache_that_was_replaced_is_used_on),
-        FACT(counting_a_use_does_not_sync),
-    };
     bool good = disk_install() && scratch_begin() && make_files();
-    int failed = good ? check_run(facts, sizeof facts / sizeof *facts, argc, argv) : 1;
+    int failed = good ? check_run(argc, argv) : 1;
     scratch_end();
     return failed;
 }

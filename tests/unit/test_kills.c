@@ -104,7 +104,7 @@ static bool run_and_kill(double after_us, bool *killed) {
     return *killed || !WEXITSTATUS(ended);
 }
 
-static void a_killed_process_leaves_the_old_state_or_the_new(void) {
+FACT(a_killed_process_leaves_the_old_state_or_the_new) {
     rdt_random random = {20};
     int done = 0, within = 0, seen[STEPS + 1] = {0};
     CHECK(start());
@@ -133,7 +133,6 @@ static void a_killed_process_leaves_the_old_state_or_the_new(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(a_killed_process_leaves_the_old_state_or_the_new)};
     if (argc > 2 && !strcmp(argv[1], "--kills")) {
         kills = atoi(argv[2]);
         argc -= 2, argv += 2;
@@ -142,7 +141,7 @@ int main(int argc, char **argv) {
     snprintf(path, sizeof path, "%s", in_scratch("killed.db"));
     bool good = make_batches() && find_states();
     if (!good) fprintf(stderr, "%s\n", err.message);
-    int failed = good ? check_run(facts, sizeof facts / sizeof *facts, argc, argv) : 1;
+    int failed = good ? check_run(argc, argv) : 1;
     for (int i = 0; i < BATCHES; i++) rdt_rows_free(&batches[i]);
     for (int i = 0; i <= STEPS; i++) free(states[i]);
     scratch_end();

@@ -36,14 +36,14 @@ static int known(rdt_trial *first) {
     return count;
 }
 
-static void a_measurement_of_another_build_counts(void) {
+FACT(a_measurement_of_another_build_counts) {
     rdt_trial first = {0};
     CHECK(begin() && put_from("0123456789ab", RDT_OUTCOME_GOOD, "") &&
           put_from("", RDT_OUTCOME_GOOD, ""));
     CHECK_INT(known(&first), 2);
 }
 
-static void a_failure_counts_for_the_build_that_found_it(void) {
+FACT(a_failure_counts_for_the_build_that_found_it) {
     rdt_trial first = {0};
     CHECK(begin() && put_from(rdt_codegen_build(), RDT_OUTCOME_WRONG, "it is 3 (of 4)"));
     CHECK_INT(known(&first), 1);
@@ -54,7 +54,7 @@ static void a_failure_counts_for_the_build_that_found_it(void) {
 }
 
 /* redtune's own fault may have been the cause, and another build may be without it. */
-static void a_failure_of_another_build_does_not_count(void) {
+FACT(a_failure_of_another_build_does_not_count) {
     rdt_trial first = {0};
     static const rdt_outcome outcomes[] = {RDT_OUTCOME_WRONG, RDT_OUTCOME_UNCOMPILED,
                                            RDT_OUTCOME_FAULTED, RDT_OUTCOME_HUNG};
@@ -68,7 +68,7 @@ static void a_failure_of_another_build_does_not_count(void) {
 }
 
 /* Also where its words leave no room for it. */
-static void the_build_is_stored_behind_any_cause(void) {
+FACT(the_build_is_stored_behind_any_cause) {
     char longest[160];
     memset(longest, 'w', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
@@ -109,7 +109,7 @@ static const char *kernel_now(void) {
     return kernel;
 }
 
-static void a_row_of_other_templates_counts_as_long_as_its_kernel_is_the_same(void) {
+FACT(a_row_of_other_templates_counts_as_long_as_its_kernel_is_the_same) {
     rdt_trial first = {0};
     CHECK_INT(strlen(kernel_now()), RDT_KERNEL_BYTES - 1);
     CHECK(begin() && put_older(kernel_now(), RDT_OUTCOME_GOOD));
@@ -121,7 +121,7 @@ static void a_row_of_other_templates_counts_as_long_as_its_kernel_is_the_same(vo
     CHECK_INT(known(&first), 1);
 }
 
-static void a_verdict_counts_like_a_time(void) {
+FACT(a_verdict_counts_like_a_time) {
     rdt_trial first = {0};
     CHECK(begin() && put_older(kernel_now(), RDT_OUTCOME_WRONG));
     CHECK_INT(known(&first), 1);
@@ -130,7 +130,7 @@ static void a_verdict_counts_like_a_time(void) {
     CHECK_INT(known(&first), 0);
 }
 
-static void what_is_stored_now_has_its_kernel(void) {
+FACT(what_is_stored_now_has_its_kernel) {
     rdt_trial first = {0};
     rdt_origin origin = origin_of("");
     rdt_trial trial = trials_make(1024, config, 1000, 9);
@@ -140,7 +140,7 @@ static void what_is_stored_now_has_its_kernel(void) {
     CHECK_TEXT(first.kernel, kernel_now());
 }
 
-static void kernels_are_filled_in_where_the_templates_are_todays(void) {
+FACT(kernels_are_filled_in_where_the_templates_are_todays) {
     rdt_trial first = {0}, trial = trials_make(1024, config, 1000, 9);
     rdt_origin origin = origin_of("");
     CHECK(begin() && put_older("", RDT_OUTCOME_GOOD));
@@ -155,18 +155,8 @@ static void kernels_are_filled_in_where_the_templates_are_todays(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_measurement_of_another_build_counts),
-        FACT(a_failure_counts_for_the_build_that_found_it),
-        FACT(a_failure_of_another_build_does_not_count),
-        FACT(the_build_is_stored_behind_any_cause),
-        FACT(a_row_of_other_templates_counts_as_long_as_its_kernel_is_the_same),
-        FACT(a_verdict_counts_like_a_time),
-        FACT(what_is_stored_now_has_its_kernel),
-        FACT(kernels_are_filled_in_where_the_templates_are_todays),
-    };
     if (!scratch_begin() || rdt_codegen_open(&codegen, &err)) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_tuning_close(tuning);
     rdt_codegen_close(codegen);
     scratch_end();

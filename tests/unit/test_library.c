@@ -83,14 +83,14 @@ static bool finds(const char *path) {
 
 /* ---- where it is looked for ------------------------------------------------------------------ */
 
-static void library_opens_what_the_variable_names(void) {
+FACT(library_opens_what_the_variable_names) {
     CHECK(start() && put("chosen/any-name.so") && put("cuda/lib64/librdt-answer.so.2"));
     point("RDT_TEST_ANSWER", "chosen/any-name.so");
     point("CUDA_PATH", "cuda");
     CHECK(finds("chosen/any-name.so"));
 }
 
-static void library_variable_is_final_when_it_fails(void) {
+FACT(library_variable_is_final_when_it_fails) {
     rdt_library *library = NULL;
     CHECK(start() && put("cuda/lib64/librdt-answer.so.2"));
     point("RDT_TEST_ANSWER", "nowhere.so");
@@ -101,14 +101,26 @@ static void library_variable_is_final_when_it_fails(void) {
     CHECK(!library);
 }
 
-static void library_empty_variable_counts_as_unset(void) {
+FACT(library_empty_variable_counts_as_unset) {
     CHECK(start() && put("cuda/lib64/librdt-answer.so.2"));
     setenv("RDT_TEST_ANSWER", "", 1);
     point("CUDA_PATH", "cuda");
     CHECK(finds("cuda/lib64/librdt-answer.so.2"));
 }
 
-static void library_prefers_the_one_already_loaded(void) {
+/* While that one is not loaded. */
+FACT(library_tells_which_library_it_needs_itself) {
+    rdt_library *library = NULL;
+    char path[8192];
+    CHECK(start());
+    in_root("cuda/lib/librdt-answer.so.2", path);
+    CHECK(copy_library(RDT_TEST_NEEDY_FILE, path, 0));
+    point("CUDA_PATH", "cuda");
+    CHECK_FAILS(rdt_library_open(&search, &library, &err), REDTUNE_LIBRARY, err,
+                "librdt-named.so: cannot open shared object file");
+}
+
+FACT(library_prefers_the_one_already_loaded) {
     static const char *const loaded_names[] = {"librdt-answer.so.2", "librdt-named.so", NULL};
     rdt_library_search loaded_search = search;
     loaded_search.names = loaded_names;
@@ -122,7 +134,7 @@ static void library_prefers_the_one_already_loaded(void) {
     CHECK(good);
 }
 
-static void library_looks_on_the_loaders_path(void) {
+FACT(library_looks_on_the_loaders_path) {
     static const char *const system_names[] = {"librdt-none.so", "libBrokenLocale.so.1", NULL};
     rdt_library_search system_search = search;
     system_search.names = system_names;
@@ -134,7 +146,7 @@ static void library_looks_on_the_loaders_path(void) {
     CHECK(good);
 }
 
-static void library_looks_in_the_toolkit(void) {
+FACT(library_looks_in_the_toolkit) {
     static const char *const folders[] = {"lib64", "lib", "targets/x86_64-linux/lib"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char path[256];
@@ -148,7 +160,7 @@ static void library_looks_in_the_toolkit(void) {
     }
 }
 
-static void library_outside_the_toolkit_is_not_looked_for_there(void) {
+FACT(library_outside_the_toolkit_is_not_looked_for_there) {
     rdt_library_search plain = search;
     plain.toolkit = false;
     rdt_library *library = NULL;
@@ -159,7 +171,7 @@ static void library_outside_the_toolkit_is_not_looked_for_there(void) {
                 "loader's path; " REMEDY);
 }
 
-static void library_looks_in_python_wheels(void) {
+FACT(library_looks_in_python_wheels) {
     static const char *const file =
         "env/lib/python3.12/site-packages/nvidia/cu13/lib/librdt-answer.so.1";
     static const char *const variable[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
@@ -170,7 +182,7 @@ static void library_looks_in_python_wheels(void) {
     }
 }
 
-static void library_looks_in_the_python_on_the_path(void) {
+FACT(library_looks_in_the_python_on_the_path) {
     static const char *const file =
         "env/lib/python3.9/dist-packages/nvidia/cuda_nvrtc/lib/librdt-answer.so.1";
     CHECK(start() && put(file) && put("env/bin/python3"));
@@ -180,7 +192,7 @@ static void library_looks_in_the_python_on_the_path(void) {
     CHECK(finds(file));
 }
 
-static void library_looks_in_pyenvs_pythons(void) {
+FACT(library_looks_in_pyenvs_pythons) {
     static const char *const file =
         "pyenv/versions/3.11.7/lib/python3.11/site-packages/nvidia/cu13/lib/librdt-answer.so.1";
     CHECK(start() && put(file) && put("pyenv/shims/python3"));
@@ -188,7 +200,7 @@ static void library_looks_in_pyenvs_pythons(void) {
     CHECK(finds(file));
 }
 
-static void library_looks_in_the_users_python(void) {
+FACT(library_looks_in_the_users_python) {
     static const char *const file =
         "home/.local/lib/python3.11/site-packages/nvidia/cu13/lib/librdt-answer.so.2";
     CHECK(start() && put(file));
@@ -196,7 +208,7 @@ static void library_looks_in_the_users_python(void) {
     CHECK(finds(file));
 }
 
-static void library_takes_the_toolkit_before_python(void) {
+FACT(library_takes_the_toolkit_before_python) {
     CHECK(start() && put("cuda/lib/librdt-answer.so.1"));
     CHECK(put("env/lib/python3.12/site-packages/nvidia/cu13/lib/librdt-answer.so.2"));
     point("CUDA_HOME", "cuda");
@@ -204,7 +216,7 @@ static void library_takes_the_toolkit_before_python(void) {
     CHECK(finds("cuda/lib/librdt-answer.so.1"));
 }
 
-static void library_takes_the_preferred_name_of_a_folder(void) {
+FACT(library_takes_the_preferred_name_of_a_folder) {
     CHECK(start() && put("cuda/lib/librdt-answer.so.1") && put("cuda/lib/librdt-answer.so.2"));
     point("CUDA_HOME", "cuda");
     CHECK(finds("cuda/lib/librdt-answer.so.2"));
@@ -212,7 +224,7 @@ static void library_takes_the_preferred_name_of_a_folder(void) {
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
-static void library_message_names_file_places_and_remedy(void) {
+FACT(library_message_names_file_places_and_remedy) {
     rdt_library *library = NULL;
     CHECK(start());
     point("CUDA_PATH", "cuda");
@@ -229,7 +241,7 @@ static void library_message_names_file_places_and_remedy(void) {
     CHECK(!library);
 }
 
-static void library_message_keeps_the_remedy_when_places_are_long(void) {
+FACT(library_message_keeps_the_remedy_when_places_are_long) {
     rdt_library *library = NULL;
     char place[1000];
     memset(place, 'x', sizeof place - 1);
@@ -241,7 +253,7 @@ static void library_message_keeps_the_remedy_when_places_are_long(void) {
     CHECK_INT(strlen(err.message), sizeof err.message - 1);
 }
 
-static void library_that_does_not_load_is_told_and_passed_over(void) {
+FACT(library_that_does_not_load_is_told_and_passed_over) {
     rdt_library *library = NULL;
     char path[8192];
     CHECK(start());
@@ -257,17 +269,6 @@ static void library_that_does_not_load_is_told_and_passed_over(void) {
     CHECK(finds("home/lib/librdt-answer.so.1"));
 }
 
-static void library_tells_which_library_it_needs_itself(void) {
-    rdt_library *library = NULL;
-    char path[8192];
-    CHECK(start());
-    in_root("cuda/lib/librdt-answer.so.2", path);
-    CHECK(copy_library(RDT_TEST_NEEDY_FILE, path, 0));
-    point("CUDA_PATH", "cuda");
-    CHECK_FAILS(rdt_library_open(&search, &library, &err), REDTUNE_LIBRARY, err,
-                "librdt-named.so: cannot open shared object file");
-}
-
 static redtune_status open_file(const char *path, rdt_library **out) {
     setenv("RDT_TEST_ANSWER", path, 1);
     redtune_status status = rdt_library_open(&search, out, &err);
@@ -276,7 +277,7 @@ static redtune_status open_file(const char *path, rdt_library **out) {
 }
 
 /* The loader maps what the headers name: beyond the end of the file that kills the process. */
-static void files_cut_short_are_refused(void) {
+FACT(files_cut_short_are_refused) {
     rdt_library *library = NULL;
     char path[8192];
     in_root("short/librdt-answer.so.1", path);
@@ -299,7 +300,7 @@ static void files_cut_short_are_refused(void) {
 
 static bool open_answer(rdt_library **out) { return !open_file(RDT_TEST_ANSWER_FILE, out); }
 
-static void library_bind_fills_the_table(void) {
+FACT(library_bind_fills_the_table) {
     static const rdt_library_symbol symbols[] = {
         {"answer", offsetof(answer_table, answer), false},
         {"no_such_function", offsetof(answer_table, other), true},
@@ -315,7 +316,7 @@ static void library_bind_fills_the_table(void) {
     CHECK(!table.other);
 }
 
-static void library_bind_names_what_is_lacking(void) {
+FACT(library_bind_names_what_is_lacking) {
     static const rdt_library_symbol symbols[] = {
         {"answer", offsetof(answer_table, answer), false},
         {"no_such_function", offsetof(answer_table, other), false},
@@ -333,7 +334,7 @@ static void library_bind_names_what_is_lacking(void) {
 
 /* ---- running out ----------------------------------------------------------------------------- */
 
-static void library_survives_each_failed_allocation(void) {
+FACT(library_survives_each_failed_allocation) {
     static const char *const file =
         "env/lib/python3.12/site-packages/nvidia/cu13/lib/librdt-answer.so.1";
     CHECK(start() && put(file));
@@ -354,35 +355,11 @@ static void library_survives_each_failed_allocation(void) {
     }
 }
 
-static void library_close_takes_null(void) { rdt_library_close(NULL); }
+FACT(library_close_takes_null) { rdt_library_close(NULL); }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(library_opens_what_the_variable_names),
-        FACT(library_variable_is_final_when_it_fails),
-        FACT(library_empty_variable_counts_as_unset),
-        FACT(library_tells_which_library_it_needs_itself), /* while that one is not loaded */
-        FACT(library_prefers_the_one_already_loaded),
-        FACT(library_looks_on_the_loaders_path),
-        FACT(library_looks_in_the_toolkit),
-        FACT(library_outside_the_toolkit_is_not_looked_for_there),
-        FACT(library_looks_in_python_wheels),
-        FACT(library_looks_in_the_python_on_the_path),
-        FACT(library_looks_in_pyenvs_pythons),
-        FACT(library_looks_in_the_users_python),
-        FACT(library_takes_the_toolkit_before_python),
-        FACT(library_takes_the_preferred_name_of_a_folder),
-        FACT(library_message_names_file_places_and_remedy),
-        FACT(library_message_keeps_the_remedy_when_places_are_long),
-        FACT(library_that_does_not_load_is_told_and_passed_over),
-        FACT(files_cut_short_are_refused),
-        FACT(library_bind_fills_the_table),
-        FACT(library_bind_names_what_is_lacking),
-        FACT(library_survives_each_failed_allocation),
-        FACT(library_close_takes_null),
-    };
     if (!scratch_begin()) return 1;
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     scratch_end();
     return rc;
 }

@@ -80,7 +80,7 @@ static bool fill(void) {
     return begin() && !put(trials, 2);
 }
 
-static void every_text_is_the_same_in_every_locale(void) {
+FACT(every_text_is_the_same_in_every_locale) {
     setenv("XDG_CACHE_HOME", in_scratch("cache"), 1); /* other tests fill theirs meanwhile */
     CHECK(make_locales());
     CHECK(fill());
@@ -108,11 +108,8 @@ static void every_text_is_the_same_in_every_locale(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_text_is_the_same_in_every_locale),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_tuning_close(tuning);
     scratch_end();
     return failed;

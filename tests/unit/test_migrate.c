@@ -29,7 +29,7 @@ static bool rows_are_kept(void) {
            !strcmp(winner(), "b");
 }
 
-static void opening_takes_version_2_forward(void) {
+FACT(opening_takes_version_2_forward) {
     CHECK(make_version_2());
     CHECK_OK(rdt_tuning_open(in_scratch("tuning.db"), &tuning, &err), err);
     CHECK(rows_are_kept());
@@ -44,7 +44,7 @@ static void opening_takes_version_2_forward(void) {
     CHECK_INT(ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
 }
 
-static void reading_version_2_leaves_the_file_as_it_is(void) {
+FACT(reading_version_2_leaves_the_file_as_it_is) {
     size_t bytes = 0;
     CHECK(make_version_2());
     char *before = read_bytes(in_scratch("tuning.db"), &bytes);
@@ -54,7 +54,7 @@ static void reading_version_2_leaves_the_file_as_it_is(void) {
     free(before);
 }
 
-static void a_file_that_only_says_it_is_of_version_2_is_refused(void) {
+FACT(a_file_that_only_says_it_is_of_version_2_is_refused) {
     CHECK(begin());
     CHECK(sql("PRAGMA user_version=2"));
     rdt_tuning_close(tuning);
@@ -65,7 +65,7 @@ static void a_file_that_only_says_it_is_of_version_2_is_refused(void) {
 }
 
 /* What the extents of version 3 are as axes, in the order of the rows. */
-static void extents_of_version_3_become_axes(void) {
+FACT(extents_of_version_3_become_axes) {
     static const struct {
         shaped extents;
         const char *kept, *reduced;
@@ -120,22 +120,15 @@ static bool open_and_put(int index) {
     return good;
 }
 
-static void many_processes_take_it_forward_once(void) {
+FACT(many_processes_take_it_forward_once) {
     CHECK(make_version_2());
     CHECK(run_processes(8, open_and_put));
     CHECK_INT(ask("SELECT count(*) FROM measurement"), 11);
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(opening_takes_version_2_forward),
-        FACT(reading_version_2_leaves_the_file_as_it_is),
-        FACT(a_file_that_only_says_it_is_of_version_2_is_refused),
-        FACT(extents_of_version_3_become_axes),
-        FACT(many_processes_take_it_forward_once),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_tuning_close(tuning);
     scratch_end();
     return failed;

@@ -13,7 +13,7 @@ static redtune_error err;
 
 /* ---- problem --------------------------------------------------------------------------------- */
 
-static void dtypes_go_by_their_names(void) {
+FACT(dtypes_go_by_their_names) {
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++) {
         redtune_dtype found = REDTUNE_DTYPE_NONE;
         CHECK_OK(redtune_dtype_find(traits->name, &found, &err), err);
@@ -24,7 +24,7 @@ static void dtypes_go_by_their_names(void) {
     }
 }
 
-static void dtype_find_lists_the_known_names(void) {
+FACT(dtype_find_lists_the_known_names) {
     redtune_dtype found = REDTUNE_F64;
     CHECK_FAILS(redtune_dtype_find("f33", &found, &err), REDTUNE_INVALID, err, "'f33'");
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++)
@@ -34,7 +34,7 @@ static void dtype_find_lists_the_known_names(void) {
     CHECK_INT(found, REDTUNE_F64);
 }
 
-static void op_find_lists_the_known_names(void) {
+FACT(op_find_lists_the_known_names) {
     redtune_op op = (redtune_op)77;
     CHECK_FAILS(redtune_op_find("total", &op, &err), REDTUNE_INVALID, err, "'total'");
     CHECK_CONTAINS(err.message, "sum");
@@ -44,7 +44,7 @@ static void op_find_lists_the_known_names(void) {
     CHECK_TEXT(redtune_op_name(REDTUNE_SUM), "sum");
 }
 
-static void no_dtype_has_no_name_and_no_bytes(void) {
+FACT(no_dtype_has_no_name_and_no_bytes) {
     CHECK(!redtune_dtype_name(REDTUNE_DTYPE_NONE));
     CHECK(!redtune_dtype_name((redtune_dtype)-1));
     CHECK(!redtune_op_name((redtune_op)-1));
@@ -53,7 +53,7 @@ static void no_dtype_has_no_name_and_no_bytes(void) {
     CHECK(!rdt_dtype_find(REDTUNE_DTYPE_NONE));
 }
 
-static void problem_sums_integers_into_64_bits(void) {
+FACT(problem_sums_integers_into_64_bits) {
     redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_I32, 5);
     redtune_problem resolved = {0};
     CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
@@ -62,7 +62,7 @@ static void problem_sums_integers_into_64_bits(void) {
     CHECK_INT(problem.result, REDTUNE_DTYPE_NONE);
 }
 
-static void problem_sums_floats_into_themselves(void) {
+FACT(problem_sums_floats_into_themselves) {
     static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_F64};
     for (int i = 0; i < 2; i++) {
         redtune_problem problem = {.op = REDTUNE_SUM, .dtype = dtypes[i]};
@@ -72,7 +72,7 @@ static void problem_sums_floats_into_themselves(void) {
     }
 }
 
-static void problem_takes_its_own_result_back(void) {
+FACT(problem_takes_its_own_result_back) {
     redtune_problem resolved = {0}, again = {0};
     redtune_problem problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_I32, 1);
     CHECK_OK(rdt_problem_resolve(&problem, &resolved, &err), err);
@@ -80,7 +80,7 @@ static void problem_takes_its_own_result_back(void) {
     CHECK_INT(again.result, resolved.result);
 }
 
-static void problem_refuses_what_makes_no_sense(void) {
+FACT(problem_refuses_what_makes_no_sense) {
     redtune_problem out = PROBLEM(.count = 99);
     redtune_problem no_dtype = {.op = REDTUNE_SUM};
     redtune_problem no_op = {.op = (redtune_op)120, .dtype = REDTUNE_F32};
@@ -98,7 +98,7 @@ static void problem_refuses_what_makes_no_sense(void) {
     CHECK_INT(shaped_of(&out).count, 99);
 }
 
-static void problem_extents_of_a_whole_array_have_one_form(void) {
+FACT(problem_extents_of_a_whole_array_have_one_form) {
     const redtune_problem written[] = {
         redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1000),
         PROBLEM(REDTUNE_SUM, REDTUNE_F32, .count = 1000, .outer = 1, .inner = 1),
@@ -113,7 +113,7 @@ static void problem_extents_of_a_whole_array_have_one_form(void) {
     }
 }
 
-static void problem_refuses_other_orders(void) {
+FACT(problem_refuses_other_orders) {
     const redtune_problem usual = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 1000);
     redtune_problem resolved, wanted;
 #define REFUSES(change, text)                                                                      \
@@ -130,7 +130,7 @@ static void problem_refuses_other_orders(void) {
 }
 
 /* Each field counts, those of the class before those of the extents. */
-static void problems_are_compared_by_class_and_extents(void) {
+FACT(problems_are_compared_by_class_and_extents) {
     const redtune_problem one = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32};
     redtune_problem other[10];
     for (size_t i = 0; i < 10; i++) other[i] = one;
@@ -154,7 +154,7 @@ static void problems_are_compared_by_class_and_extents(void) {
     }
 }
 
-static void problem_count_max_keeps_offsets_below_2_63(void) {
+FACT(problem_count_max_keeps_offsets_below_2_63) {
     for (const rdt_dtype_traits *traits = rdt_dtype_table; traits->name; traits++) {
         uint64_t count = rdt_problem_count_max(traits->dtype);
         CHECK(count > UINT64_C(1) << 40);
@@ -163,7 +163,7 @@ static void problem_count_max_keeps_offsets_below_2_63(void) {
     CHECK_INT(rdt_problem_count_max(REDTUNE_DTYPE_NONE), 0);
 }
 
-static void problem_is_described_in_words(void) {
+FACT(problem_is_described_in_words) {
     static const struct {
         shaped problem;
         const char *text;
@@ -184,7 +184,7 @@ static void problem_is_described_in_words(void) {
     }
 }
 
-static void enumerators_are_the_numbers_of_their_entries(void) {
+FACT(enumerators_are_the_numbers_of_their_entries) {
     static const struct {
         redtune_op op;
         const char *name;
@@ -258,7 +258,7 @@ static void enumerators_are_the_numbers_of_their_entries(void) {
     }
 }
 
-static void no_op_is_behind_the_last(void) {
+FACT(no_op_is_behind_the_last) {
     redtune_op_info info;
     redtune_op none = (redtune_op)rdt_op_compiled_in.count;
     CHECK(!redtune_op_name(none) && !redtune_op_name((redtune_op)-1));
@@ -266,7 +266,7 @@ static void no_op_is_behind_the_last(void) {
 }
 
 /* templates/lib/floats.lua has all of them. */
-static void ops_of_floats_are_for_every_float(void) {
+FACT(ops_of_floats_are_for_every_float) {
     for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
         const redtune_problem nans = PROBLEM(REDTUNE_NANS, dtype->dtype, .count = 9);
         redtune_problem resolved;
@@ -274,7 +274,7 @@ static void ops_of_floats_are_for_every_float(void) {
     }
 }
 
-static void no_description_of_a_problem_is_cut(void) {
+FACT(no_description_of_a_problem_is_cut) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry; op->name[0]; op++)
         for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
             redtune_problem problem =
@@ -285,7 +285,7 @@ static void no_description_of_a_problem_is_cut(void) {
         }
 }
 
-static void values_are_stored_and_printed(void) {
+FACT(values_are_stored_and_printed) {
     static const struct {
         redtune_dtype dtype;
         int64_t number;
@@ -311,7 +311,7 @@ static void values_are_stored_and_printed(void) {
     }
 }
 
-static void floats_are_printed_so_that_they_read_back(void) {
+FACT(floats_are_printed_so_that_they_read_back) {
     redtune_value value = {.f32 = 0.1f};
     rdt_text text = {0};
     rdt_scalar_print(REDTUNE_F32, &value, &text);
@@ -326,7 +326,7 @@ static void floats_are_printed_so_that_they_read_back(void) {
 
 /* ---- launch, facts and trial ----------------------------------------------------------------- */
 
-static void launch_has_a_block_per_tile_up_to_the_maximum(void) {
+FACT(launch_has_a_block_per_tile_up_to_the_maximum) {
     rdt_launch launch = {.threads = 256, .tile = 1000, .blocks_max = 64};
     CHECK_INT(rdt_launch_blocks(&launch, 0), 1);
     CHECK_INT(rdt_launch_blocks(&launch, 1), 1);
@@ -337,65 +337,36 @@ static void launch_has_a_block_per_tile_up_to_the_maximum(void) {
     CHECK_INT(rdt_launch_blocks(&launch, UINT64_MAX), 64);
 }
 
-static void launch_counts_do_not_overflow(void) {
+FACT(launch_counts_do_not_overflow) {
     rdt_launch launch = {.threads = 32, .tile = 1, .blocks_max = RDT_BLOCKS_MAX};
     CHECK_INT(rdt_launch_blocks(&launch, UINT64_MAX), RDT_BLOCKS_MAX);
     CHECK_INT(rdt_launch_blocks(&launch, UINT64_C(1) << 32), RDT_BLOCKS_MAX);
 }
 
-static void scratch_serves_any_launch(void) {
+FACT(scratch_serves_any_launch) {
     CHECK((size_t)RDT_SCRATCH_BYTES >=
           RDT_SCRATCH_COUNTERS_BYTES + (size_t)RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES);
 }
 
-static void facts_peak_is_two_transfers_a_clock(void) {
+FACT(facts_peak_is_two_transfers_a_clock) {
     rdt_facts facts = {.bus_bits = 6144, .memory_khz = 3201000};
     double gbps = rdt_facts_peak_gbps(&facts);
     CHECK(gbps > 4916 && gbps < 4917);
     CHECK(rdt_facts_peak_gbps(&(rdt_facts){0}) == 0);
 }
 
-static void facts_typical_is_an_ampere(void) {
+FACT(facts_typical_is_an_ampere) {
     const rdt_facts *facts = rdt_facts_typical();
     CHECK_INT(facts->major, 8);
     CHECK_INT(facts->minor, 0);
     CHECK_INT(facts->sm_count, 108);
 }
 
-static void outcomes_go_by_their_names(void) {
+FACT(outcomes_go_by_their_names) {
     for (int i = 0; i < RDT_OUTCOME_COUNT; i++)
         CHECK_INT(rdt_trial_outcome_find(rdt_trial_outcome_name((rdt_outcome)i)), i);
     CHECK_INT(rdt_trial_outcome_find("splendid"), -1);
     CHECK_TEXT(rdt_trial_outcome_name(RDT_OUTCOME_COUNT), "unknown");
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(dtypes_go_by_their_names),
-        FACT(dtype_find_lists_the_known_names),
-        FACT(op_find_lists_the_known_names),
-        FACT(no_dtype_has_no_name_and_no_bytes),
-        FACT(problem_sums_integers_into_64_bits),
-        FACT(problem_sums_floats_into_themselves),
-        FACT(problem_takes_its_own_result_back),
-        FACT(problem_refuses_what_makes_no_sense),
-        FACT(problem_extents_of_a_whole_array_have_one_form),
-        FACT(problem_refuses_other_orders),
-        FACT(problems_are_compared_by_class_and_extents),
-        FACT(problem_count_max_keeps_offsets_below_2_63),
-        FACT(problem_is_described_in_words),
-        FACT(enumerators_are_the_numbers_of_their_entries),
-        FACT(no_op_is_behind_the_last),
-        FACT(ops_of_floats_are_for_every_float),
-        FACT(no_description_of_a_problem_is_cut),
-        FACT(values_are_stored_and_printed),
-        FACT(floats_are_printed_so_that_they_read_back),
-        FACT(launch_has_a_block_per_tile_up_to_the_maximum),
-        FACT(launch_counts_do_not_overflow),
-        FACT(scratch_serves_any_launch),
-        FACT(facts_peak_is_two_transfers_a_clock),
-        FACT(facts_typical_is_an_ampere),
-        FACT(outcomes_go_by_their_names),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -68,7 +68,7 @@ static bool is_span(const rdt_span *span, uint64_t begin, uint64_t bytes) {
 
 /* ---- what a launch is told ------------------------------------------------------------------- */
 
-static void one_input_and_one_output_are_all_of_a_plain_run(void) {
+FACT(one_input_and_one_output_are_all_of_a_plain_run) {
     const rdt_signature signature = simple(0);
     const redtune_operands given = of_simple();
     CHECK_OK(take(&signature, &given), err);
@@ -77,7 +77,7 @@ static void one_input_and_one_output_are_all_of_a_plain_run(void) {
     CHECK(is_span(&traffic.read[0], IN, 4 * COUNT) && is_span(&traffic.written[0], OUT, 8));
 }
 
-static void the_second_input_and_output_are_told(void) {
+FACT(the_second_input_and_output_are_told) {
     const rdt_signature signature = rich(0);
     redtune_operands given = of_rich();
     given.outer = 3;
@@ -90,7 +90,7 @@ static void the_second_input_and_output_are_told(void) {
     CHECK(is_span(&traffic.written[1], OUT2, 3 * 4));
 }
 
-static void parameters_are_the_usual_ones_or_those_given(void) {
+FACT(parameters_are_the_usual_ones_or_those_given) {
     const rdt_signature signature = rich(0);
     const double values[] = {8, 9};
     redtune_operands given = of_rich();
@@ -106,7 +106,7 @@ static void parameters_are_the_usual_ones_or_those_given(void) {
     CHECK(is_span(&traffic.read[RDT_READ_PARAMETERS], VALUES, 16));
 }
 
-static void counts_and_outputs_that_a_run_goes_on_from_are_read(void) {
+FACT(counts_and_outputs_that_a_run_goes_on_from_are_read) {
     const rdt_signature signature = rich(REDTUNE_USE_ACCUMULATE | REDTUNE_USE_DEVICE_COUNT);
     redtune_operands given = of_rich();
     given.d_count = at(LEAST);
@@ -123,7 +123,7 @@ static void counts_and_outputs_that_a_run_goes_on_from_are_read(void) {
     CHECK_INT(traffic.read[RDT_READ_OUTPUTS].end, 0);
 }
 
-static void inputs_of_no_elements_may_be_null(void) {
+FACT(inputs_of_no_elements_may_be_null) {
     const rdt_signature signature = rich(0);
     redtune_operands given = of_rich();
     given.d_in[0] = given.d_in[1] = NULL;
@@ -139,7 +139,7 @@ static void check_refused(const rdt_signature *signature, const redtune_operands
     CHECK_CONTAINS(err.message, part);
 }
 
-static void what_an_op_has_no_use_for_is_refused(void) {
+FACT(what_an_op_has_no_use_for_is_refused) {
     const rdt_signature signature = simple(0);
     const double value = 1;
     redtune_operands given = of_simple();
@@ -156,7 +156,7 @@ static void what_an_op_has_no_use_for_is_refused(void) {
     check_refused(&signature, &given, "parameters are given, and it has none");
 }
 
-static void what_an_op_needs_is_asked_for(void) {
+FACT(what_an_op_needs_is_asked_for) {
     const rdt_signature signature = rich(0);
     redtune_operands given = of_rich();
     given.d_in[1] = NULL;
@@ -168,7 +168,7 @@ static void what_an_op_needs_is_asked_for(void) {
     check_refused(&signature, &given, "d_in[1] is NULL, and it has two inputs");
 }
 
-static void uses_that_the_plan_was_not_made_for_are_refused(void) {
+FACT(uses_that_the_plan_was_not_made_for_are_refused) {
     const rdt_signature signature = rich(0), other = rich(REDTUNE_USE_ACCUMULATE);
     redtune_operands given = of_rich();
     given.accumulate = 1;
@@ -179,7 +179,7 @@ static void uses_that_the_plan_was_not_made_for_are_refused(void) {
     check_refused(&other, &given, "REDTUNE_USE_DEVICE_COUNT");
 }
 
-static void parameters_come_from_one_place(void) {
+FACT(parameters_come_from_one_place) {
     const rdt_signature signature = rich(0);
     const double values[] = {8, 9};
     redtune_operands given = of_rich();
@@ -188,7 +188,7 @@ static void parameters_come_from_one_place(void) {
     check_refused(&signature, &given, "both parameters and d_parameters");
 }
 
-static void every_pointer_is_aligned(void) {
+FACT(every_pointer_is_aligned) {
     const rdt_signature signature = rich(REDTUNE_USE_DEVICE_COUNT);
     redtune_operands given = of_rich();
     given.d_in[0] = at(IN + 2);
@@ -211,7 +211,7 @@ static void every_pointer_is_aligned(void) {
 }
 
 /* Each output is put over everything else in turn. */
-static void outputs_lie_over_nothing_else(void) {
+FACT(outputs_lie_over_nothing_else) {
     const rdt_signature signature = rich(REDTUNE_USE_DEVICE_COUNT);
     static const struct {
         const char *name;
@@ -235,7 +235,7 @@ static void outputs_lie_over_nothing_else(void) {
 }
 
 /* Everything in turn is put over the last byte of a workspace, and behind that. */
-static void a_workspace_lies_over_nothing_else(void) {
+FACT(a_workspace_lies_over_nothing_else) {
     enum { FAR = 0x4000000 };
     const rdt_signature plain = simple(0), signature = rich(REDTUNE_USE_DEVICE_COUNT);
     redtune_operands given;
@@ -263,7 +263,7 @@ static void a_workspace_lies_over_nothing_else(void) {
     workspace = 0;
 }
 
-static void what_touches_or_is_empty_is_apart(void) {
+FACT(what_touches_or_is_empty_is_apart) {
     const rdt_signature plain = simple(0), signature = rich(0);
     static const uintptr_t outputs[] = {IN + 4 * COUNT, IN - 8};
     for (int i = 0; i < 2; i++) {
@@ -282,7 +282,7 @@ static void what_touches_or_is_empty_is_apart(void) {
     }
 }
 
-static void inputs_may_be_one_array(void) {
+FACT(inputs_may_be_one_array) {
     const rdt_signature signature = rich(0);
     redtune_operands given = of_rich();
     given.d_in[1] = given.d_in[0];
@@ -292,7 +292,7 @@ static void inputs_may_be_one_array(void) {
 }
 
 /* Kernels of columns are right for rows and a whole array, and those of rows for a whole one. */
-static void plans_serve_their_layout_and_those_within(void) {
+FACT(plans_serve_their_layout_and_those_within) {
     static const struct {
         redtune_operands extents;
         bool served[5]; /* by a plan of each rdt_layout */
@@ -318,23 +318,4 @@ static void plans_serve_their_layout_and_those_within(void) {
         }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(one_input_and_one_output_are_all_of_a_plain_run),
-        FACT(the_second_input_and_output_are_told),
-        FACT(parameters_are_the_usual_ones_or_those_given),
-        FACT(counts_and_outputs_that_a_run_goes_on_from_are_read),
-        FACT(inputs_of_no_elements_may_be_null),
-        FACT(what_an_op_has_no_use_for_is_refused),
-        FACT(what_an_op_needs_is_asked_for),
-        FACT(uses_that_the_plan_was_not_made_for_are_refused),
-        FACT(parameters_come_from_one_place),
-        FACT(every_pointer_is_aligned),
-        FACT(outputs_lie_over_nothing_else),
-        FACT(a_workspace_lies_over_nothing_else),
-        FACT(what_touches_or_is_empty_is_apart),
-        FACT(inputs_may_be_one_array),
-        FACT(plans_serve_their_layout_and_those_within),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -5,7 +5,7 @@
 
 static redtune_error err;
 
-static void a_fixed_order_is_kept_where_it_shows(void) {
+FACT(a_fixed_order_is_kept_where_it_shows) {
     static const struct {
         redtune_op op;
         redtune_dtype dtype, result;
@@ -31,7 +31,7 @@ static void a_fixed_order_is_kept_where_it_shows(void) {
     }
 }
 
-static void one_result_of_all_segments_has_no_fixed_order(void) {
+FACT(one_result_of_all_segments_has_no_fixed_order) {
     redtune_problem problem =
         PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100,
                 .segmented = REDTUNE_SEGMENTED_EACH, .order = REDTUNE_ORDER_FIXED);
@@ -45,7 +45,7 @@ static void one_result_of_all_segments_has_no_fixed_order(void) {
     CHECK_INT(problem.order, REDTUNE_ORDER_FREE); /* no order changes it */
 }
 
-static void an_accuracy_is_kept_where_it_shows(void) {
+FACT(an_accuracy_is_kept_where_it_shows) {
     static const struct {
         redtune_op op;
         redtune_dtype dtype, result;
@@ -111,7 +111,7 @@ static void an_accuracy_is_kept_where_it_shows(void) {
 }
 
 /* Orders and accuracies that go together have one name. */
-static void orderings_have_names(void) {
+FACT(orderings_have_names) {
     static const struct {
         redtune_order order;
         redtune_accuracy accuracy;
@@ -134,12 +134,4 @@ static void orderings_have_names(void) {
     CHECK(!rdt_problem_ordering_find("strange", &problem));
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_fixed_order_is_kept_where_it_shows),
-        FACT(one_result_of_all_segments_has_no_fixed_order),
-        FACT(an_accuracy_is_kept_where_it_shows),
-        FACT(orderings_have_names),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

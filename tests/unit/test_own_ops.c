@@ -39,7 +39,7 @@ static const char *said(const char *text) { return add("bad.lua", text) ? err.me
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-static void op_is_found_by_its_name(void) {
+FACT(op_is_found_by_its_name) {
     redtune_op op, again;
     redtune_op_info info;
     CHECK_OK(add("found.lua", geomean("", "found")), err);
@@ -54,7 +54,7 @@ static void op_is_found_by_its_name(void) {
     CHECK_INT(again, op);
 }
 
-static void result_is_of_the_named_dtype(void) {
+FACT(result_is_of_the_named_dtype) {
     redtune_op op;
     redtune_dtype result;
     CHECK_OK(add("result.lua", geomean("", "result")), err);
@@ -67,7 +67,7 @@ static void result_is_of_the_named_dtype(void) {
     CHECK_CONTAINS(err.message, "it is for f32, f64 only");
 }
 
-static void same_file_twice_is_one_op(void) {
+FACT(same_file_twice_is_one_op) {
     const int before = rdt_user_ops_count();
     CHECK_OK(add("twice.lua", geomean("", "twice")), err);
     CHECK_OK(add("copy.lua", geomean("", "twice")), err);
@@ -76,7 +76,7 @@ static void same_file_twice_is_one_op(void) {
     CHECK_CONTAINS(err.message, "changed.lua:3: the name 'twice' is taken by the op of twice.lua");
 }
 
-static void files_are_read_in_their_order(void) {
+FACT(files_are_read_in_their_order) {
     char folder[] = "/tmp/redtune-own-XXXXXX", path[64], list[160];
     const char *const names[] = {"second", "first"};
     redtune_op op[2];
@@ -110,7 +110,7 @@ static redtune_status render(rdt_codegen *codegen, const char *name, bool lines,
     return status ? status : rdt_render_source(codegen, at, &point, lines, source, &err);
 }
 
-static void lines_lead_to_the_file(void) {
+FACT(lines_lead_to_the_file) {
     rdt_codegen *codegen = NULL;
     char *source = NULL, kernel[RDT_KERNEL_BYTES];
     CHECK_OK(add("dir/lines.lua", geomean("-- Three\n-- lines\n-- more.\n", "lines")), err);
@@ -126,7 +126,7 @@ static void lines_lead_to_the_file(void) {
 }
 
 /* The name is in a comment. So the two differ in where their lines are, and nothing else. */
-static void kernel_is_the_same_wherever_its_lines_are(void) {
+FACT(kernel_is_the_same_wherever_its_lines_are) {
     rdt_codegen *codegen = NULL;
     char *source = NULL, first[RDT_KERNEL_BYTES], second[RDT_KERNEL_BYTES];
     CHECK_OK(add("here.lua", geomean("", "here")), err);
@@ -142,7 +142,7 @@ static void kernel_is_the_same_wherever_its_lines_are(void) {
 
 /* ---- files that cannot be used --------------------------------------------------------------- */
 
-static void errors_name_the_line_and_the_remedy(void) {
+FACT(errors_name_the_line_and_the_remedy) {
     static const struct {
         const char *text, *says;
     } cases[] = {
@@ -176,7 +176,7 @@ static void errors_name_the_line_and_the_remedy(void) {
         CHECK_CONTAINS(said(cases[i].text), cases[i].says);
 }
 
-static void examples_are_looked_at(void) {
+FACT(examples_are_looked_at) {
     char text[512];
     static const char *const examples[][2] = {
         {"5", "bad.lua:2: examples must be a list of 1 to 64"},
@@ -195,7 +195,7 @@ static void examples_are_looked_at(void) {
 }
 
 /* Each would run, or fill memory, for ever. */
-static void files_that_do_not_end_are_refused(void) {
+FACT(files_that_do_not_end_are_refused) {
     static const char *const texts[][2] = {
         {"local a = 1\nwhile true do a = a + 1 end", "bad.lua:2: it runs too long"},
         {"string.rep('', 1e15)", "bad.lua:1: string.rep takes too long"},
@@ -207,7 +207,7 @@ static void files_that_do_not_end_are_refused(void) {
         CHECK_CONTAINS(said(texts[i][0]), texts[i][1]);
 }
 
-static void files_see_nothing_of_the_machine(void) {
+FACT(files_see_nothing_of_the_machine) {
     static const char *const names[] = {"io", "os", "load", "dofile", "debug", "package", "pcall"};
     char text[64], says[64];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -219,7 +219,7 @@ static void files_see_nothing_of_the_machine(void) {
     CHECK_CONTAINS(said("\033Lua"), "bad.lua");
 }
 
-static void refused_files_leave_nothing_behind(void) {
+FACT(refused_files_leave_nothing_behind) {
     const int before = rdt_user_ops_count();
     redtune_op op;
     CHECK(add("bad.lua", "return { name = 'nothing' }"));
@@ -227,7 +227,7 @@ static void refused_files_leave_nothing_behind(void) {
     CHECK(redtune_op_find("nothing", &op, &err) == REDTUNE_INVALID);
 }
 
-static void each_failed_allocation_is_told(void) {
+FACT(each_failed_allocation_is_told) {
     const char *text = geomean("", "memory");
     CHECK_INT(rdt_user_ops_count() >= 0, 1); /* the table is read */
     for (long n = 1; faults_begin(n); n++) {
@@ -239,19 +239,5 @@ static void each_failed_allocation_is_told(void) {
 
 int main(int argc, char **argv) {
     unsetenv("REDTUNE_OPS");
-    static const check_fact facts[] = {
-        FACT(op_is_found_by_its_name),
-        FACT(result_is_of_the_named_dtype),
-        FACT(same_file_twice_is_one_op),
-        FACT(files_are_read_in_their_order),
-        FACT(lines_lead_to_the_file),
-        FACT(kernel_is_the_same_wherever_its_lines_are),
-        FACT(errors_name_the_line_and_the_remedy),
-        FACT(examples_are_looked_at),
-        FACT(files_that_do_not_end_are_refused),
-        FACT(files_see_nothing_of_the_machine),
-        FACT(refused_files_leave_nothing_behind),
-        FACT(each_failed_allocation_is_told),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    return check_run(argc, argv);
 }

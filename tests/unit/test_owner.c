@@ -56,7 +56,7 @@ static bool judge_groups(int index) {
            judge(in_scratch("sticky"), RDT_OWNER_USER) == 'o';
 }
 
-static void a_group_counts_as_others_unless_it_is_private(void) {
+FACT(a_group_counts_as_others_unless_it_is_private) {
     if (geteuid()) SKIP("it takes root to become another user");
     CHECK(run_processes(1, judge_groups));
 }
@@ -79,7 +79,7 @@ static bool judge_owners(int index) {
            rdt_owner_check_folders(in_scratch("their"), RDT_OWNER_SYSTEM, &err);
 }
 
-static void a_system_layer_may_be_roots_and_a_users_may_not(void) {
+FACT(a_system_layer_may_be_roots_and_a_users_may_not) {
     if (geteuid()) SKIP("it takes root to become another user");
     CHECK(run_processes(1, judge_owners));
 }
@@ -98,7 +98,7 @@ static bool judge_in_a_copy(int index) {
     return execl(path, path, (char *)NULL) == 0;
 }
 
-static void the_owner_of_the_library_is_trusted_with_a_system_layer(void) {
+FACT(the_owner_of_the_library_is_trusted_with_a_system_layer) {
     if (geteuid()) SKIP("it takes root to become another user");
     CHECK(run_processes(1, judge_in_a_copy));
 }
@@ -126,22 +126,16 @@ static bool judge_without_root(int index) {
            !rdt_owner_check_folders(in_scratch("root"), RDT_OWNER_USER, &err);
 }
 
-static void nobodys_folders_are_roots_where_there_is_no_root(void) {
+FACT(nobodys_folders_are_roots_where_there_is_no_root) {
     if (geteuid()) SKIP("it takes root to become another user");
     CHECK(run_processes(1, judge_without_root));
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(a_group_counts_as_others_unless_it_is_private),
-        FACT(a_system_layer_may_be_roots_and_a_users_may_not),
-        FACT(the_owner_of_the_library_is_trusted_with_a_system_layer),
-        FACT(nobodys_folders_are_roots_where_there_is_no_root),
-    };
     const char *their = getenv("RDT_TEST_THEIR");
     if (their) return be_the_copy(their);
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

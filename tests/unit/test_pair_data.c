@@ -38,7 +38,7 @@ static rdt_test_data *make(const redtune_problem *problem, uint64_t count) {
     return data;
 }
 
-static void one_input_has_no_second(void) {
+FACT(one_input_has_no_second) {
     const redtune_problem problem = {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32};
     rdt_test_data *data = make(&problem, COUNT);
     CHECK(!data->second);
@@ -47,7 +47,7 @@ static void one_input_has_no_second(void) {
 
 /* Left out, or read from its neighbour's place, an element of either input changes a product, a
  * difference and a square of it, in most places. */
-static void summands_differ_and_are_not_zero(void) {
+FACT(summands_differ_and_are_not_zero) {
     for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
         const redtune_problem problem = problem_of("test_dot", dtype->dtype);
         rdt_test_data *data = make(&problem, COUNT);
@@ -64,7 +64,7 @@ static void summands_differ_and_are_not_zero(void) {
 }
 
 /* Products, differences and their squares: whatever part of them is added, in whatever order. */
-static void every_partial_sum_of_two_is_exact(void) {
+FACT(every_partial_sum_of_two_is_exact) {
     const redtune_problem problem = problem_of("test_dot", REDTUNE_F32);
     for (uint64_t count = 1 << 16; count <= UINT64_C(1) << 34; count *= 16) {
         rdt_test_data *data = make(&problem, count);
@@ -82,7 +82,7 @@ static void every_partial_sum_of_two_is_exact(void) {
 }
 
 /* About every other pair, so that one taken for another shows. */
-static void what_is_compared_is_often_the_same(void) {
+FACT(what_is_compared_is_often_the_same) {
     for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
         const redtune_problem problem = problem_of("test_unlike", dtype->dtype);
         rdt_test_data *data = make(&problem, COUNT);
@@ -94,7 +94,7 @@ static void what_is_compared_is_often_the_same(void) {
     }
 }
 
-static void what_should_be_alike_is_all_the_same(void) {
+FACT(what_should_be_alike_is_all_the_same) {
     const redtune_problem problem = problem_of("test_alike", REDTUNE_F32);
     rdt_test_data *data = make(&problem, COUNT);
     CHECK(!memcmp(data->elements, data->second, COUNT * sizeof(float)));
@@ -102,7 +102,7 @@ static void what_should_be_alike_is_all_the_same(void) {
 }
 
 /* In either input, and in integers of a byte without overflow. */
-static void a_decider_is_further_from_all_than_any_two_are(void) {
+FACT(a_decider_is_further_from_all_than_any_two_are) {
     for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
         const redtune_problem problem = problem_of("test_distance", dtype->dtype);
         rdt_test_data *data = make(&problem, COUNT);
@@ -123,7 +123,7 @@ static void a_decider_is_further_from_all_than_any_two_are(void) {
 }
 
 /* A product of the two with the other input's elements, and their difference. */
-static void a_decider_of_a_sum_shows_beside_what_is_opposite(void) {
+FACT(a_decider_of_a_sum_shows_beside_what_is_opposite) {
     const redtune_problem problem = problem_of("test_dot", REDTUNE_F16);
     const double decider = real_value(&problem, rdt_test_data_decider(&problem));
     const double opposite = real_value(&problem, rdt_test_data_opposite(&problem));
@@ -132,7 +132,7 @@ static void a_decider_of_a_sum_shows_beside_what_is_opposite(void) {
     CHECK(fabs(decider - opposite) != fabs(neutral - opposite));
 }
 
-static void both_extremes_have_a_decider(void) {
+FACT(both_extremes_have_a_decider) {
     const redtune_problem problem = problem_of("test_minmax", REDTUNE_I8);
     rdt_test_data *data = make(&problem, COUNT);
     const double low = real_value(&problem, rdt_test_data_decider(&problem));
@@ -146,7 +146,7 @@ static void both_extremes_have_a_decider(void) {
 }
 
 /* exp(0) is 1, and exp(-inf) is 0: the log's lost bits, and counts, bound how many are added. */
-static void exponentials_are_exact(void) {
+FACT(exponentials_are_exact) {
     const redtune_problem problem = problem_of("test_logsumexp", REDTUNE_F32);
     CHECK_INT(rdt_test_data_dense_max(&problem), 1 << 18);
     CHECK(!rdt_test_data_hides(&problem));
@@ -163,7 +163,7 @@ static void exponentials_are_exact(void) {
     }
 }
 
-static void some_elements_are_not_finite(void) {
+FACT(some_elements_are_not_finite) {
     const redtune_problem problem = problem_of("test_strange", REDTUNE_BF16);
     const redtune_problem any = problem_of("test_any_strange", REDTUNE_BF16);
     rdt_test_data *data = make(&problem, COUNT), *of_any = make(&any, COUNT);
@@ -183,7 +183,7 @@ static void some_elements_are_not_finite(void) {
 }
 
 /* A sum near 0 would be small against its rounding errors. */
-static void what_is_rounded_has_no_sign(void) {
+FACT(what_is_rounded_has_no_sign) {
     const redtune_problem problem = problem_of("test_spread", REDTUNE_F32);
     rdt_test_data *data = make(&problem, COUNT);
     for (uint64_t i = 0; i < COUNT; i++) CHECK(real(&problem, data->elements, i) > 0);
@@ -191,7 +191,7 @@ static void what_is_rounded_has_no_sign(void) {
 }
 
 /* Figures in bytes per time, and the memory that test data take. */
-static void bytes_are_those_of_both_inputs_and_all_results(void) {
+FACT(bytes_are_those_of_both_inputs_and_all_results) {
     const redtune_problem sum = PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64, .count = 1000);
     redtune_problem dot = problem_of("test_dot", REDTUNE_F16);
     redtune_problem minmax = problem_of("test_minmax", REDTUNE_F64);
@@ -204,22 +204,8 @@ static void bytes_are_those_of_both_inputs_and_all_results(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(one_input_has_no_second),
-        FACT(summands_differ_and_are_not_zero),
-        FACT(every_partial_sum_of_two_is_exact),
-        FACT(what_is_compared_is_often_the_same),
-        FACT(what_should_be_alike_is_all_the_same),
-        FACT(a_decider_is_further_from_all_than_any_two_are),
-        FACT(a_decider_of_a_sum_shows_beside_what_is_opposite),
-        FACT(both_extremes_have_a_decider),
-        FACT(exponentials_are_exact),
-        FACT(some_elements_are_not_finite),
-        FACT(what_is_rounded_has_no_sign),
-        FACT(bytes_are_those_of_both_inputs_and_all_results),
-    };
     if (!op_folder_make()) return 1;
-    const int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int code = check_run(argc, argv);
     op_folder_remove();
     return code;
 }

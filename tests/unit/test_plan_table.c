@@ -23,7 +23,7 @@ static redtune_plan *plan_at(int op, int dtype, int power) {
     return (redtune_plan *)&plans[(op * DTYPES + dtype) * POWERS + power];
 }
 
-static void each_key_finds_its_own_plan(void) {
+FACT(each_key_finds_its_own_plan) {
     redtune_plan *got = NULL;
     for (int op = 0; op < OPS; op++)
         for (int dtype = 0; dtype < DTYPES; dtype++)
@@ -47,7 +47,7 @@ static void each_key_finds_its_own_plan(void) {
 }
 
 /* A plan of a whole array would give one result where others are wanted. */
-static void a_plan_of_a_whole_array_serves_no_other_layout(void) {
+FACT(a_plan_of_a_whole_array_serves_no_other_layout) {
     redtune_plan *got = NULL;
     const redtune_problem whole = problem_at(0, 0, 10);
     CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), NULL, false, &got, &err), err);
@@ -61,8 +61,20 @@ static void a_plan_of_a_whole_array_serves_no_other_layout(void) {
     rdt_plan_table_clear(&table);
 }
 
+FACT(usual_extents_written_out_find_the_same_plan) {
+    redtune_plan *got = NULL;
+    redtune_problem whole = problem_at(0, 0, 10);
+    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), NULL, false, &got, &err), err);
+    RESHAPE(&whole, outer, 1);
+    RESHAPE(&whole, inner, 1);
+    RESHAPE(&whole, step, 1);
+    RESHAPE(&whole, outer_step, shaped_of(&whole).count);
+    CHECK(rdt_plan_table_find(&table, &whole) == plan_at(0, 0, 10));
+    rdt_plan_table_clear(&table);
+}
+
 /* Keys that share a bucket are told apart by all of these, uses left out here. */
-static void every_part_of_a_key_tells_plans_apart(void) {
+FACT(every_part_of_a_key_tells_plans_apart) {
     const redtune_problem key = redtune_problem_rows(REDTUNE_SUM, REDTUNE_F32, 64, 100);
     redtune_problem others[10];
     for (size_t i = 0; i < 10; i++) others[i] = key;
@@ -93,7 +105,7 @@ static void every_part_of_a_key_tells_plans_apart(void) {
 }
 
 /* Whatever lies between them. */
-static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
+FACT(rows_share_a_plan_up_to_the_next_power_of_two) {
     redtune_plan *got = NULL;
     redtune_problem rows = problem_at(0, 0, 10);
     RESHAPE(&rows, outer, 64);
@@ -106,45 +118,8 @@ static void rows_share_a_plan_up_to_the_next_power_of_two(void) {
     rdt_plan_table_clear(&table);
 }
 
-static void usual_extents_written_out_find_the_same_plan(void) {
-    redtune_plan *got = NULL;
-    redtune_problem whole = problem_at(0, 0, 10);
-    CHECK_OK(rdt_plan_table_add(&table, &whole, plan_at(0, 0, 10), NULL, false, &got, &err), err);
-    RESHAPE(&whole, outer, 1);
-    RESHAPE(&whole, inner, 1);
-    RESHAPE(&whole, step, 1);
-    RESHAPE(&whole, outer_step, shaped_of(&whole).count);
-    CHECK(rdt_plan_table_find(&table, &whole) == plan_at(0, 0, 10));
-    rdt_plan_table_clear(&table);
-}
-
-/* Whatever their steps, as long as they leave elements apart. */
-static void columns_share_a_plan_up_to_the_next_power_of_two(void) {
-    redtune_plan *got = NULL;
-    redtune_problem columns = problem_at(0, 0, 10), strided = columns;
-    RESHAPE(&columns, inner, 64);
-    RESHAPE(&strided, step, 3);
-    CHECK_OK(rdt_plan_table_add(&table, &columns, plan_at(0, 0, 10), NULL, false, &got, &err), err);
-    CHECK_OK(rdt_plan_table_add(&table, &strided, plan_at(0, 0, 11), NULL, false, &got, &err), err);
-    RESHAPE(&columns, inner, 127);
-    RESHAPE(&columns, step, 127);
-    CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
-    RESHAPE(&columns, outer, 1);
-    CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
-    RESHAPE(&columns, outer, 2);
-    CHECK(!rdt_plan_table_find(&table, &columns));
-    RESHAPE(&columns, outer, 0);
-    RESHAPE(&columns, inner, 128);
-    CHECK(!rdt_plan_table_find(&table, &columns));
-    RESHAPE(&strided, step, 4097);
-    CHECK(rdt_plan_table_find(&table, &strided) == plan_at(0, 0, 11));
-    RESHAPE(&strided, step, 1);
-    CHECK(!rdt_plan_table_find(&table, &strided));
-    rdt_plan_table_clear(&table);
-}
-
 /* Each pair differs in one part of the key alone, which is named; results would not show all. */
-static void each_part_of_the_key_tells_problems_apart(void) {
+FACT(each_part_of_the_key_tells_problems_apart) {
     static const struct {
         const char *part;
         shaped a, b;
@@ -190,6 +165,31 @@ static void each_part_of_the_key_tells_problems_apart(void) {
     CHECK_INT(failed, 0);
 }
 
+/* Whatever their steps, as long as they leave elements apart. */
+FACT(columns_share_a_plan_up_to_the_next_power_of_two) {
+    redtune_plan *got = NULL;
+    redtune_problem columns = problem_at(0, 0, 10), strided = columns;
+    RESHAPE(&columns, inner, 64);
+    RESHAPE(&strided, step, 3);
+    CHECK_OK(rdt_plan_table_add(&table, &columns, plan_at(0, 0, 10), NULL, false, &got, &err), err);
+    CHECK_OK(rdt_plan_table_add(&table, &strided, plan_at(0, 0, 11), NULL, false, &got, &err), err);
+    RESHAPE(&columns, inner, 127);
+    RESHAPE(&columns, step, 127);
+    CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
+    RESHAPE(&columns, outer, 1);
+    CHECK(rdt_plan_table_find(&table, &columns) == plan_at(0, 0, 10));
+    RESHAPE(&columns, outer, 2);
+    CHECK(!rdt_plan_table_find(&table, &columns));
+    RESHAPE(&columns, outer, 0);
+    RESHAPE(&columns, inner, 128);
+    CHECK(!rdt_plan_table_find(&table, &columns));
+    RESHAPE(&strided, step, 4097);
+    CHECK(rdt_plan_table_find(&table, &strided) == plan_at(0, 0, 11));
+    RESHAPE(&strided, step, 1);
+    CHECK(!rdt_plan_table_find(&table, &strided));
+    rdt_plan_table_clear(&table);
+}
+
 /* ---- alignment ------------------------------------------------------------------------------- */
 
 static redtune_problem resolved_of(redtune_dtype dtype, uint64_t outer, uint64_t count,
@@ -209,7 +209,7 @@ static bool share_a_plan(const redtune_problem *a, const redtune_problem *b) {
 }
 
 /* 1001 and 1003 f32 are aligned to 4 bytes, 1002 to 8, 1004 and 1008 to 16. */
-static void steps_of_another_alignment_have_a_plan_of_their_own(void) {
+FACT(steps_of_another_alignment_have_a_plan_of_their_own) {
     const redtune_problem rows[] = {
         resolved_of(REDTUNE_F32, 64, 1001, 1, 0, 0), resolved_of(REDTUNE_F32, 64, 1003, 1, 0, 0),
         resolved_of(REDTUNE_F32, 64, 1002, 1, 0, 0), resolved_of(REDTUNE_F32, 64, 1004, 1, 0, 0),
@@ -234,7 +234,7 @@ static void steps_of_another_alignment_have_a_plan_of_their_own(void) {
 }
 
 /* Each problem of a key has the same typical one, which is of that key. */
-static void the_plan_does_not_depend_on_which_problem_came_first(void) {
+FACT(the_plan_does_not_depend_on_which_problem_came_first) {
     static const uint64_t extents[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 1000, 1001, 1002, 1004, 4096};
     static const uint64_t steps[] = {0, 1, 2, 3, 4, 6, 8, 16, 24, 999, 1024, 5000000};
     enum { EXTENTS = sizeof extents / sizeof *extents, STEPS = sizeof steps / sizeof *steps };
@@ -262,7 +262,7 @@ static void the_plan_does_not_depend_on_which_problem_came_first(void) {
 }
 
 /* Rows that overlap may be more elements side by side than there are bytes of memory. */
-static void a_plan_for_overlapping_rows_can_be_made(void) {
+FACT(a_plan_for_overlapping_rows_can_be_made) {
     const uint64_t many = UINT64_C(1) << 31;
     const redtune_problem several[] = {
         resolved_of(REDTUNE_F32, many, many, 1, 1, 0),
@@ -279,7 +279,7 @@ static void a_plan_for_overlapping_rows_can_be_made(void) {
 }
 
 /* One problem of the key has a plan of its own, however its extents are written. */
-static void a_problem_with_a_plan_of_its_own_finds_that(void) {
+FACT(a_problem_with_a_plan_of_its_own_finds_that) {
     redtune_problem measured = resolved_of(REDTUNE_F32, 64, 100, 1, 0, 0), written = measured;
     const redtune_problem other = resolved_of(REDTUNE_F32, 65, 100, 1, 0, 0);
     const redtune_problem pitched = resolved_of(REDTUNE_F32, 64, 100, 1, 104, 0);
@@ -314,7 +314,7 @@ static void a_problem_with_a_plan_of_its_own_finds_that(void) {
 }
 
 /* Kernels of runs that accumulate are others; what was measured serves them all. */
-static void uses_have_plans_of_their_own(void) {
+FACT(uses_have_plans_of_their_own) {
     redtune_problem plain = resolved_of(REDTUNE_F32, 64, 100, 1, 0, 0), uses = plain;
     redtune_plan *got = NULL;
     uses.uses = REDTUNE_USE_ACCUMULATE;
@@ -327,7 +327,7 @@ static void uses_have_plans_of_their_own(void) {
     rdt_plan_table_clear(&table);
 }
 
-static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
+FACT(counts_share_a_plan_up_to_the_next_power_of_two) {
     redtune_plan *got = NULL;
     redtune_problem problem = PROBLEM(.count = 1024);
     CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), NULL, false, &got, &err), err);
@@ -344,7 +344,7 @@ static void counts_share_a_plan_up_to_the_next_power_of_two(void) {
     rdt_plan_table_clear(&table);
 }
 
-static void enumerators_that_are_none_find_nothing(void) {
+FACT(enumerators_that_are_none_find_nothing) {
     redtune_plan *got = NULL;
     redtune_problem problem = problem_at(1, 1, 1);
     CHECK_OK(rdt_plan_table_add(&table, &problem, plan_at(1, 1, 1), NULL, false, &got, &err), err);
@@ -380,7 +380,7 @@ static void *add_all(void *user) {
     return user;
 }
 
-static void threads_that_add_one_key_get_one_plan(void) {
+FACT(threads_that_add_one_key_get_one_plan) {
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         CHECK(!pthread_create(&threads[i], NULL, add_all, (void *)(intptr_t)(i + 1)));
@@ -391,23 +391,4 @@ static void threads_that_add_one_key_get_one_plan(void) {
     rdt_plan_table_clear(&table);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(each_key_finds_its_own_plan),
-        FACT(a_plan_of_a_whole_array_serves_no_other_layout),
-        FACT(usual_extents_written_out_find_the_same_plan),
-        FACT(every_part_of_a_key_tells_plans_apart),
-        FACT(rows_share_a_plan_up_to_the_next_power_of_two),
-        FACT(each_part_of_the_key_tells_problems_apart),
-        FACT(columns_share_a_plan_up_to_the_next_power_of_two),
-        FACT(steps_of_another_alignment_have_a_plan_of_their_own),
-        FACT(the_plan_does_not_depend_on_which_problem_came_first),
-        FACT(a_plan_for_overlapping_rows_can_be_made),
-        FACT(a_problem_with_a_plan_of_its_own_finds_that),
-        FACT(uses_have_plans_of_their_own),
-        FACT(counts_share_a_plan_up_to_the_next_power_of_two),
-        FACT(enumerators_that_are_none_find_nothing),
-        FACT(threads_that_add_one_key_get_one_plan),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -23,7 +23,7 @@ static redtune_problem columns_of(uint64_t count, uint64_t outer, uint64_t inner
 
 /* ---- where shapes lie ------------------------------------------------------------------------ */
 
-static void sides_are_those_of_the_greater_difference(void) {
+FACT(sides_are_those_of_the_greater_difference) {
     const redtune_problem here = rows_of(1024, 64);
     const struct {
         redtune_problem there;
@@ -43,7 +43,7 @@ static void sides_are_those_of_the_greater_difference(void) {
 }
 
 /* The nearest on each side; one of another alignment only where its own kind is far. */
-static void nearest_shapes_are_of_the_same_alignment_first(void) {
+FACT(nearest_shapes_are_of_the_same_alignment_first) {
     const redtune_problem here = rows_of(1025, 64);
     const redtune_problem others[] = {
         rows_of(16385, 64), rows_of(4096, 64),     rows_of(1024, 64),   rows_of(1025, 1024),
@@ -65,7 +65,7 @@ static void nearest_shapes_are_of_the_same_alignment_first(void) {
     CHECK(own.side[RDT_SIDE_LESS_COUNT] == &less[1]);
 }
 
-static void order_is_by_bytes_and_then_by_count(void) {
+FACT(order_is_by_bytes_and_then_by_count) {
     const redtune_problem problems[] = {rows_of(4, 4096), rows_of(16, 64), rows_of(64, 16),
                                         rows_of(256, 64), rows_of(65, 16)};
     static const size_t expected[] = {1, 2, 4, 0, 3};
@@ -76,7 +76,7 @@ static void order_is_by_bytes_and_then_by_count(void) {
     free(order);
 }
 
-static void lines_run_along_each_extent(void) {
+FACT(lines_run_along_each_extent) {
     redtune_problem problems[] = {
         columns_of(64, 0, 64),      columns_of(1024, 0, 64), columns_of(256, 0, 64),
         columns_of(64, 0, 257),     columns_of(64, 0, 1024), columns_of(64, 8, 64),
@@ -92,7 +92,7 @@ static void lines_run_along_each_extent(void) {
     CHECK_INT(rdt_plane_next(problems, 7, 0, RDT_AXIS_COUNT), 1);
 }
 
-static void middles_are_aligned_as_their_ends(void) {
+FACT(middles_are_aligned_as_their_ends) {
     const struct {
         redtune_problem low, high;
         rdt_axis axis;
@@ -187,11 +187,11 @@ static void check_plane(const tune *plane) {
     for (size_t i = 0; i < plane->count; i++) CHECK(plane->cold[i].found && !plane->warm[i].found);
 }
 
-static void standard_finds_the_best_at_most_shapes(void) {
+FACT(standard_finds_the_best_at_most_shapes) {
     for (int rows = 0; rows < 2; rows++) check_plane(plane_of(rows));
 }
 
-static void quick_finds_the_best_for_less_in_noise(void) {
+FACT(quick_finds_the_best_for_less_in_noise) {
     for (int rows = 0; rows < 2; rows++) {
         begin(&self, REDTUNE_F16, rows, 0.01);
         self.effort = REDTUNE_EFFORT_QUICK;
@@ -202,7 +202,7 @@ static void quick_finds_the_best_for_less_in_noise(void) {
 }
 
 /* Every twentieth shape in full, as a plane of its own. */
-static void exhaustive_finds_the_best(void) {
+FACT(exhaustive_finds_the_best) {
     begin(&self, REDTUNE_F32, true, 0);
     size_t kept = 0;
     for (size_t i = 0; i < self.count; i += 20) self.problems[kept++] = self.problems[i];
@@ -226,7 +226,7 @@ static void thin_out(tune *at) {
 /* ---- few configs for many shapes ------------------------------------------------------------- */
 
 /* The class of the same element bytes, with its trials known. */
-static void a_class_alike_lends_its_winners(void) {
+FACT(a_class_alike_lends_its_winners) {
     begin(&self, REDTUNE_F16, true, 0.01);
     thin_out(&self);
     CHECK_OK(tune_run(&self), self.err);
@@ -246,7 +246,7 @@ static void a_class_alike_lends_its_winners(void) {
 
 /* ---- going on -------------------------------------------------------------------------------- */
 
-static void what_is_known_is_not_asked_again(void) {
+FACT(what_is_known_is_not_asked_again) {
     for (int effort = 0; effort < 2; effort++)
         for (int rows = 0; rows < 2; rows++) {
             begin(&self, REDTUNE_F32, rows, 0.01);
@@ -262,7 +262,7 @@ static void what_is_known_is_not_asked_again(void) {
 }
 
 /* Stops after so many trials, goes on, and asks of the evaluator what an undisturbed tune asks. */
-static void a_stopped_tune_goes_on_as_if_undisturbed(void) {
+FACT(a_stopped_tune_goes_on_as_if_undisturbed) {
     begin(&self, REDTUNE_F32, true, 0.01);
     thin_out(&self);
     CHECK_OK(tune_run(&self), self.err);
@@ -321,7 +321,7 @@ static rdt_axis axis_of(const tune *at, const redtune_problem *middle, bool *dif
 
 /* Each lies between two neighbours whose winners differ, and at most half as many as shapes are
  * measured. */
-static void crossovers_lie_between_different_winners_in_both_directions(void) {
+FACT(crossovers_lie_between_different_winners_in_both_directions) {
     for (int rows = 0; rows < 2; rows++) {
         size_t along[RDT_AXES + 1] = {0}, middles = 0;
         const tune *plane = plane_of(rows);
@@ -372,7 +372,7 @@ static double borrowed_ns(const tune *at, const redtune_problem *problem, const 
     return tune_truth_ns(at, &here);
 }
 
-static void crossovers_lead_to_the_faster_config(void) {
+FACT(crossovers_lead_to_the_faster_config) {
     double with = 0, without = 0;
     size_t shapes = 0;
     for (int rows = 0; rows < 2; rows++) {
@@ -395,23 +395,8 @@ static void crossovers_lead_to_the_faster_config(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(sides_are_those_of_the_greater_difference),
-        FACT(nearest_shapes_are_of_the_same_alignment_first),
-        FACT(order_is_by_bytes_and_then_by_count),
-        FACT(lines_run_along_each_extent),
-        FACT(middles_are_aligned_as_their_ends),
-        FACT(standard_finds_the_best_at_most_shapes),
-        FACT(quick_finds_the_best_for_less_in_noise),
-        FACT(exhaustive_finds_the_best),
-        FACT(a_class_alike_lends_its_winners),
-        FACT(what_is_known_is_not_asked_again),
-        FACT(a_stopped_tune_goes_on_as_if_undisturbed),
-        FACT(crossovers_lie_between_different_winners_in_both_directions),
-        FACT(crossovers_lead_to_the_faster_config),
-    };
     if (!tune_open()) return 1;
-    int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int code = check_run(argc, argv);
     for (int rows = 0; rows < 2; rows++) tune_end(&planes[rows]);
     tune_close();
     return code;

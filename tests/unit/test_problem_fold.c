@@ -39,7 +39,7 @@ static redtune_error err;
         CHECK(!folded.kept_axes && !folded.steps && folded.reduced[0].size == 99);                 \
     } while (0)
 
-static void packed_arrays_give_the_layouts(void) {
+FACT(packed_arrays_give_the_layouts) {
     CHECK_FOLDS(REDTUNE_SUM, LIST(4, 5), NULL, LIST(0, 1), 1, 20, 1, 20, 1);
     CHECK_FOLDS(REDTUNE_SUM, LIST(4, 5), NULL, -1, 4, 5, 1, 5, 1);
     CHECK_FOLDS(REDTUNE_SUM, LIST(4, 5), NULL, 0, 1, 4, 5, 20, 5);
@@ -49,7 +49,7 @@ static void packed_arrays_give_the_layouts(void) {
 }
 
 /* A program that asks for a whole array this way has the plan of one that writes its count. */
-static void whole_array_is_what_plans_take(void) {
+FACT(whole_array_is_what_plans_take) {
     redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
     redtune_dtype result = REDTUNE_DTYPE_NONE;
     const int64_t shape[] = {30, 40};
@@ -59,7 +59,7 @@ static void whole_array_is_what_plans_take(void) {
     CHECK_INT(result, REDTUNE_F32);
 }
 
-static void pitches_and_transposes_fold(void) {
+FACT(pitches_and_transposes_fold) {
     CHECK_FOLDS(REDTUNE_SUM, LIST(4, 5), STRIDES(8, 1), 1, 4, 5, 1, 8, 1);
     CHECK_FOLDS(REDTUNE_SUM, LIST(4, 5), STRIDES(8, 1), 0, 1, 4, 5, 20, 8);
     CHECK_FOLDS(REDTUNE_SUM, LIST(5, 4), STRIDES(1, 5), 0, 4, 5, 1, 5, 1);
@@ -75,12 +75,12 @@ static void pitches_and_transposes_fold(void) {
     CHECK_FOLDS(REDTUNE_MAX, LIST(4, 8, 5), STRIDES(5, 20, 1), 1, 1, 8, 20, 160, 20);
 }
 
-static void strides_of_one_element_mean_nothing(void) {
+FACT(strides_of_one_element_mean_nothing) {
     CHECK_FOLDS(REDTUNE_SUM, LIST(4, 1, 5), STRIDES(5, -7, 1), 1, 1, 1, 20, 20, 20);
     CHECK_FOLDS(REDTUNE_SUM, LIST(4, 1, 5), STRIDES(5, 0, 1), LIST(1, 2), 4, 5, 1, 5, 1);
 }
 
-static void arrays_of_one_element_and_of_none(void) {
+FACT(arrays_of_one_element_and_of_none) {
     redtune_problem point = {.op = REDTUNE_SUM, .dtype = REDTUNE_F32};
     CHECK_OK(redtune_problem_fold(&point, NULL, NULL, 0, NULL, 0, &err), err);
     CHECK_EXTENTS(point, 1, 1, 1, 1, 1);
@@ -90,7 +90,7 @@ static void arrays_of_one_element_and_of_none(void) {
 }
 
 /* Every second axis has two elements. */
-static void up_to_64_dimensions(void) {
+FACT(up_to_64_dimensions) {
     redtune_problem problem = {.op = REDTUNE_SUM, .dtype = REDTUNE_U8};
     int64_t shape[65];
     const int last = 63;
@@ -102,7 +102,7 @@ static void up_to_64_dimensions(void) {
 }
 
 /* Of two inputs that lie apart, which no fold makes. */
-static void rows_of_no_elements_may_go_back(void) {
+FACT(rows_of_no_elements_may_go_back) {
     redtune_problem problem = {.op = REDTUNE_DOT,
                                .dtype = REDTUNE_F32,
                                .steps = 1u << REDTUNE_ARRAY_X | 1u << REDTUNE_ARRAY_Y,
@@ -116,7 +116,7 @@ static void rows_of_no_elements_may_go_back(void) {
     CHECK_INT(rdt_problem_count(&problem), 0);
 }
 
-static void argmax_counts_in_row_major_order(void) {
+FACT(argmax_counts_in_row_major_order) {
     CHECK_FOLDS(REDTUNE_ARGMAX, LIST(2, 3, 4), NULL, LIST(2, 1), 2, 12, 1, 12, 1);
     redtune_problem any = {.op = REDTUNE_ARGMAX, .dtype = REDTUNE_F32};
     CHECK_OK(FOLD(&any, LIST(5, 4), STRIDES(1, 5), LIST(0, 1)), err);
@@ -124,7 +124,7 @@ static void argmax_counts_in_row_major_order(void) {
 }
 
 /* The forms of rows and columns number elements as the axes do, and so do any axes. */
-static void fixed_order_keeps_the_order_of_the_axes(void) {
+FACT(fixed_order_keeps_the_order_of_the_axes) {
     static const struct {
         int64_t shape[3], strides[3];
         int axes[2];
@@ -148,7 +148,7 @@ static void fixed_order_keeps_the_order_of_the_axes(void) {
 }
 
 /* What is resolved stays as it is, where no order shows as well. */
-static void resolving_again_changes_nothing(void) {
+FACT(resolving_again_changes_nothing) {
     const redtune_op ops[] = {REDTUNE_SUM, REDTUNE_MAX, REDTUNE_ARGMAX};
     for (int i = 0; i < 24; i++) {
         redtune_problem problem = {.op = ops[i % 3],
@@ -168,7 +168,7 @@ static void resolving_again_changes_nothing(void) {
 /* ---- refusals ---------------------------------------------------------------------------------
  */
 
-static void no_results_of_a_problem_are_refused(void) {
+FACT(no_results_of_a_problem_are_refused) {
     redtune_problem problem = {.dtype = REDTUNE_F32,
                                .steps = 1u << REDTUNE_ARRAY_X,
                                .kept_axes = 2,
@@ -180,7 +180,7 @@ static void no_results_of_a_problem_are_refused(void) {
         "cannot reduce: kept axis 1 has size 0, so there are no results; leave out the reduction");
 }
 
-static void no_results_are_refused(void) {
+FACT(no_results_are_refused) {
     CHECK_REFUSES(REDTUNE_SUM, LIST(3, 0), NULL, 0, REDTUNE_UNSUPPORTED,
                   "cannot fold the array: kept axis 1 has size 0, so there are no results; "
                   "leave out the reduction");
@@ -189,7 +189,7 @@ static void no_results_are_refused(void) {
                   "leave out the reduction");
 }
 
-static void axes_and_sizes_that_are_none_are_refused(void) {
+FACT(axes_and_sizes_that_are_none_are_refused) {
     CHECK_REFUSES(REDTUNE_SUM, LIST(3, 4), NULL, 2, REDTUNE_INVALID,
                   "cannot fold the array: it has 2 dimensions and no axis 2");
     CHECK_REFUSES(REDTUNE_SUM, LIST(3, 4), NULL, -3, REDTUNE_INVALID,
@@ -201,7 +201,7 @@ static void axes_and_sizes_that_are_none_are_refused(void) {
 }
 
 /* Byte offsets stay below 2^63, as for whole arrays. */
-static void huge_arrays_are_refused(void) {
+FACT(huge_arrays_are_refused) {
     const int64_t large = INT64_C(1) << 29, larger = large * 2;
     CHECK_FOLDS(REDTUNE_SUM, LIST(large, large), NULL, 1, large, large, 1, large, 1);
     CHECK_FOLDS(REDTUNE_SUM, LIST(large, 2), STRIDES(large, large - 1), 1, large, 2, 1, large,
@@ -221,7 +221,7 @@ static void huge_arrays_are_refused(void) {
                   "element 288230376151711743, the last there may be");
 }
 
-static void arguments_that_make_no_sense_are_refused(void) {
+FACT(arguments_that_make_no_sense_are_refused) {
     const redtune_problem before = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 99);
     const redtune_problem wrong[] = {{.op = (redtune_op)120, .dtype = REDTUNE_F32},
                                      {.op = REDTUNE_SUM},
@@ -249,23 +249,4 @@ static void arguments_that_make_no_sense_are_refused(void) {
                 err, "redtune_problem");
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(packed_arrays_give_the_layouts),
-        FACT(whole_array_is_what_plans_take),
-        FACT(pitches_and_transposes_fold),
-        FACT(strides_of_one_element_mean_nothing),
-        FACT(arrays_of_one_element_and_of_none),
-        FACT(up_to_64_dimensions),
-        FACT(rows_of_no_elements_may_go_back),
-        FACT(argmax_counts_in_row_major_order),
-        FACT(fixed_order_keeps_the_order_of_the_axes),
-        FACT(resolving_again_changes_nothing),
-        FACT(no_results_of_a_problem_are_refused),
-        FACT(no_results_are_refused),
-        FACT(axes_and_sizes_that_are_none_are_refused),
-        FACT(huge_arrays_are_refused),
-        FACT(arguments_that_make_no_sense_are_refused),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

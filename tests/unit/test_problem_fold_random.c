@@ -259,7 +259,7 @@ static void check_array(const array *array, tally *tally) {
     count_fold(&problem, tally);
 }
 
-static void fold_reads_what_the_array_says(void) {
+FACT(fold_reads_what_the_array_says) {
     rdt_random random = {.state = 2026};
     tally tally = {0};
     array array;
@@ -278,7 +278,4 @@ static void fold_reads_what_the_array_says(void) {
     CHECK(tally.interlocked < tally.disjoint / 4);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {FACT(fold_reads_what_the_array_says)};
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

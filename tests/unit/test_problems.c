@@ -53,7 +53,7 @@ static void check_shards(const redtune_tuning *asked, unsigned n) {
     rdt_problem_list_free(&whole);
 }
 
-static void shards_of_the_usual_problems_are_the_whole(void) {
+FACT(shards_of_the_usual_problems_are_the_whole) {
     const redtune_tuning usual = {0};
     rdt_problems whole = {0};
     CHECK_OK(list(&usual, 0, 0, &whole), err);
@@ -63,7 +63,7 @@ static void shards_of_the_usual_problems_are_the_whole(void) {
 }
 
 /* What is named is tuned on a simulated GPU as on any. */
-static void simulated_gpu_has_few_usual_problems(void) {
+FACT(simulated_gpu_has_few_usual_problems) {
     const redtune_dtype bytes = REDTUNE_I8;
     const uint64_t counts[] = {1 << 20, 1 << 10};
     const redtune_tuning asked[] = {
@@ -79,7 +79,7 @@ static void simulated_gpu_has_few_usual_problems(void) {
 }
 
 /* Classes of one size have no crossovers, and some shards of few problems have nothing to do. */
-static void shards_of_few_problems_are_the_whole(void) {
+FACT(shards_of_few_problems_are_the_whole) {
     const redtune_dtype dtypes[] = {REDTUNE_F64, REDTUNE_F32, REDTUNE_I8};
     const uint64_t counts[] = {300, 100, 200, 100, 400};
     for (size_t dtype_count = 1; dtype_count <= 3; dtype_count++)
@@ -90,6 +90,13 @@ static void shards_of_few_problems_are_the_whole(void) {
                                         .count_count = count_count};
             for (unsigned n = 1; n <= 2 * SHARDS_MAX; n++) check_shards(&few, n);
         }
+}
+
+FACT(a_shard_beyond_the_last_is_refused) {
+    const redtune_tuning usual = {0};
+    rdt_problems none = {0};
+    CHECK_FAILS(list(&usual, 3, 3, &none), REDTUNE_INVALID, err, "count from 0");
+    CHECK(!none.problem);
 }
 
 /* ---- planes ---------------------------------------------------------------------------------- */
@@ -117,7 +124,7 @@ static void check_order(const rdt_problems *problems) {
     }
 }
 
-static void all_layouts_are_whole_arrays_and_then_planes_of_three_dtypes(void) {
+FACT(all_layouts_are_whole_arrays_and_then_planes_of_three_dtypes) {
     const redtune_tuning asked = {.layouts = all_layouts};
     static const redtune_dtype planes[] = {REDTUNE_F16, REDTUNE_BF16, REDTUNE_F32};
     rdt_problems whole = {0};
@@ -142,7 +149,7 @@ static void all_layouts_are_whole_arrays_and_then_planes_of_three_dtypes(void) {
 
 /* 4 KiB to 1 GiB, four and more both ways; what is no power of four breaks the alignment of every
  * other row. */
-static void default_shapes_span_the_plane(void) {
+FACT(default_shapes_span_the_plane) {
     const redtune_dtype f32 = REDTUNE_F32;
     for (unsigned layout = REDTUNE_LAYOUT_ROWS; layout <= REDTUNE_LAYOUT_COLUMNS; layout *= 2) {
         const redtune_tuning asked = {.layouts = layout, .dtypes = &f32, .dtype_count = 1};
@@ -169,7 +176,7 @@ static void default_shapes_span_the_plane(void) {
     }
 }
 
-static void dtypes_that_are_named_are_tuned_in_every_layout(void) {
+FACT(dtypes_that_are_named_are_tuned_in_every_layout) {
     const redtune_dtype dtypes[] = {REDTUNE_I8, REDTUNE_F64};
     const redtune_tuning asked = {.layouts = all_layouts, .dtypes = dtypes, .dtype_count = 2};
     rdt_problems whole = {0};
@@ -181,7 +188,7 @@ static void dtypes_that_are_named_are_tuned_in_every_layout(void) {
     rdt_problem_list_free(&whole);
 }
 
-static void counts_are_whole_arrays_whatever_the_layouts(void) {
+FACT(counts_are_whole_arrays_whatever_the_layouts) {
     const uint64_t count = 4096;
     const redtune_tuning asked = {.layouts = all_layouts, .counts = &count, .count_count = 1};
     rdt_problems whole = {0};
@@ -190,7 +197,7 @@ static void counts_are_whole_arrays_whatever_the_layouts(void) {
     rdt_problem_list_free(&whole);
 }
 
-static void simulated_gpu_has_few_shapes(void) {
+FACT(simulated_gpu_has_few_shapes) {
     const redtune_tuning asked = {.layouts = REDTUNE_LAYOUT_ROWS | REDTUNE_LAYOUT_COLUMNS};
     rdt_problems whole = {0};
     CHECK_OK(rdt_problem_list_make(&asked, true, NULL, &whole, &err), err);
@@ -199,7 +206,7 @@ static void simulated_gpu_has_few_shapes(void) {
     rdt_problem_list_free(&whole);
 }
 
-static void problems_that_are_named_are_tuned_as_they_are(void) {
+FACT(problems_that_are_named_are_tuned_as_they_are) {
     const redtune_dtype f64 = REDTUNE_F64;
     const redtune_problem these[] = {
         redtune_problem_rows(REDTUNE_MAX, REDTUNE_F32, 9, 77),
@@ -230,7 +237,7 @@ static void problems_that_are_named_are_tuned_as_they_are(void) {
     rdt_problem_list_free(&whole);
 }
 
-static void a_problem_that_makes_no_sense_is_refused(void) {
+FACT(a_problem_that_makes_no_sense_is_refused) {
     const redtune_problem these[] = {redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, 10),
                                      redtune_problem_whole(REDTUNE_SUM, (redtune_dtype)99, 10)};
     const redtune_tuning asked = {.problems = these, .problem_count = 2};
@@ -240,7 +247,7 @@ static void a_problem_that_makes_no_sense_is_refused(void) {
 }
 
 /* A plane is in one shard, all of it, and whole arrays are cut as without planes. */
-static void shards_leave_planes_whole(void) {
+FACT(shards_leave_planes_whole) {
     const redtune_tuning asked = {.layouts = all_layouts};
     rdt_problems whole = {0};
     CHECK_OK(list(&asked, 0, 0, &whole), err);
@@ -271,7 +278,7 @@ static void shards_leave_planes_whole(void) {
 }
 
 /* Of a GPU with little memory all is left out that does not fit, and nothing else. */
-static void what_does_not_fit_is_left_out_of_a_plane(void) {
+FACT(what_does_not_fit_is_left_out_of_a_plane) {
     const rdt_facts facts = {.name = "small", .memory_bytes = UINT64_C(1) << 30};
     const uint64_t free_bytes = UINT64_C(768) << 20;
     const redtune_tuning asked = {.layouts = REDTUNE_LAYOUT_ROWS};
@@ -292,28 +299,4 @@ static void what_does_not_fit_is_left_out_of_a_plane(void) {
     rdt_problem_list_free(&whole);
 }
 
-static void a_shard_beyond_the_last_is_refused(void) {
-    const redtune_tuning usual = {0};
-    rdt_problems none = {0};
-    CHECK_FAILS(list(&usual, 3, 3, &none), REDTUNE_INVALID, err, "count from 0");
-    CHECK(!none.problem);
-}
-
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(shards_of_the_usual_problems_are_the_whole),
-        FACT(simulated_gpu_has_few_usual_problems),
-        FACT(shards_of_few_problems_are_the_whole),
-        FACT(a_shard_beyond_the_last_is_refused),
-        FACT(all_layouts_are_whole_arrays_and_then_planes_of_three_dtypes),
-        FACT(default_shapes_span_the_plane),
-        FACT(dtypes_that_are_named_are_tuned_in_every_layout),
-        FACT(counts_are_whole_arrays_whatever_the_layouts),
-        FACT(simulated_gpu_has_few_shapes),
-        FACT(problems_that_are_named_are_tuned_as_they_are),
-        FACT(a_problem_that_makes_no_sense_is_refused),
-        FACT(shards_leave_planes_whole),
-        FACT(what_does_not_fit_is_left_out_of_a_plane),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

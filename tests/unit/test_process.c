@@ -96,7 +96,7 @@ static bool tell(rdt_process *process, unsigned what) {
     return state == (what == TOLD_STAY ? RDT_WIRE_GOT : RDT_WIRE_ENDED);
 }
 
-static void one_that_ended_is_described(void) {
+FACT(one_that_ended_is_described) {
     char how[RDT_PROCESS_END_BYTES];
     rdt_process process = {0};
     int files = count_files();
@@ -110,7 +110,7 @@ static void one_that_ended_is_described(void) {
     CHECK(!has_child());
 }
 
-static void one_that_ignores_all_is_ended(void) {
+FACT(one_that_ignores_all_is_ended) {
     char how[RDT_PROCESS_END_BYTES];
     for (int i = 0; i < 2; i++) {
         rdt_process process = {0};
@@ -126,7 +126,7 @@ static void one_that_ignores_all_is_ended(void) {
     CHECK_CONTAINS(how, "it was ended by signal 9 (");
 }
 
-static void one_that_is_not_started_is_told(void) {
+FACT(one_that_is_not_started_is_told) {
     static const char *const names[] = {"no/such/program", "/", "/dev/null", ""};
     int files = count_files();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -140,7 +140,7 @@ static void one_that_is_not_started_is_told(void) {
     CHECK(!has_child());
 }
 
-static void no_process_ends_as_none(void) {
+FACT(no_process_ends_as_none) {
     char how[RDT_PROCESS_END_BYTES];
     rdt_process process = {0};
     rdt_process_end(&process, how);
@@ -148,7 +148,7 @@ static void no_process_ends_as_none(void) {
     rdt_process_end(&process, NULL);
 }
 
-static void a_worker_has_its_wire_and_nothing_else(void) {
+FACT(a_worker_has_its_wire_and_nothing_else) {
     rdt_process first = {0}, second = {0};
     rdt_frame message = {0};
     sigset_t blocked, before;
@@ -173,7 +173,7 @@ static void a_worker_has_its_wire_and_nothing_else(void) {
     CHECK(!got.hears);
 }
 
-static void many_leave_no_file_and_no_process(void) {
+FACT(many_leave_no_file_and_no_process) {
     int files = count_files();
     for (int i = 0; i < 30; i++) {
         rdt_process process = {0};
@@ -185,15 +185,7 @@ static void many_leave_no_file_and_no_process(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(one_that_ended_is_described),
-        FACT(one_that_ignores_all_is_ended),
-        FACT(one_that_is_not_started_is_told),
-        FACT(no_process_ends_as_none),
-        FACT(a_worker_has_its_wire_and_nothing_else),
-        FACT(many_leave_no_file_and_no_process),
-    };
     if (argc == 2 && !strcmp(argv[1], "worker")) return work();
     if (readlink("/proc/self/exe", self_path, sizeof self_path - 1) < 0) return 1;
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    return check_run(argc, argv);
 }

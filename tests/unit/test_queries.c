@@ -71,7 +71,7 @@ static int run_query(int number, char first[1024]) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void each_finds_what_it_is_for(void) {
+FACT(each_finds_what_it_is_for) {
     /* Rows, and a part of the first. A call of 2^20 f32 in 1 us moves 4194.3 GB/s. */
     static const struct {
         int rows;
@@ -109,7 +109,7 @@ static bool row_names(const char *column, const char *name) {
 }
 
 /* Of every op that has an enumerator, and every dtype. */
-static void the_page_names_each_op_and_dtype(void) {
+FACT(the_page_names_each_op_and_dtype) {
     for (const rdt_op_traits *op = rdt_op_compiled_in.entry;
          op < &rdt_op_compiled_in.entry[rdt_op_compiled_in.count]; op++)
         if (!row_names("op", op->name)) CHECK_TEXT("an op that is not in the page", op->name);
@@ -119,7 +119,7 @@ static void the_page_names_each_op_and_dtype(void) {
 }
 
 /* A second column is GB/s, the sixth query's fourth a share of the bus's 4916.736 GB/s. */
-static void bytes_are_those_of_the_dtype(void) {
+FACT(bytes_are_those_of_the_dtype) {
     for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
         char first[1024], want[32];
         rdt_trial trial = trials_make(1 << 20, "one", 10000, 31);
@@ -137,7 +137,7 @@ static void bytes_are_those_of_the_dtype(void) {
     }
 }
 
-static void the_last_forgets_what_older_templates_gave(void) {
+FACT(the_last_forgets_what_older_templates_gave) {
     char first[1024];
     CHECK(fill());
     CHECK_INT(ask("SELECT count(*) FROM measurement"), 7);
@@ -152,16 +152,10 @@ static void the_last_forgets_what_older_templates_gave(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(each_finds_what_it_is_for),
-        FACT(the_page_names_each_op_and_dtype),
-        FACT(bytes_are_those_of_the_dtype),
-        FACT(the_last_forgets_what_older_templates_gave),
-    };
     if (!scratch_begin()) return 1;
     bool good = read_queries(RDT_TEST_DATABASE_PAGE);
     if (!good) fprintf(stderr, RDT_TEST_DATABASE_PAGE " has %d queries\n", queries.count);
-    int failed = good ? check_run(facts, sizeof facts / sizeof *facts, argc, argv) : 1;
+    int failed = good ? check_run(argc, argv) : 1;
     rdt_tuning_close(tuning);
     free(queries.page);
     scratch_end();

@@ -7,7 +7,7 @@
 
 static double rounded(const rational *self) { return rational_round(self, REDTUNE_F64).f64; }
 
-static void sums_lose_nothing(void) {
+FACT(sums_lose_nothing) {
     rational sum = {.pending = 0};
     rational_add(&sum, DBL_MAX, 1);
     rational_add(&sum, 0x1p-1074, 1);
@@ -23,7 +23,7 @@ static void sums_lose_nothing(void) {
 }
 
 /* Products of two integers of 53 bits, beside those of 128 bits. */
-static void products_are_exact(void) {
+FACT(products_are_exact) {
     rational sum = {.pending = 0};
     const double x = 0x1.fffffffffffffp52, y = 0x1.0000000000001p52;
     const __int128 product = (__int128)(int64_t)x * (int64_t)y;
@@ -32,7 +32,7 @@ static void products_are_exact(void) {
     CHECK(rounded(&sum) == (double)(int64_t)(product & 0x1fffffffffffff));
 }
 
-static void roundings_are_to_the_nearest_even(void) {
+FACT(roundings_are_to_the_nearest_even) {
     static const struct {
         double add[3], f64;
         float f32;
@@ -60,7 +60,7 @@ static void roundings_are_to_the_nearest_even(void) {
     }
 }
 
-static void narrow_results_are_rounded_once(void) {
+FACT(narrow_results_are_rounded_once) {
     rational sum = {.pending = 0};
     rational_add(&sum, 1 + 0x1p-11, 1);
     rational_add(&sum, 0x1p-40, 1); /* rounded to f32 first, this would be lost */
@@ -75,12 +75,4 @@ static void narrow_results_are_rounded_once(void) {
     CHECK_INT(rational_round(&sum, REDTUNE_F16).f16, 0x7c00);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(sums_lose_nothing),
-        FACT(products_are_exact),
-        FACT(roundings_are_to_the_nearest_even),
-        FACT(narrow_results_are_rounded_once),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -57,7 +57,7 @@ static redtune_status merge(const redtune_recorded *recorded, size_t count) {
 
 /* ---- what was recorded ----------------------------------------------------------------------- */
 
-static void problems_come_back_by_their_cost(void) {
+FACT(problems_come_back_by_their_cost) {
     const redtune_recorded several[] = {
         recorded_of(REDTUNE_F32, 1000, 1, 1, 7, 0),
         recorded_of(REDTUNE_F32, 1000, 64, 1, 3, 500),
@@ -77,7 +77,7 @@ static void problems_come_back_by_their_cost(void) {
     }
 }
 
-static void a_second_program_adds_to_the_first(void) {
+FACT(a_second_program_adds_to_the_first) {
     redtune_recorded several[] = {recorded_of(REDTUNE_F32, 1000, 64, 1, 3, 500),
                                   recorded_of(REDTUNE_F32, 1000, 65, 1, 3, 400)};
     unlink(in_scratch("record"));
@@ -149,7 +149,7 @@ static bool is_the_same(const redtune_problem *a, const redtune_problem *b) {
 #undef SAME
 }
 
-static void problems_of_every_kind_come_back(void) {
+FACT(problems_of_every_kind_come_back) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         redtune_recorded recorded = {.problem = shaped_problem(kinds[i].problem), .calls = 2};
         char *text = NULL;
@@ -165,7 +165,7 @@ static void problems_of_every_kind_come_back(void) {
     }
 }
 
-static void lines_of_version_1_are_read(void) {
+FACT(lines_of_version_1_are_read) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         redtune_problem problem = shaped_problem(kinds[i].problem);
         char text[400];
@@ -190,7 +190,7 @@ static void lines_of_version_1_are_read(void) {
 }
 
 /* They are resolved, however they are written out. */
-static void axes_that_go_on_are_joined(void) {
+FACT(axes_that_go_on_are_joined) {
     CHECK_OK(read_text(FIRST F32("\"reduced\":\"5@1\",\"kept\":\"3@5 1@7\"") F32(
                  "\"kept\":\"3\",\"reduced\":\"5\"") F32("\"kept\":\"1 3\",\"reduced\":\"1 5\"")),
              err);
@@ -200,7 +200,7 @@ static void axes_that_go_on_are_joined(void) {
     CHECK(!found[0].problem.steps);
 }
 
-static void counts_do_not_overflow(void) {
+FACT(counts_do_not_overflow) {
     redtune_recorded much = recorded_of(REDTUNE_F32, 1000, 64, 1, UINT64_MAX - 1, 8.9e18);
     unlink(in_scratch("record"));
     for (int i = 0; i < 3; i++) CHECK_OK(merge(&much, 1), err);
@@ -210,7 +210,7 @@ static void counts_do_not_overflow(void) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static void an_empty_file_is_an_empty_recording(void) {
+FACT(an_empty_file_is_an_empty_recording) {
     CHECK_OK(read_text(""), err);
     CHECK_INT(found_count, 0);
     CHECK_OK(read_text(FIRST), err);
@@ -222,7 +222,7 @@ static void an_empty_file_is_an_empty_recording(void) {
     CHECK_INT(found_count, 1);
 }
 
-static void nothing_else_is_left_beside_it(void) {
+FACT(nothing_else_is_left_beside_it) {
     const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 7, 0);
     struct stat info;
     unlink(in_scratch("record"));
@@ -234,7 +234,7 @@ static void nothing_else_is_left_beside_it(void) {
     CHECK(!rmdir(scratch) && !mkdir(scratch, 0777));
 }
 
-static void a_file_that_is_none_is_left_as_it_is(void) {
+FACT(a_file_that_is_none_is_left_as_it_is) {
     const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 7, 0);
     char *text = NULL;
     size_t length = 0;
@@ -265,7 +265,7 @@ int flock(int file, int operation) {
     return code;
 }
 
-static void the_lock_is_on_the_file_that_has_the_path(void) {
+FACT(the_lock_is_on_the_file_that_has_the_path) {
     const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 2);
     CHECK(write_text(FIRST, sizeof FIRST - 1) &&
           !rename(in_scratch("record"), in_scratch("other")));
@@ -276,7 +276,7 @@ static void the_lock_is_on_the_file_that_has_the_path(void) {
     CHECK_INT(lock_calls, 2);
 }
 
-static void a_link_to_it_stays_one(void) {
+FACT(a_link_to_it_stays_one) {
     const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 2);
     struct stat info;
     CHECK(write_text("", 0) && !rename(in_scratch("record"), in_scratch("real")));
@@ -288,7 +288,7 @@ static void a_link_to_it_stays_one(void) {
 }
 
 /* A pipe would wait for its other end forever. */
-static void what_is_no_file_is_refused_and_stays(void) {
+FACT(what_is_no_file_is_refused_and_stays) {
     const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 2);
     struct stat info;
     CHECK(!mkfifo(in_scratch("record"), 0666));
@@ -303,7 +303,7 @@ static void what_is_no_file_is_refused_and_stays(void) {
 }
 
 /* Several at once: every one is counted. */
-static void programs_that_end_together_lose_nothing(void) {
+FACT(programs_that_end_together_lose_nothing) {
     enum { PROGRAMS = 8, TIMES = 5 };
     const redtune_recorded one = recorded_of(REDTUNE_F32, 1000, 1, 1, 1, 2);
     unlink(in_scratch("record"));
@@ -325,7 +325,7 @@ static void programs_that_end_together_lose_nothing(void) {
 
 #define GOOD "{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2}\n"
 
-static void lines_that_make_no_sense_are_refused_by_their_number(void) {
+FACT(lines_that_make_no_sense_are_refused_by_their_number) {
     static const struct {
         const char *line, *why;
     } bad[] = {
@@ -385,14 +385,14 @@ static void lines_that_make_no_sense_are_refused_by_their_number(void) {
     CHECK_INT(found_count, 1);
 }
 
-static void a_nul_ends_no_line(void) {
+FACT(a_nul_ends_no_line) {
     static const char text[] =
         FIRST "{\"op\":\"sum\",\"dtype\":\"f32\",\"count\":5,\"calls\":2}\0\n";
     CHECK(write_text(text, sizeof text - 1));
     CHECK_FAILS(read_it(), REDTUNE_INVALID, err, "line 2: something follows");
 }
 
-static void a_file_cut_anywhere_is_read_or_refused(void) {
+FACT(a_file_cut_anywhere_is_read_or_refused) {
     static const char text[] = FIRST GOOD GOOD;
     for (size_t bytes = 0; bytes < sizeof text; bytes++) {
         CHECK(write_text(text, bytes));
@@ -403,26 +403,8 @@ static void a_file_cut_anywhere_is_read_or_refused(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(problems_come_back_by_their_cost),
-        FACT(a_second_program_adds_to_the_first),
-        FACT(problems_of_every_kind_come_back),
-        FACT(lines_of_version_1_are_read),
-        FACT(axes_that_go_on_are_joined),
-        FACT(counts_do_not_overflow),
-        FACT(an_empty_file_is_an_empty_recording),
-        FACT(nothing_else_is_left_beside_it),
-        FACT(a_file_that_is_none_is_left_as_it_is),
-        FACT(the_lock_is_on_the_file_that_has_the_path),
-        FACT(a_link_to_it_stays_one),
-        FACT(what_is_no_file_is_refused_and_stays),
-        FACT(programs_that_end_together_lose_nothing),
-        FACT(lines_that_make_no_sense_are_refused_by_their_number),
-        FACT(a_nul_ends_no_line),
-        FACT(a_file_cut_anywhere_is_read_or_refused),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     redtune_free(found);
     scratch_end();
     return failed;

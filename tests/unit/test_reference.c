@@ -39,7 +39,7 @@ static bool is_minus_zero(double x) { return x == 0 && signbit(x); }
 
 /* ---- no elements ----------------------------------------------------------------------------- */
 
-static void of_nothing_is_the_identity(void) {
+FACT(of_nothing_is_the_identity) {
 #define NOTHING(op, dtype, member) reduce(op, dtype, NULL, 0).member
     CHECK(is_plus_zero(NOTHING(REDTUNE_SUM, REDTUNE_F64, f64)));
     CHECK(NOTHING(REDTUNE_PROD, REDTUNE_F32, f32) == 1);
@@ -77,7 +77,7 @@ static void of_nothing_is_the_identity(void) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static void sums_of_integers_wrap_in_64_bits(void) {
+FACT(sums_of_integers_wrap_in_64_bits) {
     CHECK_INT(I8(REDTUNE_SUM, i64, 127, 127, -128, 5), 131);
     CHECK_INT(OF(REDTUNE_SUM, REDTUNE_U8, uint8_t, u64, 255, 255), 510);
     CHECK(I64(REDTUNE_SUM, i64, INT64_MAX, 1) == INT64_MIN);
@@ -92,7 +92,7 @@ static void sums_of_integers_wrap_in_64_bits(void) {
     CHECK(I64(REDTUNE_SUMABS, i64, INT64_MIN, -1) == INT64_MIN + 1);
 }
 
-static void sums_of_floats_are_exact_before_they_are_rounded(void) {
+FACT(sums_of_floats_are_exact_before_they_are_rounded) {
     CHECK(F64(REDTUNE_SUM, f64, 1, 1e100, 1, -1e100) == 2);
     CHECK(F32(REDTUNE_SUM, f32, 16777216, 1, 1, 1, 1) == 16777220);
     CHECK(F32(REDTUNE_SUMABS, f32, -1.5f, 2.5f) == 4);
@@ -102,7 +102,7 @@ static void sums_of_floats_are_exact_before_they_are_rounded(void) {
     CHECK(F32(REDTUNE_SUM, f32, FLT_MAX, FLT_MAX) == INFINITY);
 }
 
-static void mean_and_norm_are_rounded_once_more(void) {
+FACT(mean_and_norm_are_rounded_once_more) {
     CHECK(F32(REDTUNE_MEAN, f32, 1, 2, 4) == 7.0f / 3.0f);
     CHECK(I8(REDTUNE_MEAN, f64, -1, 2, 1, -3) == -0.25);
     CHECK(U64(REDTUNE_MEAN, f64, UINT64_C(1) << 63, UINT64_C(1) << 63) == 0x1p63);
@@ -114,7 +114,7 @@ static void mean_and_norm_are_rounded_once_more(void) {
     CHECK(F32(REDTUNE_NORM2, f32, 1e30f) == INFINITY);
 }
 
-static void halves_accumulate_in_floats(void) {
+FACT(halves_accumulate_in_floats) {
     uint16_t half[3], bfloat[2];
     for (int i = 0; i < 3; i++) half[i] = rdt_scalar_from_real(REDTUNE_F16, 60000).f16;
     for (int i = 0; i < 2; i++) bfloat[i] = rdt_scalar_from_real(REDTUNE_BF16, 0x1p127).bf16;
@@ -126,7 +126,7 @@ static void halves_accumulate_in_floats(void) {
     CHECK_INT(reduce(REDTUNE_MAX, REDTUNE_F16, half, 3).f16, half[0]);
 }
 
-static void results_are_converted(void) {
+FACT(results_are_converted) {
     static const int8_t narrow[] = {100, 100, 100};
     static const float tenths[] = {0.1f, 0.1f, 0.1f};
     static const int64_t wide[] = {INT64_MIN, INT64_MIN};
@@ -139,7 +139,7 @@ static void results_are_converted(void) {
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-static void extremes_are_the_elements_own(void) {
+FACT(extremes_are_the_elements_own) {
     CHECK_INT(I8(REDTUNE_MIN, i8, 3, -128, 127), -128);
     CHECK_INT(I8(REDTUNE_MAX, i8, 3, -128, 127), 127);
     CHECK_INT(OF(REDTUNE_MAX, REDTUNE_U8, uint8_t, u8, 3, 200), 200);
@@ -153,7 +153,7 @@ static void extremes_are_the_elements_own(void) {
     CHECK(is_plus_zero((double)F32(REDTUNE_MAXABS, f32, -0.0f)));
 }
 
-static void minus_zero_is_less_than_zero(void) {
+FACT(minus_zero_is_less_than_zero) {
     CHECK(is_minus_zero((double)F32(REDTUNE_MIN, f32, 0, -0.0f)));
     CHECK(is_minus_zero((double)F32(REDTUNE_MIN, f32, -0.0f, 0)));
     CHECK(is_plus_zero(F64(REDTUNE_MAX, f64, -0.0, 0)));
@@ -163,7 +163,7 @@ static void minus_zero_is_less_than_zero(void) {
     CHECK_INT(F32(REDTUNE_ARGMAX, i64, -0.0f, 0), 0);
 }
 
-static void zero_sums_are_plus_zero_and_zero_products_have_their_sign(void) {
+FACT(zero_sums_are_plus_zero_and_zero_products_have_their_sign) {
     CHECK(is_plus_zero((double)F32(REDTUNE_SUM, f32, -0.0f, -0.0f)));
     CHECK(is_plus_zero(F64(REDTUNE_SUM, f64, 1, -1)));
     CHECK(is_plus_zero(F64(REDTUNE_MEAN, f64, -0.0)));
@@ -172,7 +172,7 @@ static void zero_sums_are_plus_zero_and_zero_products_have_their_sign(void) {
     CHECK(is_plus_zero(F64(REDTUNE_PROD, f64, -2, -0.0)));
 }
 
-static void ties_go_to_the_first_index(void) {
+FACT(ties_go_to_the_first_index) {
     CHECK_INT(F32(REDTUNE_ARGMIN, i64, 2, 1, 3, 1), 1);
     CHECK_INT(I8(REDTUNE_ARGMAX, i64, 7, 7, 7), 0);
     CHECK_INT(U64(REDTUNE_ARGMIN, i64, UINT64_MAX, UINT64_MAX - 1), 1);
@@ -182,7 +182,7 @@ static void ties_go_to_the_first_index(void) {
 
 /* ---- NaN and infinity ------------------------------------------------------------------------ */
 
-static void nan_spreads_where_it_should(void) {
+FACT(nan_spreads_where_it_should) {
     static const redtune_op spreading[] = {REDTUNE_SUM,   REDTUNE_PROD,   REDTUNE_SUMSQ,
                                            REDTUNE_NORM2, REDTUNE_SUMABS, REDTUNE_MEAN,
                                            REDTUNE_MIN,   REDTUNE_MAX,    REDTUNE_MAXABS};
@@ -198,7 +198,7 @@ static void nan_spreads_where_it_should(void) {
     CHECK_INT(F32(REDTUNE_ARGMAX, i64, 1, 2, NAN), 2);
 }
 
-static void nan_is_ignored_where_it_should_be(void) {
+FACT(nan_is_ignored_where_it_should_be) {
     CHECK(F32(REDTUNE_FMIN, f32, NAN, 3, NAN, 2) == 2);
     CHECK(F32(REDTUNE_FMAX, f32, NAN, -INFINITY) == -INFINITY);
     CHECK(isnan(F32(REDTUNE_FMIN, f32, NAN, NAN)));
@@ -207,7 +207,7 @@ static void nan_is_ignored_where_it_should_be(void) {
     CHECK_INT(F32(REDTUNE_NONZEROS, u64, NAN, 0, -0.0f, 0x1p-149f), 2);
 }
 
-static void infinities_follow_the_standard(void) {
+FACT(infinities_follow_the_standard) {
     CHECK(F32(REDTUNE_SUM, f32, 1, INFINITY, 2) == INFINITY);
     CHECK(isnan(F32(REDTUNE_SUM, f32, INFINITY, -INFINITY)));
     CHECK(F32(REDTUNE_SUMABS, f32, INFINITY, -INFINITY) == INFINITY);
@@ -220,7 +220,7 @@ static void infinities_follow_the_standard(void) {
 
 /* ---- truth and bits -------------------------------------------------------------------------- */
 
-static void truth_is_about_zero(void) {
+FACT(truth_is_about_zero) {
     CHECK_INT(F32(REDTUNE_ANY, u8, 0, -0.0f), 0);
     CHECK_INT(F64(REDTUNE_ANY, u8, 0, 0x1p-1074), 1);
     CHECK_INT(I8(REDTUNE_ALL, u8, 1, -1, 0), 0);
@@ -228,7 +228,7 @@ static void truth_is_about_zero(void) {
     CHECK_INT(U64(REDTUNE_NONZEROS, u64, UINT64_C(1) << 63, 0), 1);
 }
 
-static void bits_are_combined(void) {
+FACT(bits_are_combined) {
     CHECK_INT(I8(REDTUNE_AND, i8, -1, 0x5a, 0x4f), 0x4a);
     CHECK_INT(OF(REDTUNE_OR, REDTUNE_U16, uint16_t, u16, 0x8000, 1), 0x8001);
     CHECK_INT(OF(REDTUNE_XOR, REDTUNE_I32, int32_t, i32, -1, 1, -1), 1);
@@ -237,7 +237,7 @@ static void bits_are_combined(void) {
 
 /* ---- comparing and bounds -------------------------------------------------------------------- */
 
-static void same_is_bitwise_but_for_nan(void) {
+FACT(same_is_bitwise_but_for_nan) {
     redtune_value one = {.u64 = 0}, other = {.u64 = 0};
     one.f32 = NAN;
     other.f32 = -NAN;
@@ -253,7 +253,7 @@ static void same_is_bitwise_but_for_nan(void) {
     CHECK(rdt_scalar_same(REDTUNE_U8, &one, &other)); /* no byte behind the value counts */
 }
 
-static void bound_is_that_of_the_documentation(void) {
+FACT(bound_is_that_of_the_documentation) {
     static const float elements[] = {1, -2, 3};
     redtune_problem sum = problem_of(REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE);
     redtune_problem least = problem_of(REDTUNE_MIN, REDTUNE_F32, REDTUNE_DTYPE_NONE);
@@ -272,25 +272,4 @@ static void bound_is_that_of_the_documentation(void) {
     CHECK(rdt_reference_bound(&sum, &out, 3, 10) == 3 * u / (1 - 3 * u) * 6);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(of_nothing_is_the_identity),
-        FACT(sums_of_integers_wrap_in_64_bits),
-        FACT(sums_of_floats_are_exact_before_they_are_rounded),
-        FACT(mean_and_norm_are_rounded_once_more),
-        FACT(halves_accumulate_in_floats),
-        FACT(results_are_converted),
-        FACT(extremes_are_the_elements_own),
-        FACT(minus_zero_is_less_than_zero),
-        FACT(zero_sums_are_plus_zero_and_zero_products_have_their_sign),
-        FACT(ties_go_to_the_first_index),
-        FACT(nan_spreads_where_it_should),
-        FACT(nan_is_ignored_where_it_should_be),
-        FACT(infinities_follow_the_standard),
-        FACT(truth_is_about_zero),
-        FACT(bits_are_combined),
-        FACT(same_is_bitwise_but_for_nan),
-        FACT(bound_is_that_of_the_documentation),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

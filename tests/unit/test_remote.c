@@ -132,7 +132,7 @@ static redtune_status bench_time(bench *self) {
                                 self->sample_ns, &self->verdict, &self->conditions, &err);
 }
 
-static void what_a_worker_answers_is_taken(void) {
+FACT(what_a_worker_answers_is_taken) {
     bench self;
     CHECK(bench_open(&self, ANSWERS));
     self.verdict.outcome = RDT_OUTCOME_WRONG;
@@ -144,7 +144,7 @@ static void what_a_worker_answers_is_taken(void) {
 }
 
 /* Between two samples there are some milliseconds, and a batch may take many seconds. */
-static void a_stop_is_heeded_while_the_worker_speaks(void) {
+FACT(a_stop_is_heeded_while_the_worker_speaks) {
     for (int family = SAYS_WHERE_IT_IS; family <= WRITES_LOG; family++)
         for (int times = 0; times < 2; times++) {
             bench self;
@@ -168,7 +168,7 @@ static void *verify(void *user) {
 }
 
 /* The worker speaks for seconds over the first one, and answers the second one at once. */
-static void jobs_wait_for_each_other(void) {
+FACT(jobs_wait_for_each_other) {
     bench slow, quick;
     pthread_t thread;
     CHECK(bench_open(&slow, SAYS_WHERE_IT_IS));
@@ -189,12 +189,7 @@ static void jobs_wait_for_each_other(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(what_a_worker_answers_is_taken),
-        FACT(a_stop_is_heeded_while_the_worker_speaks),
-        FACT(jobs_wait_for_each_other),
-    };
     if (argc == 2 && !strcmp(argv[1], "worker")) return work();
     if (readlink("/proc/self/exe", self_path, sizeof self_path - 1) < 0) return 1;
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    return check_run(argc, argv);
 }

@@ -53,14 +53,14 @@ static bool put_curve(redtune_dtype dtype, double floor_ns, double bytes_per_ns)
     return true;
 }
 
-static void an_empty_database_is_refused(void) {
+FACT(an_empty_database_is_refused) {
     CHECK(begin());
     CHECK_FAILS(report(page), REDTUNE_INVALID, err, "nothing is measured in");
     CHECK(!text);
     CHECK_FAILS(report(table), REDTUNE_INVALID, err, "nothing is measured in");
 }
 
-static void a_page_has_every_section(void) {
+FACT(a_page_has_every_section) {
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1600, 4100));
     CHECK_OK(report(page), err);
     CHECK_PAGE();
@@ -85,7 +85,7 @@ static void a_page_has_every_section(void) {
     CHECK(!strstr(text, "url(") && !strstr(text, "@import"));
 }
 
-static void the_same_database_gives_the_same_bytes(void) {
+FACT(the_same_database_gives_the_same_bytes) {
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
     CHECK_OK(report(page), err);
     char *first = strdup(text);
@@ -96,7 +96,7 @@ static void the_same_database_gives_the_same_bytes(void) {
 }
 
 /* 8 problems of the curve, one of them warm, too, and one between two sizes. */
-static void problems_are_counted_alike(void) {
+FACT(problems_are_counted_alike) {
     rdt_trial warm = trials_make(1024, "block=256,vec=4,finish=poll,per_sm=8", 1000, 31);
     rdt_trial between = trials_make(2048, "block=64,vec=4,finish=single,per_sm=1", 1700, 31);
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
@@ -121,7 +121,7 @@ static void problems_are_counted_alike(void) {
     CHECK(!strstr(text, "uneven\">1K"));
 }
 
-static void a_chart_of_gains_has_three_lines_at_most(void) {
+FACT(a_chart_of_gains_has_three_lines_at_most) {
     CHECK(begin() && put_curve(REDTUNE_F16, 1500, 4000) && put_curve(REDTUNE_BF16, 1500, 4000) &&
           put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1600, 4100));
     CHECK_OK(report(page), err);
@@ -131,7 +131,7 @@ static void a_chart_of_gains_has_three_lines_at_most(void) {
 }
 
 /* Its mark, too, is about the column that is printed before. */
-static void sizes_between_powers_of_two_stay_out_of_gains_and_prints(void) {
+FACT(sizes_between_powers_of_two_stay_out_of_gains_and_prints) {
     rdt_trial trials[2] = {trials_make(1448, "block=256,vec=4,finish=poll,per_sm=8", 1100, 31),
                            trials_make(1448, "block=128,vec=4,finish=single,per_sm=1", 1000, 31)};
     trials[0].is_default = true;
@@ -146,7 +146,7 @@ static void sizes_between_powers_of_two_stay_out_of_gains_and_prints(void) {
 
 /* A warm input comes from L2, faster than the bus could bring it: no share of the bus is claimed.
  */
-static void only_cold_figures_are_set_against_the_bus(void) {
+FACT(only_cold_figures_are_set_against_the_bus) {
     rdt_trial warm = trials_make(1 << 20, "block=256,vec=4,finish=poll,per_sm=8", 10, 31);
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
     warm.cache = RDT_CACHE_WARM;
@@ -162,7 +162,7 @@ static void only_cold_figures_are_set_against_the_bus(void) {
 }
 
 /* Results that stay in L2 make a matrix faster than the bus: it is not the page's first figure. */
-static void what_beats_the_bus_is_not_the_fastest(void) {
+FACT(what_beats_the_bus_is_not_the_fastest) {
     static const char tile[] = "<div class=\"tile\"><b>";
     rdt_trial fast = trials_make(1 << 20, "block=512,vec=2,finish=poll,per_sm=8", 10, 31);
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
@@ -173,7 +173,7 @@ static void what_beats_the_bus_is_not_the_fastest(void) {
     CHECK(at && strtod(at + strlen(tile), NULL) > 10 && strtod(at + strlen(tile), NULL) <= 100);
 }
 
-static void failures_are_told(void) {
+FACT(failures_are_told) {
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
     rdt_trial wrong = trials_make(1024, "block=32,vec=2,finish=poll,per_sm=2", 0, 0);
     wrong.spread_ns = 0;
@@ -184,7 +184,7 @@ static void failures_are_told(void) {
     CHECK_CONTAINS(text, "sum of f32, 1K: 1 gave a wrong result, 0 did not compile");
 }
 
-static void the_ladder_is_shown_when_it_is_given(void) {
+FACT(the_ladder_is_shown_when_it_is_given) {
     static const char *const names[] = {"modulo", "strided", "sequential", "tuned"};
     redtune_step steps[4] = {{.name = ""}};
     for (int i = 0; i < 4; i++) {
@@ -212,7 +212,7 @@ static void the_ladder_is_shown_when_it_is_given(void) {
     CHECK_CONTAINS(text, "<b>WRONG</b>");
 }
 
-static void one_gpu_is_told_of_and_the_others_named(void) {
+FACT(one_gpu_is_told_of_and_the_others_named) {
     rdt_facts other = trials_gpu;
     rdt_trial trial = trials_make(4096, "block=64,vec=4", 2000, 31);
     rdt_text_copy(other.name, sizeof other.name, "NVIDIA Other");
@@ -235,7 +235,7 @@ static void one_gpu_is_told_of_and_the_others_named(void) {
     CHECK(!text);
 }
 
-static void a_problem_is_chosen_by_its_count(void) {
+FACT(a_problem_is_chosen_by_its_count) {
     redtune_reporting wanted = page;
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1500, 4000));
     wanted.problem = redtune_problem_whole(REDTUNE_SUM, REDTUNE_F64, 1 << 12);
@@ -246,7 +246,7 @@ static void a_problem_is_chosen_by_its_count(void) {
 }
 
 /* What other templates gave does not compete with what today's give. */
-static void old_templates_do_not_compete(void) {
+FACT(old_templates_do_not_compete) {
     rdt_origin old = trials_origin;
     rdt_trial fast = trials_make(4096, "block=1024,vec=4", 1, 31);
     rdt_text_copy(old.templates, sizeof old.templates, "an older hash");
@@ -261,7 +261,7 @@ static void old_templates_do_not_compete(void) {
     CHECK(!strstr(text, "block=1024"));
 }
 
-static void a_database_that_is_none_is_refused(void) {
+FACT(a_database_that_is_none_is_refused) {
     redtune_reporting wanted = {.database = "/nowhere/tuning.db"};
     char *untouched = NULL;
     CHECK_FAILS(redtune_report(&wanted, &untouched, &err), REDTUNE_INVALID, err,
@@ -312,7 +312,7 @@ static bool spoil(const char *string) {
     return sql(script);
 }
 
-static void no_text_of_a_database_becomes_markup(void) {
+FACT(no_text_of_a_database_becomes_markup) {
     for (int i = 0; i < HOSTILE; i++) {
         CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && spoil(hostile[i]));
         CHECK_OK(report(page), err);
@@ -326,7 +326,7 @@ static void no_text_of_a_database_becomes_markup(void) {
 
 /* What controls a terminal, turns the writing round or is no text makes a row none: it is left out,
  * and nothing of it reaches the page. */
-static void terminal_escapes_do_not_come_through(void) {
+FACT(terminal_escapes_do_not_come_through) {
     static const char *const strange[] = {"char(27) || '[2J' || char(7)", "char(155) || '2J'",
                                           "CAST(x'9b324a' AS TEXT)", "CAST(x'fffe' AS TEXT)",
                                           "char(8238) || 'gnp.exe'"};
@@ -343,7 +343,7 @@ static void terminal_escapes_do_not_come_through(void) {
     }
 }
 
-static void absurd_figures_make_a_page(void) {
+FACT(absurd_figures_make_a_page) {
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000) && put_curve(REDTUNE_F64, 1500, 4000));
     CHECK(sql("UPDATE measurement SET median_ns = 5e-324, spread_ns = 1e15 WHERE id % 3 = 0;"
               "UPDATE measurement SET median_ns = 1e15 WHERE id % 3 = 1;"
@@ -361,7 +361,7 @@ static void absurd_figures_make_a_page(void) {
 }
 
 /* Many problems, sizes and parameters: still a page that a phone can open. */
-static void a_large_database_makes_a_page_below_a_megabyte(void) {
+FACT(a_large_database_makes_a_page_below_a_megabyte) {
     static rdt_trial many[4000];
     redtune_problem problem;
     size_t n = 0;
@@ -388,7 +388,7 @@ static void a_large_database_makes_a_page_below_a_megabyte(void) {
     CHECK_CONTAINS(text, "has them all");
 }
 
-static void a_curve_of_many_sizes_is_thinned(void) {
+FACT(a_curve_of_many_sizes_is_thinned) {
     static rdt_trial many[600];
     CHECK(begin());
     for (uint64_t i = 0; i < 600; i++)
@@ -402,7 +402,7 @@ static void a_curve_of_many_sizes_is_thinned(void) {
 }
 
 /* Every hundredth: Lua makes thousands of them. */
-static void a_report_survives_failed_allocations(void) {
+FACT(a_report_survives_failed_allocations) {
     CHECK(begin() && put_curve(REDTUNE_F32, 1500, 4000));
     for (long n = 1; faults_begin(n); n += n < 40 ? 1 : 149) {
         redtune_status status = report(page);
@@ -414,30 +414,8 @@ static void a_report_survives_failed_allocations(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(an_empty_database_is_refused),
-        FACT(a_page_has_every_section),
-        FACT(the_same_database_gives_the_same_bytes),
-        FACT(problems_are_counted_alike),
-        FACT(a_chart_of_gains_has_three_lines_at_most),
-        FACT(sizes_between_powers_of_two_stay_out_of_gains_and_prints),
-        FACT(only_cold_figures_are_set_against_the_bus),
-        FACT(what_beats_the_bus_is_not_the_fastest),
-        FACT(failures_are_told),
-        FACT(the_ladder_is_shown_when_it_is_given),
-        FACT(one_gpu_is_told_of_and_the_others_named),
-        FACT(a_problem_is_chosen_by_its_count),
-        FACT(old_templates_do_not_compete),
-        FACT(a_database_that_is_none_is_refused),
-        FACT(no_text_of_a_database_becomes_markup),
-        FACT(terminal_escapes_do_not_come_through),
-        FACT(absurd_figures_make_a_page),
-        FACT(a_large_database_makes_a_page_below_a_megabyte),
-        FACT(a_curve_of_many_sizes_is_thinned),
-        FACT(a_report_survives_failed_allocations),
-    };
     if (!scratch_begin()) return 1;
-    int rc = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int rc = check_run(argc, argv);
     rdt_tuning_close(tuning);
     redtune_free(text);
     scratch_end();

@@ -22,7 +22,7 @@ static results of_doubles(redtune_op op, const double *x, uint64_t count) {
     return reduce(op, REDTUNE_F64, x, NULL, count);
 }
 
-static void of_nothing(void) {
+FACT(of_nothing) {
     CHECK_INT(reduce(REDTUNE_PTP, REDTUNE_I8, NULL, NULL, 0).value[0].u8, 0);
     CHECK(isnan(of_doubles(REDTUNE_VAR, NULL, 0).value[0].f64));
     CHECK(isnan(of_doubles(REDTUNE_MEAN_VAR, NULL, 0).value[0].f64));
@@ -37,7 +37,7 @@ static void of_nothing(void) {
     CHECK(isnan(of_doubles(REDTUNE_MSE, NULL, 0).value[0].f64));
 }
 
-static void variances(void) {
+FACT(variances) {
     CHECK(of_doubles(REDTUNE_VAR, LIST(double, 1e6, 1e6 + 2)).value[0].f64 == 1);
     CHECK(of_doubles(REDTUNE_STD, LIST(double, 1, 5)).value[0].f64 == 2);
     CHECK(of_doubles(REDTUNE_MEAN_VAR, LIST(double, 1, 5)).value[0].f64 == 3);
@@ -52,7 +52,7 @@ static void variances(void) {
     CHECK(out.value[0].f64 == 8);
 }
 
-static void logarithms(void) {
+FACT(logarithms) {
     CHECK(fabs(of_doubles(REDTUNE_LOGSUMEXP, LIST(double, 1000, 1000)).value[0].f64 - 1000 -
                log(2)) < 1e-12);
     CHECK(isinf(of_doubles(REDTUNE_LOGSUMEXP, LIST(double, INFINITY, -INFINITY)).value[0].f64));
@@ -63,7 +63,7 @@ static void logarithms(void) {
     CHECK(isnan(of_doubles(REDTUNE_SLOGPROD, LIST(double, 0, INFINITY)).value[0].f64));
 }
 
-static void places_and_extremes(void) {
+FACT(places_and_extremes) {
     const results first = of_doubles(REDTUNE_MAX_AT, LIST(double, 1, 7, 3, 7));
     CHECK(first.value[0].f64 == 7 && first.value[1].i64 == 1);
     const results zero = of_doubles(REDTUNE_MIN_AT, LIST(double, -0.0, 0, 1));
@@ -80,7 +80,7 @@ static void places_and_extremes(void) {
     CHECK(isnan(of_doubles(REDTUNE_PTP, LIST(double, INFINITY, INFINITY)).value[0].f64));
 }
 
-static void counts_and_sums(void) {
+FACT(counts_and_sums) {
     CHECK_INT(of_doubles(REDTUNE_NANS, LIST(double, NAN, INFINITY, NAN)).value[0].u64, 2);
     CHECK_INT(of_doubles(REDTUNE_NONFINITE, LIST(double, 1, -INFINITY)).value[0].u8, 1);
     CHECK_INT(of_doubles(REDTUNE_NONFINITE, LIST(double, 1, 2)).value[0].u8, 0);
@@ -92,7 +92,7 @@ static void counts_and_sums(void) {
     CHECK(reduce(REDTUNE_NORMP, REDTUNE_I8, x, NULL, 2).value[0].f64 == 5);
 }
 
-static void of_two_inputs(void) {
+FACT(of_two_inputs) {
     static const uint8_t x[] = {3, 255, 7}, y[] = {5, 0, 7};
     static const double u[] = {1, INFINITY, NAN, 2}, v[] = {1, INFINITY, NAN, 3};
 #define U8(op) reduce(op, REDTUNE_U8, x, y, 3).value[0]
@@ -110,10 +110,4 @@ static void of_two_inputs(void) {
     CHECK(reduce(REDTUNE_CITYBLOCK, REDTUNE_F64, u + 3, v + 3, 1).value[0].f64 == 1);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(of_nothing),          FACT(variances),       FACT(logarithms),
-        FACT(places_and_extremes), FACT(counts_and_sums), FACT(of_two_inputs),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

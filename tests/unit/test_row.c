@@ -18,7 +18,7 @@ static bool same_trial(const rdt_trial *a, const rdt_trial *b) {
            !memcmp(&a->conditions, &b->conditions, sizeof a->conditions);
 }
 
-static void each_gives_every_field_that_was_put(void) {
+FACT(each_gives_every_field_that_was_put) {
     CHECK(begin());
     rdt_trial trial = {
         .problem = PROBLEM(REDTUNE_SUM, REDTUNE_I32, REDTUNE_I64, .count = (UINT64_C(1) << 58)),
@@ -47,7 +47,7 @@ static void each_gives_every_field_that_was_put(void) {
     CHECK(row->date >= before && row->date <= (int64_t)time(NULL));
 }
 
-static void each_gives_every_outcome(void) {
+FACT(each_gives_every_outcome) {
     CHECK(begin());
     for (int outcome = 0; outcome < RDT_OUTCOME_COUNT; outcome++) {
         rdt_trial trial = trials_make(1024, "block=32", 0, 0);
@@ -61,24 +61,6 @@ static void each_gives_every_outcome(void) {
               RDT_OUTCOME_COUNT - 1);
 }
 
-static void put_takes_texts_that_fill_their_buffers(void) {
-    CHECK(begin());
-    rdt_trial trial = trials_make(1024, "", 1000, 9);
-    rdt_facts gpu = trials_gpu;
-    rdt_origin origin = trials_origin;
-    memset(trial.config, 'c', sizeof trial.config - 1);
-    memset(trial.family, 'f', sizeof trial.family - 1);
-    memset(gpu.name, 'g', sizeof gpu.name - 1);
-    memset(origin.machine, 'm', sizeof origin.machine - 1);
-    memset(origin.templates, 't', sizeof origin.templates - 1);
-    CHECK_OK(rdt_tuning_put(tuning, &gpu, &origin, &trial, 1, &err), err);
-    CHECK_INT(take_all(&sum_f32), 1);
-    CHECK(same_trial(&taken.row[0].trial, &trial));
-    CHECK_TEXT(taken.row[0].gpu.name, gpu.name);
-    CHECK_TEXT(taken.row[0].origin.machine, origin.machine);
-    CHECK_TEXT(taken.row[0].origin.templates, origin.templates);
-}
-
 static redtune_problem sum_of(uint64_t count, uint64_t outer, uint64_t inner, uint64_t outer_step,
                               uint64_t step) {
     return PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .result = REDTUNE_F32, .count = count,
@@ -86,7 +68,7 @@ static redtune_problem sum_of(uint64_t count, uint64_t outer, uint64_t inner, ui
 }
 
 /* Rows, with and without a pitch, columns, a middle axis, and a strided array. */
-static void each_gives_shapes_as_they_were_put(void) {
+FACT(each_gives_shapes_as_they_were_put) {
     const redtune_problem shapes[] = {
         sum_of(1000, 7, 0, 0, 0), sum_of(1000, 7, 0, 1024, 0), sum_of(1000, 0, 77, 0, 0),
         sum_of(8, 5, 77, 0, 80),  sum_of(8, 5, 77, 9999, 0),   sum_of(64, 0, 0, 0, 3),
@@ -116,7 +98,7 @@ static void each_gives_shapes_as_they_were_put(void) {
 }
 
 /* Order and accuracy are of the class. */
-static void each_gives_orderings_as_they_were_put(void) {
+FACT(each_gives_orderings_as_they_were_put) {
     redtune_problem wanted[] = {sum_f32, sum_f32, sum_f32};
     wanted[1].order = REDTUNE_ORDER_FIXED;
     wanted[2].accuracy = REDTUNE_ACCURACY_COMPENSATED;
@@ -135,7 +117,25 @@ static void each_gives_orderings_as_they_were_put(void) {
     }
 }
 
-static void put_refuses_what_is_outside_the_model(void) {
+FACT(put_takes_texts_that_fill_their_buffers) {
+    CHECK(begin());
+    rdt_trial trial = trials_make(1024, "", 1000, 9);
+    rdt_facts gpu = trials_gpu;
+    rdt_origin origin = trials_origin;
+    memset(trial.config, 'c', sizeof trial.config - 1);
+    memset(trial.family, 'f', sizeof trial.family - 1);
+    memset(gpu.name, 'g', sizeof gpu.name - 1);
+    memset(origin.machine, 'm', sizeof origin.machine - 1);
+    memset(origin.templates, 't', sizeof origin.templates - 1);
+    CHECK_OK(rdt_tuning_put(tuning, &gpu, &origin, &trial, 1, &err), err);
+    CHECK_INT(take_all(&sum_f32), 1);
+    CHECK(same_trial(&taken.row[0].trial, &trial));
+    CHECK_TEXT(taken.row[0].gpu.name, gpu.name);
+    CHECK_TEXT(taken.row[0].origin.machine, origin.machine);
+    CHECK_TEXT(taken.row[0].origin.templates, origin.templates);
+}
+
+FACT(put_refuses_what_is_outside_the_model) {
     const rdt_trial good = trials_make(1024, "block=32", 10, 9);
     rdt_trial bad[48];
     int n = 0;
@@ -291,7 +291,7 @@ static bool make_strange(const char *update, const char *where) {
     return sql(text);
 }
 
-static void reading_skips_strange_rows(void) {
+FACT(reading_skips_strange_rows) {
     for (size_t i = 0; i < sizeof strange_values / sizeof *strange_values; i++) {
         char update[200];
         CHECK(begin());
@@ -306,7 +306,7 @@ static void reading_skips_strange_rows(void) {
     }
 }
 
-static void reading_skips_rows_of_strange_gpus_and_origins(void) {
+FACT(reading_skips_rows_of_strange_gpus_and_origins) {
     for (size_t i = 0; i < sizeof strange_figures / sizeof *strange_figures; i++) {
         CHECK(begin());
         CHECK(put_one(1024, "bad", 10, 9));
@@ -327,7 +327,7 @@ static bool is_free_space(const char *whole, size_t bytes, size_t i) {
 }
 
 /* Whatever a byte of the file becomes: rows are read or the file is refused, and nothing breaks. */
-static void reading_survives_any_flipped_byte(void) {
+FACT(reading_survives_any_flipped_byte) {
     size_t bytes = 0, flipped = 0;
     CHECK(begin());
     for (int i = 0; i < 60; i++) CHECK(put_one(1024u << i % 9, "block=256,vec=4", 10 + i, 9));
@@ -353,7 +353,7 @@ static void reading_survives_any_flipped_byte(void) {
     CHECK(flipped > bytes / 100);
 }
 
-static void schema_refuses_strange_values(void) {
+FACT(schema_refuses_strange_values) {
     sqlite3 *db = NULL;
     CHECK(begin());
     CHECK(put_one(1024, "bad", 10, 9));
@@ -372,20 +372,8 @@ static void schema_refuses_strange_values(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(each_gives_every_field_that_was_put),
-        FACT(each_gives_every_outcome),
-        FACT(each_gives_shapes_as_they_were_put),
-        FACT(each_gives_orderings_as_they_were_put),
-        FACT(put_takes_texts_that_fill_their_buffers),
-        FACT(put_refuses_what_is_outside_the_model),
-        FACT(reading_skips_strange_rows),
-        FACT(reading_skips_rows_of_strange_gpus_and_origins),
-        FACT(reading_survives_any_flipped_byte),
-        FACT(schema_refuses_strange_values),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_tuning_close(tuning);
     scratch_end();
     return failed;

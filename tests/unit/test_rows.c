@@ -36,7 +36,7 @@ static bool put_three(void) {
     return begin() && !put(trials, 3);
 }
 
-static void each_gives_the_good_ones_first_and_marks_the_winner(void) {
+FACT(each_gives_the_good_ones_first_and_marks_the_winner) {
     CHECK(put_three());
     CHECK_INT(list((redtune_rows_query){0}), 3);
     CHECK_TEXT(given[0].config, "fast");
@@ -55,7 +55,7 @@ static void each_gives_the_good_ones_first_and_marks_the_winner(void) {
     CHECK(given[0].templates_differ && !given[0].imported);
 }
 
-static void winners_are_given_alone(void) {
+FACT(winners_are_given_alone) {
     CHECK(put_three() && put_one(2048, "a", 10, 31));
     CHECK_INT(list((redtune_rows_query){.winners = 1}), 2);
     CHECK_TEXT(given[0].config, "fast");
@@ -64,7 +64,7 @@ static void winners_are_given_alone(void) {
     CHECK(given[1].default_ns == 0);
 }
 
-static void each_gives_what_was_asked_for(void) {
+FACT(each_gives_what_was_asked_for) {
     const redtune_op sum = REDTUNE_SUM, max = REDTUNE_MAX;
     const redtune_dtype f32 = REDTUNE_F32, f64 = REDTUNE_F64;
     CHECK(put_three() && put_one(2048, "a", 10, 31));
@@ -79,7 +79,7 @@ static void each_gives_what_was_asked_for(void) {
                             "databases have NVIDIA Test GPU");
 }
 
-static void each_goes_by_gpu_first(void) {
+FACT(each_goes_by_gpu_first) {
     CHECK(put_three());
     rdt_facts other = trials_gpu;
     rdt_text_copy(other.name, sizeof other.name, "A GPU");
@@ -90,7 +90,7 @@ static void each_goes_by_gpu_first(void) {
     CHECK(given[0].is_winner && given[1].is_winner);
 }
 
-static void databases_lie_one_over_another(void) {
+FACT(databases_lie_one_over_another) {
     CHECK(put_three());
     CHECK(copy_file(in_scratch("tuning.db"), in_scratch("second.db")));
     CHECK(put_one(1024, "faster", 500, 31));
@@ -121,7 +121,7 @@ static void databases_lie_one_over_another(void) {
                 REDTUNE_INVALID, err, "it names no file");
 }
 
-static void a_winner_of_this_redtune_goes_before_a_faster_one_of_other_templates(void) {
+FACT(a_winner_of_this_redtune_goes_before_a_faster_one_of_other_templates) {
     rdt_origin here = trials_origin;
     rdt_trial trial = trials_make(1024, "here", 3000, 31);
     CHECK(put_three());
@@ -139,7 +139,7 @@ static redtune_status stop(void *user, const redtune_row *row, redtune_error *er
     return rdt_fail(error, REDTUNE_INTERRUPTED, 0, "enough");
 }
 
-static void each_ends_with_the_status_of_its_callback(void) {
+FACT(each_ends_with_the_status_of_its_callback) {
     CHECK(put_three());
     const redtune_rows_query query = {.database = in_scratch("tuning.db")};
     CHECK_FAILS(redtune_rows_each(&query, stop, NULL, &err), REDTUNE_INTERRUPTED, err, "enough");
@@ -147,17 +147,8 @@ static void each_ends_with_the_status_of_its_callback(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(each_gives_the_good_ones_first_and_marks_the_winner),
-        FACT(winners_are_given_alone),
-        FACT(each_gives_what_was_asked_for),
-        FACT(each_goes_by_gpu_first),
-        FACT(databases_lie_one_over_another),
-        FACT(a_winner_of_this_redtune_goes_before_a_faster_one_of_other_templates),
-        FACT(each_ends_with_the_status_of_its_callback),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_tuning_close(tuning);
     scratch_end();
     return failed;

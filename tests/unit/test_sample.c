@@ -19,7 +19,7 @@ static bool looks_at(const rdt_sample *sample, uint64_t result) {
     return false;
 }
 
-static void few_results_are_all_looked_at(void) {
+FACT(few_results_are_all_looked_at) {
     const redtune_problem most = shape(64, 8), one = shape(0, 0);
     rdt_sample sample;
     rdt_sample_choose(&most, 8, 64, &sample);
@@ -32,7 +32,7 @@ static void few_results_are_all_looked_at(void) {
 
 /* In a large number the first, the last, those at powers of two, and those where an outer index
  * begins. */
-static void borders_are_looked_at(void) {
+FACT(borders_are_looked_at) {
     const redtune_problem rows = shape(UINT64_C(1) << 33, 0), columns = shape(1000, 100003);
     rdt_sample sample;
     rdt_sample_choose(&rows, 64, 64, &sample);
@@ -47,7 +47,7 @@ static void borders_are_looked_at(void) {
 }
 
 /* The guards are copied with the first run and the last. */
-static void runs_begin_with_the_first_and_end_with_the_last(void) {
+FACT(runs_begin_with_the_first_and_end_with_the_last) {
     for (uint64_t results = 1; results < 3000; results += 7) {
         const redtune_problem problem = shape(results, 0);
         rdt_sample sample;
@@ -67,7 +67,7 @@ static void runs_begin_with_the_first_and_end_with_the_last(void) {
 }
 
 /* What is asked for once holds for every call. */
-static void the_same_problem_has_the_same_sample(void) {
+FACT(the_same_problem_has_the_same_sample) {
     const redtune_problem problem = shape(1000003, 0);
     rdt_sample one, other;
     rdt_sample_choose(&problem, 64, 64, &one);
@@ -75,7 +75,7 @@ static void the_same_problem_has_the_same_sample(void) {
     for (size_t i = 0; i < one.run_count; i++) CHECK_INT(one.run[i].first, other.run[i].first);
 }
 
-static void outputs_have_room_for_guards(void) {
+FACT(outputs_have_room_for_guards) {
     const redtune_problem f32 = shape(0, 0);
     redtune_problem f16 = f32;
     f16.dtype = f16.result = REDTUNE_F16;
@@ -117,7 +117,7 @@ static redtune_status check_gathered(const gathered *self) {
     return rdt_sample_check_gathered(&self->sample, "", self->bytes, self->expected, &err);
 }
 
-static void both_outputs_have_guards(void) {
+FACT(both_outputs_have_guards) {
     const gathered right = gather_right();
     const redtune_problem *problem = &right.sample.problem;
     CHECK_INT(rdt_sample_output_bytes(RESULTS, problem), 6 * RDT_SAMPLE_GUARD_BYTES);
@@ -126,7 +126,7 @@ static void both_outputs_have_guards(void) {
     CHECK_OK(check_gathered(&right), err);
 }
 
-static void a_wrong_second_result_is_named(void) {
+FACT(a_wrong_second_result_is_named) {
     gathered self = gather_right();
     self.bytes[rdt_sample_gathered_at(&self.sample, 1) + 6] ^= 1;
     CHECK_INT(check_gathered(&self), REDTUNE_WRONG);
@@ -137,7 +137,7 @@ static void a_wrong_second_result_is_named(void) {
     CHECK_CONTAINS(err.message, "result 3 (least) is 2 and should be 3");
 }
 
-static void what_is_written_beside_the_second_results_is_wrong(void) {
+FACT(what_is_written_beside_the_second_results_is_wrong) {
     const struct {
         int place;
         const char *said;
@@ -153,18 +153,8 @@ static void what_is_written_beside_the_second_results_is_wrong(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(few_results_are_all_looked_at),
-        FACT(borders_are_looked_at),
-        FACT(runs_begin_with_the_first_and_end_with_the_last),
-        FACT(the_same_problem_has_the_same_sample),
-        FACT(outputs_have_room_for_guards),
-        FACT(both_outputs_have_guards),
-        FACT(a_wrong_second_result_is_named),
-        FACT(what_is_written_beside_the_second_results_is_wrong),
-    };
     if (!op_folder_make()) return 1;
-    const int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    const int code = check_run(argc, argv);
     op_folder_remove();
     return code;
 }

@@ -136,20 +136,16 @@ static void finds_the_best(redtune_effort effort, uint64_t seed, size_t last, in
     }
 }
 
-static void standard_finds_the_best_for_a_sixth(void) {
+FACT(standard_finds_the_best_for_a_sixth) {
     for (uint64_t seed = 0; seed < 2; seed++)
         finds_the_best(REDTUNE_EFFORT_STANDARD, seed, 2, 28, 1.02, 0);
 }
 
-static void quick_finds_the_best_for_less(void) {
-    finds_the_best(REDTUNE_EFFORT_QUICK, 0, 2, 28, 1.02, 0);
-}
+FACT(quick_finds_the_best_for_less) { finds_the_best(REDTUNE_EFFORT_QUICK, 0, 2, 28, 1.02, 0); }
 
-static void exhaustive_finds_the_best(void) {
-    finds_the_best(REDTUNE_EFFORT_EXHAUSTIVE, 0, 1, 14, 1.006, 0);
-}
+FACT(exhaustive_finds_the_best) { finds_the_best(REDTUNE_EFFORT_EXHAUSTIVE, 0, 1, 14, 1.006, 0); }
 
-static void noise_and_outliers_cost_little(void) {
+FACT(noise_and_outliers_cost_little) {
     finds_the_best(REDTUNE_EFFORT_STANDARD, 0, 1, 28, 1.03, 0.01);
 }
 
@@ -219,16 +215,16 @@ static void check_record(const recording *recording, redtune_effort effort, uint
     check_cost(&all, effort, exact);
 }
 
-static void standard_is_as_good_on_a_real_gpu(void) {
+FACT(standard_is_as_good_on_a_real_gpu) {
     check_record(&real, REDTUNE_EFFORT_STANDARD, 2, false, 1.01, 1.02);
 }
 
-static void quick_is_nearly_as_good_on_a_real_gpu(void) {
+FACT(quick_is_nearly_as_good_on_a_real_gpu) {
     check_record(&real, REDTUNE_EFFORT_QUICK, 1, false, 1.01, 1.08);
 }
 
 /* Every size is probed, for none is nearer to another than three doublings. */
-static void standard_is_as_good_where_every_name_is_recorded(void) {
+FACT(standard_is_as_good_where_every_name_is_recorded) {
     regret all = {.worst = 0};
     for (uint64_t seed = 0; seed < 4; seed++)
         record_regret(&named, REDTUNE_EFFORT_STANDARD, seed, &all);
@@ -238,7 +234,7 @@ static void standard_is_as_good_where_every_name_is_recorded(void) {
 }
 
 /* The time is over when a thirtieth of the points is measured. */
-static void exhaustive_takes_the_likely_ones_first(void) {
+FACT(exhaustive_takes_the_likely_ones_first) {
     regret all = {.worst = 0};
     spent = 150;
     record_regret(&named, REDTUNE_EFFORT_EXHAUSTIVE, 0, &all);
@@ -248,29 +244,17 @@ static void exhaustive_takes_the_likely_ones_first(void) {
     CHECK(all.worst <= 1.03);
 }
 
-static void standard_finds_the_best_on_the_simulated_gpu(void) {
+FACT(standard_finds_the_best_on_the_simulated_gpu) {
     check_record(&simulated, REDTUNE_EFFORT_STANDARD, 8, true, 1.02, 1.02);
 }
 
-static void quick_finds_the_best_on_the_simulated_gpu(void) {
+FACT(quick_finds_the_best_on_the_simulated_gpu) {
     check_record(&simulated, REDTUNE_EFFORT_QUICK, 8, true, 1.02, 1.02);
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(standard_finds_the_best_for_a_sixth),
-        FACT(quick_finds_the_best_for_less),
-        FACT(exhaustive_finds_the_best),
-        FACT(exhaustive_takes_the_likely_ones_first),
-        FACT(noise_and_outliers_cost_little),
-        FACT(standard_is_as_good_on_a_real_gpu),
-        FACT(quick_is_nearly_as_good_on_a_real_gpu),
-        FACT(standard_is_as_good_where_every_name_is_recorded),
-        FACT(standard_finds_the_best_on_the_simulated_gpu),
-        FACT(quick_finds_the_best_on_the_simulated_gpu),
-    };
     if (!tune_open()) return 1;
-    int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int code = check_run(argc, argv);
     tune_close();
     return code;
 }

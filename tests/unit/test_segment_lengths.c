@@ -46,14 +46,14 @@ static void check_table(redtune_problem problem, double near) {
     free(offsets);
 }
 
-static void equal_lengths_are_equal(void) {
+FACT(equal_lengths_are_equal) {
     check_table(segments_of(1000, 77, 0, 0), 0);
     check_table(segments_of(1000, 77, 77, 77), 0);
     check_table(segments_of(1, 5000, 0, 0), 0);
     check_table(segments_of(0, 5000, 0, 0), 0);
 }
 
-static void a_table_has_the_lengths_that_are_named(void) {
+FACT(a_table_has_the_lengths_that_are_named) {
     check_table(segments_of(1000000, 103, 3, 100000000), 0.02);
     check_table(segments_of(100000, 671, 20, 5000000), 0.02);
     check_table(segments_of(5434, 283401, 4500, 1019904), 0.05);
@@ -63,7 +63,7 @@ static void a_table_has_the_lengths_that_are_named(void) {
 }
 
 /* Those of lengths that were drawn: what is named can be. */
-static void any_lengths_that_there_are_have_a_table(void) {
+FACT(any_lengths_that_there_are_have_a_table) {
     enum { TABLES = 200, MOST = 400 };
     uint64_t lengths[MOST];
     rdt_random random = {7};
@@ -91,7 +91,7 @@ static void any_lengths_that_there_are_have_a_table(void) {
     }
 }
 
-static void lengths_that_cannot_be_are_refused(void) {
+FACT(lengths_that_cannot_be_are_refused) {
     static const struct {
         uint64_t outer, count, median, greatest;
         const char *why;
@@ -110,7 +110,7 @@ static void lengths_that_cannot_be_are_refused(void) {
 }
 
 /* Unlike lengths of which nothing is said, from which the default has to expect anything. */
-static void equal_lengths_may_be_said(void) {
+FACT(equal_lengths_may_be_said) {
     redtune_problem problem = segments_of(5, 100, 100, 100);
     uint64_t offsets[6];
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
@@ -119,7 +119,7 @@ static void equal_lengths_may_be_said(void) {
     for (uint64_t i = 0; i < 6; i++) CHECK_INT(offsets[i], 100 * i);
 }
 
-static void a_text_names_the_lengths(void) {
+FACT(a_text_names_the_lengths) {
     redtune_problem problem = segments_of(64, 100, 3, 5000);
     char text[RDT_PROBLEM_TEXT_BYTES];
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
@@ -132,7 +132,7 @@ static void a_text_names_the_lengths(void) {
 }
 
 /* Of segments that begin anywhere, some of them empty; the same in the offsets' own place. */
-static void a_table_says_what_its_lengths_are_like(void) {
+FACT(a_table_says_what_its_lengths_are_like) {
     uint64_t offsets[] = {7, 7, 10, 30, 32, 32}, lengths[5];
     for (int turn = 0; turn < 2; turn++) {
         const rdt_extents shape =
@@ -148,15 +148,4 @@ static void a_table_says_what_its_lengths_are_like(void) {
     CHECK(!rdt_segment_lengths_describe(empty, 0, lengths).outer);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(equal_lengths_are_equal),
-        FACT(a_table_has_the_lengths_that_are_named),
-        FACT(any_lengths_that_there_are_have_a_table),
-        FACT(lengths_that_cannot_be_are_refused),
-        FACT(equal_lengths_may_be_said),
-        FACT(a_text_names_the_lengths),
-        FACT(a_table_says_what_its_lengths_are_like),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

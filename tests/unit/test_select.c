@@ -8,7 +8,7 @@
 
 /* ---- this GPU's model ------------------------------------------------------------------------ */
 
-static void the_exact_count_goes_before_any_other(void) {
+FACT(the_exact_count_goes_before_any_other) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     add_row(&here, 1 << 20, MIDDLE(128));
@@ -21,7 +21,7 @@ static void the_exact_count_goes_before_any_other(void) {
 }
 
 /* 2^20 and 2^24 are as far from 2^22 on a log scale; in elements, the middle is 2^23. */
-static void else_the_nearest_count_on_a_log_scale(void) {
+FACT(else_the_nearest_count_on_a_log_scale) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     add_row(&here, 1 << 20, MIDDLE(128));
@@ -35,7 +35,7 @@ static void else_the_nearest_count_on_a_log_scale(void) {
 }
 
 /* A tune that finds where the winner changes leaves rows of both on either side of that count. */
-static void a_measured_crossover_is_where_the_choice_changes(void) {
+FACT(a_measured_crossover_is_where_the_choice_changes) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     add_row(&here, 1 << 20, MIDDLE(128));
@@ -50,7 +50,7 @@ static void a_measured_crossover_is_where_the_choice_changes(void) {
     }
 }
 
-static void a_row_says_nothing_of_counts_sixteen_times_away(void) {
+FACT(a_row_says_nothing_of_counts_sixteen_times_away) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     add_row(&here, 1 << 20, MIDDLE(256));
@@ -61,7 +61,7 @@ static void a_row_says_nothing_of_counts_sixteen_times_away(void) {
 }
 
 /* One block is best for a count, and a waste for eight times that. */
-static void a_config_that_is_a_waste_there_does_not_serve(void) {
+FACT(a_config_that_is_a_waste_there_does_not_serve) {
     static const char single[] =
         "block=1024,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=single,per_sm=1";
     const rdt_facts here = gpu_named("NVIDIA One");
@@ -76,7 +76,7 @@ static void a_config_that_is_a_waste_there_does_not_serve(void) {
     CHECK_INT(match(), REDTUNE_MATCH_EXACT);
 }
 
-static void without_a_row_it_is_the_default(void) {
+FACT(without_a_row_it_is_the_default) {
     const rdt_facts here = gpu_named("NVIDIA One");
     const redtune_problem problem =
         PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 20);
@@ -87,7 +87,7 @@ static void without_a_row_it_is_the_default(void) {
     CHECK(rdt_point_same(&baseline, &among.choice.point));
 }
 
-static void rows_of_another_problem_or_a_warm_cache_do_not_serve(void) {
+FACT(rows_of_another_problem_or_a_warm_cache_do_not_serve) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     add_row(&here, 1 << 20, MIDDLE(256))->trial.problem.op = REDTUNE_MAX;
@@ -99,7 +99,7 @@ static void rows_of_another_problem_or_a_warm_cache_do_not_serve(void) {
 
 /* ---- other models ---------------------------------------------------------------------------- */
 
-static void this_model_goes_before_another_with_the_exact_count(void) {
+FACT(this_model_goes_before_another_with_the_exact_count) {
     const rdt_facts here = gpu_named("NVIDIA One"), other = gpu_named("NVIDIA Other");
     CHECK(begin_rows());
     add_row(&other, 1 << 22, MIDDLE(128));
@@ -113,7 +113,7 @@ static void this_model_goes_before_another_with_the_exact_count(void) {
 }
 
 /* What makes a model, but for its name: an equal name with another L2 is another model. */
-static void a_model_is_more_than_its_name(void) {
+FACT(a_model_is_more_than_its_name) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     add_row(&here, 1 << 20, MIDDLE(256))->gpu.sm_count--;
@@ -126,7 +126,7 @@ static void a_model_is_more_than_its_name(void) {
 }
 
 /* The same architecture first, however different in size; then the same generation. */
-static void the_nearest_gpu_has_the_same_architecture(void) {
+FACT(the_nearest_gpu_has_the_same_architecture) {
     const rdt_facts here = gpu_named("NVIDIA One");
     rdt_facts same = gpu_named("NVIDIA Small"), close = gpu_named("NVIDIA Close"),
               twin = gpu_named("NVIDIA Twin");
@@ -144,7 +144,7 @@ static void the_nearest_gpu_has_the_same_architecture(void) {
     CHECK_INT(match(), REDTUNE_MATCH_GPU);
 }
 
-static void then_the_nearest_bandwidth_and_multiprocessors(void) {
+FACT(then_the_nearest_bandwidth_and_multiprocessors) {
     const rdt_facts here = gpu_named("NVIDIA One");
     rdt_facts half = gpu_named("NVIDIA Half"), slow = gpu_named("NVIDIA Slow"),
               near = gpu_named("NVIDIA Near");
@@ -162,7 +162,7 @@ static void then_the_nearest_bandwidth_and_multiprocessors(void) {
 
 /* A GPU with twice the multiprocessors does at twice the count what the other one did; what the
  * config says of the grid is per multiprocessor. */
-static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
+FACT(rows_of_another_model_are_scaled_by_multiprocessors) {
     const rdt_facts here = gpu_named("NVIDIA One");
     const redtune_problem problem =
         PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = 1 << 22);
@@ -183,7 +183,7 @@ static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
 
 /* ---- other templates ------------------------------------------------------------------------- */
 
-static void of_equally_near_rows_those_with_current_kernels_serve(void) {
+FACT(of_equally_near_rows_those_with_current_kernels_serve) {
     const rdt_facts here = gpu_named("NVIDIA One");
     CHECK(begin_rows());
     rdt_row *older = add_row(&here, 1 << 20, MIDDLE(128));
@@ -198,7 +198,7 @@ static void of_equally_near_rows_those_with_current_kernels_serve(void) {
 }
 
 /* What other templates called a config may be none here, or only half of one. */
-static void a_config_that_is_not_in_the_space_does_not_serve(void) {
+FACT(a_config_that_is_not_in_the_space_does_not_serve) {
     static const char *const strange[] = {
         "block=96,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=poll,per_sm=4",
         "block=128,vec=4,unroll=4,load=no_allocate,tail=shuffle,finish=grid,per_sm=4",
@@ -268,7 +268,7 @@ static bool begin_layers(void) {
     return put_into("system.db", MIDDLE(256), 5000, 31, false);
 }
 
-static void a_quick_look_of_the_users_hides_no_careful_row_of_the_system(void) {
+FACT(a_quick_look_of_the_users_hides_no_careful_row_of_the_system) {
     CHECK(begin_layers());
     CHECK_TEXT(explain(), "system.db");
     CHECK_TEXT(told.info.config, MIDDLE(256));
@@ -279,7 +279,7 @@ static void a_quick_look_of_the_users_hides_no_careful_row_of_the_system(void) {
     CHECK(told.info.tuned_ns == 5000);
 }
 
-static void a_careful_row_of_the_users_is_chosen_and_told(void) {
+FACT(a_careful_row_of_the_users_is_chosen_and_told) {
     CHECK(begin_layers());
     CHECK(put_into("user.db", MIDDLE(512), 3000, 31, false));
     CHECK_TEXT(explain(), "user.db");
@@ -292,7 +292,7 @@ static void a_careful_row_of_the_users_is_chosen_and_told(void) {
 }
 
 /* What the user imported of a config does not outweigh what the system's database measured. */
-static void a_received_row_hides_no_measured_one_of_its_config(void) {
+FACT(a_received_row_hides_no_measured_one_of_its_config) {
     CHECK(begin_layers());
     CHECK(put_into("user.db", MIDDLE(256), 1000, 31, true));
     CHECK_TEXT(explain(), "system.db");
@@ -300,7 +300,7 @@ static void a_received_row_hides_no_measured_one_of_its_config(void) {
 }
 
 /* Whoever put it there, the system's database is trusted. */
-static void what_the_system_received_counts_as_measured(void) {
+FACT(what_the_system_received_counts_as_measured) {
     CHECK(begin_layers());
     CHECK(run_sql(in_scratch("system.db"), "INSERT INTO import VALUES(1, 'f', 0);"
                                            "UPDATE measurement SET import = 1"));
@@ -342,7 +342,7 @@ static redtune_match match_of(const rdt_facts *here, const rdt_facts *there) {
 }
 
 /* A row says what was measured, and a family that is not tuned cannot have been. */
-static void a_row_of_the_ladder_is_no_winner(void) {
+FACT(a_row_of_the_ladder_is_no_winner) {
     const redtune_problem problem =
         PROBLEM(REDTUNE_SUM, REDTUNE_F32, REDTUNE_F32, .count = UINT64_C(1) << 26);
     const rdt_facts *here = rdt_facts_typical();
@@ -363,30 +363,9 @@ static void a_row_of_the_ladder_is_no_winner(void) {
     rdt_codegen_close(codegen);
 }
 
-static void a_gpu_serves_its_model_and_others(void) {
-    rdt_facts one = gpu_named("NVIDIA One"), other = gpu_named("NVIDIA Other");
-    CHECK_INT(match_of(&one, &one), REDTUNE_MATCH_EXACT);
-    CHECK_INT(match_of(&one, &other), REDTUNE_MATCH_GPU);
-}
-
-static void a_simulated_gpu_serves_no_real_one(void) {
-    rdt_facts real = gpu_named("NVIDIA One"), simulated = gpu_named("redtune simulated GPU");
-    CHECK_INT(match_of(&real, &simulated), REDTUNE_MATCH_DEFAULT);
-    CHECK_INT(match_of(&simulated, &real), REDTUNE_MATCH_DEFAULT);
-    CHECK_INT(match_of(&simulated, &simulated), REDTUNE_MATCH_EXACT);
-}
-
-static void simulated_gpus_that_differ_do_not_serve_each_other(void) {
-    rdt_facts one = gpu_named("redtune simulated GPU"), other = one;
-    other.sm_count = 8;
-    CHECK_INT(match_of(&one, &other), REDTUNE_MATCH_DEFAULT);
-}
-
-/* ---- classes alike --------------------------------------------------------------------------- */
-
 /* A plan remembers the op of its row by a number, which for an op of the user's is this process's
  * alone; one that is absent cannot be asked about its traffic. */
-static void an_op_of_the_users_lends_its_rows_to_no_other(void) {
+FACT(an_op_of_the_users_lends_its_rows_to_no_other) {
     static const char text[] =
         "return { name = \"doubled\", formula = \"2 * sum\", dtypes = { \"f32\" },"
         " accumulator = \"f32\", identity = \"0\", map = \"x + x\","
@@ -415,34 +394,30 @@ static void an_op_of_the_users_lends_its_rows_to_no_other(void) {
     }
 }
 
+FACT(a_gpu_serves_its_model_and_others) {
+    rdt_facts one = gpu_named("NVIDIA One"), other = gpu_named("NVIDIA Other");
+    CHECK_INT(match_of(&one, &one), REDTUNE_MATCH_EXACT);
+    CHECK_INT(match_of(&one, &other), REDTUNE_MATCH_GPU);
+}
+
+FACT(a_simulated_gpu_serves_no_real_one) {
+    rdt_facts real = gpu_named("NVIDIA One"), simulated = gpu_named("redtune simulated GPU");
+    CHECK_INT(match_of(&real, &simulated), REDTUNE_MATCH_DEFAULT);
+    CHECK_INT(match_of(&simulated, &real), REDTUNE_MATCH_DEFAULT);
+    CHECK_INT(match_of(&simulated, &simulated), REDTUNE_MATCH_EXACT);
+}
+
+FACT(simulated_gpus_that_differ_do_not_serve_each_other) {
+    rdt_facts one = gpu_named("redtune simulated GPU"), other = one;
+    other.sm_count = 8;
+    CHECK_INT(match_of(&one, &other), REDTUNE_MATCH_DEFAULT);
+}
+
+/* ---- classes alike --------------------------------------------------------------------------- */
+
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(the_exact_count_goes_before_any_other),
-        FACT(else_the_nearest_count_on_a_log_scale),
-        FACT(a_measured_crossover_is_where_the_choice_changes),
-        FACT(a_row_says_nothing_of_counts_sixteen_times_away),
-        FACT(a_config_that_is_a_waste_there_does_not_serve),
-        FACT(without_a_row_it_is_the_default),
-        FACT(rows_of_another_problem_or_a_warm_cache_do_not_serve),
-        FACT(this_model_goes_before_another_with_the_exact_count),
-        FACT(a_model_is_more_than_its_name),
-        FACT(the_nearest_gpu_has_the_same_architecture),
-        FACT(then_the_nearest_bandwidth_and_multiprocessors),
-        FACT(rows_of_another_model_are_scaled_by_multiprocessors),
-        FACT(of_equally_near_rows_those_with_current_kernels_serve),
-        FACT(a_config_that_is_not_in_the_space_does_not_serve),
-        FACT(a_quick_look_of_the_users_hides_no_careful_row_of_the_system),
-        FACT(a_careful_row_of_the_users_is_chosen_and_told),
-        FACT(a_received_row_hides_no_measured_one_of_its_config),
-        FACT(what_the_system_received_counts_as_measured),
-        FACT(a_row_of_the_ladder_is_no_winner),
-        FACT(an_op_of_the_users_lends_its_rows_to_no_other),
-        FACT(a_gpu_serves_its_model_and_others),
-        FACT(a_simulated_gpu_serves_no_real_one),
-        FACT(simulated_gpus_that_differ_do_not_serve_each_other),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_codegen_close(among.codegen);
     scratch_end();
     return failed;

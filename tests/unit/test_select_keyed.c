@@ -39,7 +39,7 @@ static int choose_of(uint64_t keys, uint64_t count, redtune_spread spread) {
     return choose_by_key(&problem);
 }
 
-static void the_nearest_keys_and_elements_of_the_spread_serve(void) {
+FACT(the_nearest_keys_and_elements_of_the_spread_serve) {
     CHECK(begin_rows());
     add_by_key(16, 1 << 20, REDTUNE_SPREAD_UNIFORM, BY_KEY(128), 5000);
     add_by_key(64, 1 << 20, REDTUNE_SPREAD_UNIFORM, BY_KEY(128), 5000);
@@ -55,7 +55,7 @@ static void the_nearest_keys_and_elements_of_the_spread_serve(void) {
     CHECK_INT(choose(&here, 1 << 20), -1); /* a whole array */
 }
 
-static void rows_of_other_keys_ops_or_dtypes_do_not_serve(void) {
+FACT(rows_of_other_keys_ops_or_dtypes_do_not_serve) {
     CHECK(begin_rows());
     add_by_key(16, 1 << 20, REDTUNE_SPREAD_UNIFORM, BY_KEY(128), 5000);
     redtune_problem problem = by_key(16, 1 << 20, REDTUNE_SPREAD_UNIFORM);
@@ -68,7 +68,7 @@ static void rows_of_other_keys_ops_or_dtypes_do_not_serve(void) {
     CHECK(!rdt_problem_same_traffic(&problem, &among.row[0].trial.problem));
 }
 
-static void an_unknown_spread_is_served_by_its_own_rows(void) {
+FACT(an_unknown_spread_is_served_by_its_own_rows) {
     CHECK(begin_rows());
     add_by_key(16, 1 << 20, REDTUNE_SPREAD_UNIFORM, BY_KEY(128), 5000);
     CHECK_INT(choose_of(16, 1 << 20, REDTUNE_SPREAD_UNKNOWN), -1);
@@ -80,14 +80,9 @@ static void an_unknown_spread_is_served_by_its_own_rows(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(the_nearest_keys_and_elements_of_the_spread_serve),
-        FACT(rows_of_other_keys_ops_or_dtypes_do_not_serve),
-        FACT(an_unknown_spread_is_served_by_its_own_rows),
-    };
     here = gpu_named("NVIDIA One");
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_codegen_close(among.codegen);
     scratch_end();
     return failed;

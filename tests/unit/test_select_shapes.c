@@ -101,7 +101,7 @@ static int match(void) { return (int)among.choice.match; }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void the_very_shape_goes_before_any_other(void) {
+FACT(the_very_shape_goes_before_any_other) {
     CHECK(begin_rows());
     add_row(rows_of(64, 1024));
     add_row(rows_of(65, 1024));
@@ -118,7 +118,7 @@ static void the_very_shape_goes_before_any_other(void) {
 
 /* Both directions count, on a log scale: 4 times as many rows are as far as 4 times as long ones.
  */
-static void else_the_nearest_in_rows_and_elements(void) {
+FACT(else_the_nearest_in_rows_and_elements) {
     CHECK(begin_rows());
     add_row(rows_of(64, 1024));
     add_row(rows_of(1024, 1024));
@@ -131,7 +131,7 @@ static void else_the_nearest_in_rows_and_elements(void) {
     CHECK_INT(match(), REDTUNE_MATCH_SIZE);
 }
 
-static void a_row_says_nothing_of_shapes_sixteen_times_away(void) {
+FACT(a_row_says_nothing_of_shapes_sixteen_times_away) {
     CHECK(begin_rows());
     add_row(rows_of(1024, 1024));
     CHECK_INT(choose(rows_of(16 * 1024, 1024)), 0);
@@ -144,7 +144,6 @@ static void a_row_says_nothing_of_shapes_sixteen_times_away(void) {
     CHECK_INT(choose(whole_of(REDTUNE_SUM, REDTUNE_F32)), -1);
 }
 
-/* 1001 f32 are aligned to 4 bytes, 1002 to 8, 1004 and 1024 to 16. */
 static redtune_problem segments_of(uint64_t segments, uint64_t length, uint64_t median,
                                    uint64_t greatest) {
     redtune_problem problem = redtune_problem_segments(REDTUNE_SUM, REDTUNE_F32, segments, length);
@@ -156,7 +155,7 @@ static redtune_problem segments_of(uint64_t segments, uint64_t length, uint64_t 
 
 /* What was measured of equal segments serves those that are nearly so, not ones whose lengths are
  * said to differ widely. */
-static void segments_of_other_lengths_take_their_default(void) {
+FACT(segments_of_other_lengths_take_their_default) {
     CHECK(begin_rows());
     add_row(segments_of(1 << 16, 1000, 0, 0));
     CHECK_INT(choose(segments_of(1 << 16, 1000, 0, 0)), 0);
@@ -165,7 +164,8 @@ static void segments_of_other_lengths_take_their_default(void) {
     CHECK_INT(choose(segments_of(1 << 10, 4, 0, 0)), -1);
 }
 
-static void rows_of_the_same_alignment_go_before_nearer_ones(void) {
+/* 1001 f32 are aligned to 4 bytes, 1002 to 8, 1004 and 1024 to 16. */
+FACT(rows_of_the_same_alignment_go_before_nearer_ones) {
     CHECK(begin_rows());
     add_row(rows_of(64, 1024));
     add_row(rows_of(256, 1001));
@@ -182,7 +182,7 @@ static void rows_of_the_same_alignment_go_before_nearer_ones(void) {
     CHECK_INT(choose(pitched(64, 1024, 1025)), 1);
 }
 
-static void the_very_pitch_goes_before_another_of_its_alignment(void) {
+FACT(the_very_pitch_goes_before_another_of_its_alignment) {
     CHECK(begin_rows());
     add_row(pitched(64, 1024, 1028));
     add_row(pitched(64, 1024, 2048))->date = 999;
@@ -192,7 +192,7 @@ static void the_very_pitch_goes_before_another_of_its_alignment(void) {
     CHECK_INT(match(), REDTUNE_MATCH_SIZE);
 }
 
-static void alignment_is_what_divides_all_steps(void) {
+FACT(alignment_is_what_divides_all_steps) {
     const redtune_problem rows = pitched(3, 10, 6);
     const redtune_problem bytes = problem_of(REDTUNE_MAX, REDTUNE_I8, 1, 100, 36);
     const redtune_problem doubles = problem_of(REDTUNE_MAX, REDTUNE_F64, 1, 100, 3);
@@ -210,7 +210,7 @@ static void alignment_is_what_divides_all_steps(void) {
 }
 
 /* A GPU with twice the multiprocessors takes twice the rows at a time, not longer ones. */
-static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
+FACT(rows_of_another_model_are_scaled_by_multiprocessors) {
     CHECK(begin_rows());
     rdt_facts half = gpu_named("NVIDIA Half");
     half.sm_count /= 2;
@@ -227,7 +227,7 @@ static void rows_of_another_model_are_scaled_by_multiprocessors(void) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-static void columns_are_nearest_in_elements_and_width(void) {
+FACT(columns_are_nearest_in_elements_and_width) {
     CHECK(begin_rows());
     add_row(columns_of(1, 1024, 16));
     add_row(columns_of(1, 1024, 256));
@@ -241,7 +241,7 @@ static void columns_are_nearest_in_elements_and_width(void) {
 }
 
 /* Wide ones: 64 batches of 512 columns are as much work side by side as 32768 columns. */
-static void a_batch_of_columns_is_like_as_many_columns(void) {
+FACT(a_batch_of_columns_is_like_as_many_columns) {
     CHECK(begin_rows());
     add_row(columns_of(1, 512, 512));
     add_row(columns_of(1, 512, 32768));
@@ -254,7 +254,7 @@ static void a_batch_of_columns_is_like_as_many_columns(void) {
 }
 
 /* Loads of a narrow batch are narrow, however many there are. */
-static void a_narrow_batch_is_not_like_wide_columns(void) {
+FACT(a_narrow_batch_is_not_like_wide_columns) {
     CHECK(begin_rows());
     add_row(columns_of(1, 512, 32768));
     CHECK_INT(choose(columns_of(8192, 512, 4)), -1);
@@ -262,7 +262,7 @@ static void a_narrow_batch_is_not_like_wide_columns(void) {
     CHECK_INT(choose(columns_of(8192, 512, 4)), 1);
 }
 
-static void columns_of_the_same_alignment_go_first(void) {
+FACT(columns_of_the_same_alignment_go_first) {
     CHECK(begin_rows());
     add_row(columns_of(1, 1024, 1000));
     add_row(columns_of(1, 1024, 333));
@@ -272,7 +272,7 @@ static void columns_of_the_same_alignment_go_first(void) {
 
 /* ---- classes alike --------------------------------------------------------------------------- */
 
-static void a_class_never_tuned_takes_the_winner_of_one_alike(void) {
+FACT(a_class_never_tuned_takes_the_winner_of_one_alike) {
     CHECK(begin_rows());
     add_alike(whole_of(REDTUNE_SUM, REDTUNE_F32));
     CHECK_INT(choose(whole_of(REDTUNE_MAX, REDTUNE_F32)), 100);
@@ -291,7 +291,7 @@ static void a_class_never_tuned_takes_the_winner_of_one_alike(void) {
 }
 
 /* Own row, nearest size; then like; then another GPU's; then the default. */
-static void a_measured_row_of_the_class_always_goes_first(void) {
+FACT(a_measured_row_of_the_class_always_goes_first) {
     const redtune_problem max = whole_of(REDTUNE_MAX, REDTUNE_F32);
     redtune_problem far = max, farther = max;
     RESHAPE(&far, count, shaped_of(&max).count * 15);
@@ -314,13 +314,13 @@ static void a_measured_row_of_the_class_always_goes_first(void) {
     CHECK_INT(match(), REDTUNE_MATCH_EXACT);
 }
 
-static void rows_alike_of_another_model_do_not_serve(void) {
+FACT(rows_alike_of_another_model_do_not_serve) {
     CHECK(begin_rows());
     add_alike(whole_of(REDTUNE_SUM, REDTUNE_F32))->gpu = gpu_named("NVIDIA Other");
     CHECK_INT(choose(whole_of(REDTUNE_MAX, REDTUNE_F32)), -1);
 }
 
-static void only_the_same_traffic_is_alike(void) {
+FACT(only_the_same_traffic_is_alike) {
     const redtune_problem max = whole_of(REDTUNE_MAX, REDTUNE_F32);
     redtune_problem as_f64 = whole_of(REDTUNE_SUM, REDTUNE_F32);
     as_f64.result = REDTUNE_F64;
@@ -346,7 +346,7 @@ static void only_the_same_traffic_is_alike(void) {
 }
 
 /* However the rows lie: the nearest; then the arithmetic, the dtype and the op decide. */
-static void the_most_alike_of_those_equally_near_serves(void) {
+FACT(the_most_alike_of_those_equally_near_serves) {
     const redtune_problem wanted = whole_of(REDTUNE_MAXABS, REDTUNE_F32);
     redtune_problem near = whole_of(REDTUNE_MAX, REDTUNE_I32), far = wanted;
     far.op = REDTUNE_SUM;
@@ -368,105 +368,8 @@ static void the_most_alike_of_those_equally_near_serves(void) {
     CHECK_INT(choose(wanted), 103);
 }
 
-/* Of a type in a kernel; 0: unknown. */
-static int bytes_of_type(const char *type) {
-    static const struct {
-        const char *type;
-        int bytes;
-    } types[] = {{"int", 4}, {"u32", 4},    {"float", 4}, {"i64", 8},
-                 {"u64", 8}, {"double", 8}, {"arg", 16}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (!strcmp(types[i].type, type)) return types[i].bytes;
-    return 0;
-}
-
-/* Of the source's struct of several fields, a line each, as C lays it out. */
-static int bytes_of_record(const char *source) {
-    const char *line = strstr(source, "struct record {\n");
-    int bytes = 0, widest = 1;
-    char type[24];
-    for (line = line ? strchr(line, '\n') + 1 : "}"; *line != '}'; line = strchr(line, '\n') + 1) {
-        const int each = sscanf(line, " %20s", type) == 1 ? bytes_of_type(type) : 0;
-        if (!each) return 0;
-        bytes = (bytes + each - 1) / each * each + each;
-        if (widest < each) widest = each;
-    }
-    return (bytes + widest - 1) / widest * widest;
-}
-
-/* Of an exact sum: words of the integer, and one more. */
-static int bytes_of_words(const char *source) {
-    const char *found = strstr(source, "WORDS_OF_SUM = ");
-    int words = 0;
-    return found && sscanf(found, "WORDS_OF_SUM = %d", &words) == 1 ? 4 * (words + 1) : 0;
-}
-
-static int bytes_in_template(const redtune_problem *problem, const rdt_facts *here) {
-    const rdt_case at = {problem, here};
-    rdt_point point;
-    char *source = NULL, type[24] = "";
-    if (rdt_rules_default(among.codegen, at, &point, &err) ||
-        rdt_render_source(among.codegen, at, &point, false, &source, &err))
-        return -1;
-    const char *found = strstr(source, " accumulator;");
-    while (found && found > source && found[-1] != '\n') found--;
-    const bool there = found && sscanf(found, "typedef %20s accumulator;", type) == 1;
-    const int bytes = !there                                        ? -1
-                      : problem->accuracy == REDTUNE_ACCURACY_EXACT ? bytes_of_words(source)
-                      : strcmp(type, "record")                      ? bytes_of_type(type)
-                                                                    : bytes_of_record(source);
-    free(source);
-    return bytes;
-}
-
-/* What rdt_problem_accumulator_bytes says is what the templates do. */
-static void accumulators_are_those_of_the_templates(void) {
-    enum { DTYPES = REDTUNE_DTYPE_END - 1 };
-    const rdt_facts here = gpu_named("NVIDIA One");
-    int tried = 0, accurate = 0;
-    CHECK(begin_rows());
-    for (int op = 0; op < rdt_op_compiled_in.count; op++)
-        for (int i = 0; i < DTYPES * (REDTUNE_ACCURACY_EXACT + 1); i++) {
-            const redtune_accuracy accuracy = (redtune_accuracy)(i / DTYPES);
-            redtune_problem problem =
-                PROBLEM(.op = (redtune_op)op, .dtype = (redtune_dtype)(REDTUNE_I8 + i % DTYPES),
-                        .count = 1 << 20, .accuracy = accuracy);
-            if (rdt_problem_resolve(&problem, &problem, &err)) continue;
-            if (problem.accuracy != accuracy) continue; /* as the plain one */
-            const int bytes = bytes_in_template(&problem, &here);
-            if (!check_that(rdt_problem_accumulator_bytes(&problem) == bytes, __FILE__, __LINE__,
-                            "%s of %s, accuracy %d, has accumulators of %d bytes",
-                            redtune_op_name(problem.op), redtune_dtype_name(problem.dtype),
-                            (int)accuracy, bytes))
-                return;
-            tried++;
-            accurate += accuracy != REDTUNE_ACCURACY_PLAIN;
-        }
-    CHECK(tried > 200 && accurate == (7 + 1) * 6 /* floats */);
-}
-
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(the_very_shape_goes_before_any_other),
-        FACT(else_the_nearest_in_rows_and_elements),
-        FACT(a_row_says_nothing_of_shapes_sixteen_times_away),
-        FACT(segments_of_other_lengths_take_their_default),
-        FACT(rows_of_the_same_alignment_go_before_nearer_ones),
-        FACT(the_very_pitch_goes_before_another_of_its_alignment),
-        FACT(alignment_is_what_divides_all_steps),
-        FACT(rows_of_another_model_are_scaled_by_multiprocessors),
-        FACT(columns_are_nearest_in_elements_and_width),
-        FACT(a_batch_of_columns_is_like_as_many_columns),
-        FACT(a_narrow_batch_is_not_like_wide_columns),
-        FACT(columns_of_the_same_alignment_go_first),
-        FACT(a_class_never_tuned_takes_the_winner_of_one_alike),
-        FACT(a_measured_row_of_the_class_always_goes_first),
-        FACT(rows_alike_of_another_model_do_not_serve),
-        FACT(only_the_same_traffic_is_alike),
-        FACT(the_most_alike_of_those_equally_near_serves),
-        FACT(accumulators_are_those_of_the_templates),
-    };
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_codegen_close(among.codegen);
     return failed;
 }

@@ -17,7 +17,7 @@ static const rdt_space space = {
         },
 };
 
-static void space_finds_parameters_by_name(void) {
+FACT(space_finds_parameters_by_name) {
     CHECK_INT(rdt_space_find(&space, "block", 5), 0);
     CHECK_INT(rdt_space_find(&space, "grid=8", 4), 2);
     CHECK_INT(rdt_space_find(&space, "blocks", 6), -1);
@@ -26,7 +26,7 @@ static void space_finds_parameters_by_name(void) {
     CHECK_INT(rdt_space_find(&(rdt_space){0}, "block", 5), -1);
 }
 
-static void space_finds_values(void) {
+FACT(space_finds_values) {
     CHECK_INT(rdt_space_param_find(&space.param[0], 256), 2);
     CHECK_INT(rdt_space_param_find(&space.param[0], 257), -1);
     CHECK_INT(rdt_space_param_find(&space.param[2], -1), 0);
@@ -34,7 +34,7 @@ static void space_finds_values(void) {
 
 static const rdt_spaces spaces = {&space, 1};
 
-static void config_is_written_in_the_spaces_order(void) {
+FACT(config_is_written_in_the_spaces_order) {
     char text[RDT_POINT_TEXT_BYTES];
     rdt_point_format(&spaces, &(rdt_point){0, {128, 1, -1}}, text);
     CHECK_TEXT(text, "toy:block=128,tail=shared,grid=-1");
@@ -43,7 +43,7 @@ static void config_is_written_in_the_spaces_order(void) {
     CHECK_TEXT(text, ":");
 }
 
-static void config_format_stays_within_its_buffer(void) {
+FACT(config_format_stays_within_its_buffer) {
     rdt_space wide = {.param_count = RDT_PARAM_MAX};
     rdt_point point = {0};
     char family[RDT_NAME_BYTES], text[RDT_CONFIG_TEXT_BYTES + 1];
@@ -57,7 +57,7 @@ static void config_format_stays_within_its_buffer(void) {
     CHECK_INT(text[RDT_CONFIG_TEXT_BYTES], 'x');
 }
 
-static void config_reads_back_what_it_writes(void) {
+FACT(config_reads_back_what_it_writes) {
     for (int i = 0; i < 3 * 2 * 2; i++) {
         rdt_point point = {0,
                            {space.param[0].value[i % 3], space.param[1].value[i / 3 % 2],
@@ -71,7 +71,7 @@ static void config_reads_back_what_it_writes(void) {
     }
 }
 
-static void config_parse_keeps_what_is_not_named(void) {
+FACT(config_parse_keeps_what_is_not_named) {
     rdt_point point = {0, {128, 0, 8}};
     CHECK_OK(rdt_point_parse(&spaces, "tail=shared", &point, &err), err);
     CHECK_INT(point.value[0], 128);
@@ -81,7 +81,7 @@ static void config_parse_keeps_what_is_not_named(void) {
     CHECK_INT(point.value[0], 128);
 }
 
-static void point_read_needs_every_parameter(void) {
+FACT(point_read_needs_every_parameter) {
     char family[RDT_NAME_BYTES], text[RDT_CONFIG_TEXT_BYTES];
     rdt_point whole = {0}, parsed, before = {3, {7, 7, 7}};
     for (int i = 0; i < space.param_count; i++) whole.value[i] = space.param[i].value[0];
@@ -101,7 +101,7 @@ static void point_read_needs_every_parameter(void) {
 }
 
 /* What is stored of a parameter that went holds where all kernels are of its value. */
-static void parameters_that_went_are_passed_over(void) {
+FACT(parameters_that_went_are_passed_over) {
     static const rdt_space skewed = {
         .family = "skewed",
         .param_count = 1,
@@ -127,7 +127,7 @@ static void parameters_that_went_are_passed_over(void) {
     }
 }
 
-static void config_parse_takes_any_order(void) {
+FACT(config_parse_takes_any_order) {
     rdt_point point = {0, {64, 0, 8}};
     CHECK_OK(rdt_point_parse(&spaces, "grid=-1,block=256", &point, &err), err);
     CHECK_INT(point.value[0], 256);
@@ -145,14 +145,14 @@ static bool refuses(const char *text, const char *part) {
     return status == REDTUNE_INVALID && untouched && told;
 }
 
-static void config_parse_refuses_unknown_name(void) {
+FACT(config_parse_refuses_unknown_name) {
     CHECK(refuses("block=64,blocks=64", "'blocks'"));
     CHECK(refuses("blocks=64", "block, tail, grid"));
     CHECK(refuses("blocks=64", "'toy'"));
     CHECK(refuses("=64", "''"));
 }
 
-static void config_parse_refuses_unknown_value(void) {
+FACT(config_parse_refuses_unknown_value) {
     CHECK(refuses("block=65", "block=65: it may be 64, 128, 256"));
     CHECK(refuses("tail=both", "tail=both: it may be shuffle, shared"));
     CHECK(refuses("block=", "block="));
@@ -161,20 +161,20 @@ static void config_parse_refuses_unknown_value(void) {
 }
 
 /* A value that has a label is written by it alone, so that there is one text per config. */
-static void config_parse_refuses_the_number_of_a_label(void) { CHECK(refuses("tail=1", "tail=1")); }
+FACT(config_parse_refuses_the_number_of_a_label) { CHECK(refuses("tail=1", "tail=1")); }
 
-static void config_parse_refuses_a_name_given_twice(void) {
+FACT(config_parse_refuses_a_name_given_twice) {
     CHECK(refuses("block=64,block=128", "block is given twice"));
 }
 
-static void config_parse_refuses_what_is_no_pair(void) {
+FACT(config_parse_refuses_what_is_no_pair) {
     CHECK(refuses("block", "name=value"));
     CHECK(refuses("block,tail=shared", "name=value"));
     CHECK(refuses(",", "name=value"));
     CHECK(refuses("block=64,,tail=shared", "name=value"));
 }
 
-static void config_parse_cuts_a_long_name_in_its_message(void) {
+FACT(config_parse_cuts_a_long_name_in_its_message) {
     char text[2000];
     memset(text, 'n', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -182,31 +182,11 @@ static void config_parse_cuts_a_long_name_in_its_message(void) {
     CHECK(refuses(text, "block, tail, grid"));
 }
 
-static void point_same_kernel_ignores_launch_parameters(void) {
+FACT(point_same_kernel_ignores_launch_parameters) {
     rdt_point a = {0, {128, 1, 8}}, b = {0, {128, 1, -1}}, c = {0, {64, 1, 8}};
     CHECK(rdt_point_same_kernel(&spaces, &a, &a));
     CHECK(rdt_point_same_kernel(&spaces, &a, &b));
     CHECK(!rdt_point_same_kernel(&spaces, &a, &c));
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(space_finds_parameters_by_name),
-        FACT(space_finds_values),
-        FACT(config_is_written_in_the_spaces_order),
-        FACT(config_format_stays_within_its_buffer),
-        FACT(config_reads_back_what_it_writes),
-        FACT(config_parse_keeps_what_is_not_named),
-        FACT(point_read_needs_every_parameter),
-        FACT(parameters_that_went_are_passed_over),
-        FACT(config_parse_takes_any_order),
-        FACT(config_parse_refuses_unknown_name),
-        FACT(config_parse_refuses_unknown_value),
-        FACT(config_parse_refuses_the_number_of_a_label),
-        FACT(config_parse_refuses_a_name_given_twice),
-        FACT(config_parse_refuses_what_is_no_pair),
-        FACT(config_parse_cuts_a_long_name_in_its_message),
-        FACT(point_same_kernel_ignores_launch_parameters),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

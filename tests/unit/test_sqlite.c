@@ -31,7 +31,7 @@ static bool is_refused(const char *path, redtune_status status, const char *reas
 
 /* ---- files that are refused ------------------------------------------------------------------ */
 
-static void open_refuses_text_file(void) {
+FACT(open_refuses_text_file) {
     const char *path = in_scratch("text.db");
     const char *text = "block=256,vec=4 and much more text, enough of it to be longer than the "
                        "header of an SQLite file, which has a hundred bytes.\n";
@@ -39,7 +39,7 @@ static void open_refuses_text_file(void) {
     CHECK(is_refused(path, REDTUNE_DATABASE, "it is not an SQLite file"));
 }
 
-static void open_refuses_short_file(void) {
+FACT(open_refuses_short_file) {
     const char *path = in_scratch("short.db");
     CHECK(write_bytes(path, "SQLite", 6));
     CHECK(is_refused(path, REDTUNE_DATABASE, "it is not an SQLite file"));
@@ -47,7 +47,7 @@ static void open_refuses_short_file(void) {
     CHECK(is_refused(path, REDTUNE_DATABASE, "it is an SQLite file of another program"));
 }
 
-static void open_refuses_foreign_sqlite_file(void) {
+FACT(open_refuses_foreign_sqlite_file) {
     const char *path = in_scratch("foreign.db");
     CHECK(run_sql(path, "CREATE TABLE person(name)"));
     CHECK(is_refused(path, REDTUNE_DATABASE, "it is an SQLite file of another program"));
@@ -55,7 +55,7 @@ static void open_refuses_foreign_sqlite_file(void) {
     CHECK(is_refused(path, REDTUNE_DATABASE, "it is of version 0"));
 }
 
-static void open_plays_back_no_foreign_journal(void) {
+FACT(open_plays_back_no_foreign_journal) {
     const char *path = in_scratch("journal.db"), *journal = in_scratch("journal.db-journal");
     CHECK(run_sql(path, "CREATE TABLE person(name); INSERT INTO person VALUES('Ada')"));
     CHECK(write_bytes(journal, journal_header, sizeof journal_header));
@@ -67,14 +67,14 @@ static void open_plays_back_no_foreign_journal(void) {
     CHECK_INT(ask_sql(path, "SELECT count(*) FROM person"), 1);
 }
 
-static void open_refuses_newer_version(void) {
+FACT(open_refuses_newer_version) {
     const char *path = in_scratch("newer.db");
     CHECK(make_with(path, "PRAGMA user_version=5"));
     CHECK(is_refused(path, REDTUNE_DATABASE,
                      "it is of version 5 and this redtune knows version 4; update redtune"));
 }
 
-static void open_refuses_other_schema(void) {
+FACT(open_refuses_other_schema) {
     static const char *const changes[] = {
         "CREATE TABLE more(x)",
         "CREATE INDEX more ON measurement(date)",
@@ -97,7 +97,7 @@ static void open_refuses_other_schema(void) {
     }
 }
 
-static void open_refuses_truncated_file(void) {
+FACT(open_refuses_truncated_file) {
     const char *path = in_scratch("truncated.db");
     size_t bytes = 0;
     CHECK(make(path));
@@ -111,7 +111,7 @@ static void open_refuses_truncated_file(void) {
     free(whole);
 }
 
-static void open_refuses_damaged_schema(void) {
+FACT(open_refuses_damaged_schema) {
     const char *path = in_scratch("damaged.db");
     CHECK(make(path));
     int file = open(path, O_WRONLY);
@@ -121,7 +121,7 @@ static void open_refuses_damaged_schema(void) {
     CHECK(is_refused(path, REDTUNE_DATABASE, ""));
 }
 
-static void open_refuses_what_is_no_file(void) {
+FACT(open_refuses_what_is_no_file) {
     const char *folder = in_scratch("folder"), *pipe = in_scratch("pipe");
     CHECK(!mkdir(folder, 0777) && !mkfifo(pipe, 0666));
     CHECK_FAILS(rdt_tuning_open(folder, &tuning, &err), REDTUNE_FILE, err, "directory");
@@ -135,7 +135,7 @@ static void open_refuses_what_is_no_file(void) {
 }
 
 /* SQLite would open it, and wait. */
-static void open_refuses_a_pipe_in_the_journals_place(void) {
+FACT(open_refuses_a_pipe_in_the_journals_place) {
     static const char *const ends[] = {"-journal", "-wal"};
     const char *path = in_scratch("beside.db");
     CHECK(make(path));
@@ -151,7 +151,7 @@ static void open_refuses_a_pipe_in_the_journals_place(void) {
     close_tuning();
 }
 
-static void a_file_that_lost_its_path_takes_nothing_more(void) {
+FACT(a_file_that_lost_its_path_takes_nothing_more) {
     const char *path = in_scratch("moved.db"), *old = in_scratch("moved.old");
     rdt_tuning *lost = NULL;
     CHECK(make(path));
@@ -177,7 +177,7 @@ static redtune_status try_within(int resource, rlim_t limit, const char *path) {
 }
 
 /* As a signal the limit would end the process; and what was there is there. */
-static void limits_of_the_process_are_told(void) {
+FACT(limits_of_the_process_are_told) {
     const char *path = in_scratch("limit.db");
     CHECK(make(path));
     CHECK_FAILS(try_within(RLIMIT_NOFILE, 3, path), REDTUNE_FILE, err, "raise ulimit -n");
@@ -190,7 +190,7 @@ static void limits_of_the_process_are_told(void) {
     close_tuning();
 }
 
-static void open_shows_the_reason_after_a_long_path(void) {
+FACT(open_shows_the_reason_after_a_long_path) {
     char path[2000];
     memset(path, 'x', sizeof path);
     memcpy(path, "/tmp/", 5);
@@ -198,7 +198,7 @@ static void open_shows_the_reason_after_a_long_path(void) {
     CHECK_FAILS(rdt_tuning_open(path, &tuning, &err), REDTUNE_FILE, err, "File name too long; ");
 }
 
-static void open_read_needs_the_file(void) {
+FACT(open_read_needs_the_file) {
     const char *path = in_scratch("missing/tuning.db");
     CHECK_FAILS(rdt_tuning_open_read(path, &tuning, &err), REDTUNE_FILE, err, "No such file");
     CHECK_INT(err.code, ENOENT);
@@ -242,14 +242,14 @@ static bool lock_folder(void) {
            !chmod(in_scratch("locked/tuning.db"), 0666) && !chmod(folder, 0555);
 }
 
-static void open_says_what_permission_is_missing(void) {
+FACT(open_says_what_permission_is_missing) {
     CHECK(lock_folder());
     bool good = run_processes(1, refuse_without_permission);
     CHECK(!chmod(in_scratch("locked"), 0777));
     CHECK(good);
 }
 
-static void open_read_needs_no_write_permission(void) {
+FACT(open_read_needs_no_write_permission) {
     CHECK(lock_folder());
     bool good = run_processes(1, read_without_permission);
     CHECK(!chmod(in_scratch("locked"), 0777));
@@ -257,26 +257,8 @@ static void open_read_needs_no_write_permission(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(open_refuses_text_file),
-        FACT(open_refuses_short_file),
-        FACT(open_refuses_foreign_sqlite_file),
-        FACT(open_plays_back_no_foreign_journal),
-        FACT(open_refuses_newer_version),
-        FACT(open_refuses_other_schema),
-        FACT(open_refuses_truncated_file),
-        FACT(open_refuses_damaged_schema),
-        FACT(open_refuses_what_is_no_file),
-        FACT(open_refuses_a_pipe_in_the_journals_place),
-        FACT(a_file_that_lost_its_path_takes_nothing_more),
-        FACT(limits_of_the_process_are_told),
-        FACT(open_shows_the_reason_after_a_long_path),
-        FACT(open_read_needs_the_file),
-        FACT(open_says_what_permission_is_missing),
-        FACT(open_read_needs_no_write_permission),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "row_files.h"
 
-static void open_creates_file_and_folders(void) {
+FACT(open_creates_file_and_folders) {
     const char *path = in_scratch("new/er/tuning.db");
     CHECK_OK(rdt_tuning_open(path, &tuning, &err), err);
     close_tuning();
@@ -15,7 +15,7 @@ static void open_creates_file_and_folders(void) {
     close_tuning();
 }
 
-static void open_takes_an_empty_file_as_new(void) {
+FACT(open_takes_an_empty_file_as_new) {
     const char *path = in_scratch("empty.db");
     CHECK(write_bytes(path, "", 0));
     CHECK_OK(rdt_tuning_open_read(path, &tuning, &err), err);
@@ -27,7 +27,7 @@ static void open_takes_an_empty_file_as_new(void) {
     close_tuning();
 }
 
-static void open_takes_special_names_for_files(void) {
+FACT(open_takes_special_names_for_files) {
     static const char *const names[] = {":memory:", "file:odd.db?mode=memory"};
     char folder[4096];
     CHECK(getcwd(folder, sizeof folder) && !chdir(scratch));
@@ -52,7 +52,7 @@ static bool is_taken(const char *path) {
     return good;
 }
 
-static void open_takes_the_tables_of_sqlite(void) {
+FACT(open_takes_the_tables_of_sqlite) {
     static const char *const changes[] = {
         "ANALYZE",
         "PRAGMA optimize(0x10002)",
@@ -69,7 +69,7 @@ static void open_takes_the_tables_of_sqlite(void) {
     }
 }
 
-static void open_read_takes_wal_mode_and_writes_nothing(void) {
+FACT(open_read_takes_wal_mode_and_writes_nothing) {
     const char *path = in_scratch("wal.db");
     size_t bytes = 0;
     CHECK(make_with(path, "PRAGMA journal_mode=WAL"));
@@ -83,7 +83,7 @@ static void open_read_takes_wal_mode_and_writes_nothing(void) {
 }
 
 /* The commits of a process that was killed lie beside the file. */
-static void open_takes_wal_mode_with_its_log(void) {
+FACT(open_takes_wal_mode_with_its_log) {
     const char *path = in_scratch("log.db");
     sqlite3 *db = NULL;
     CHECK(make_with(path, "PRAGMA journal_mode=WAL"));
@@ -107,7 +107,7 @@ static void open_takes_wal_mode_with_its_log(void) {
     CHECK_INT(ask_sql(path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
 }
 
-static void open_follows_symbolic_links(void) {
+FACT(open_follows_symbolic_links) {
     const char *path = in_scratch("linked.db");
     CHECK(make(in_scratch("real.db")));
     CHECK(!symlink("real.db", path));
@@ -116,7 +116,7 @@ static void open_follows_symbolic_links(void) {
     close_tuning();
 }
 
-static void open_repairs_a_creation_cut_short(void) {
+FACT(open_repairs_a_creation_cut_short) {
     const char *path = in_scratch("half.db"), *journal = in_scratch("half.db-journal");
     CHECK(make(path));
     CHECK(write_bytes(journal, journal_header, sizeof journal_header));
@@ -129,7 +129,7 @@ static void open_repairs_a_creation_cut_short(void) {
     CHECK(!rdt_file_exists(journal));
 }
 
-static void open_read_never_writes(void) {
+FACT(open_read_never_writes) {
     const char *path = in_scratch("readonly.db");
     size_t bytes = 0;
     CHECK(make(path));
@@ -154,7 +154,7 @@ static bool open_and_put(int index) {
     return good;
 }
 
-static void open_by_many_creates_one(void) {
+FACT(open_by_many_creates_one) {
     for (int round = 0; round < 5; round++) {
         unlink(in_scratch("race.db"));
         CHECK(run_processes(8, open_and_put));
@@ -163,20 +163,8 @@ static void open_by_many_creates_one(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(open_creates_file_and_folders),
-        FACT(open_takes_an_empty_file_as_new),
-        FACT(open_takes_special_names_for_files),
-        FACT(open_takes_the_tables_of_sqlite),
-        FACT(open_read_takes_wal_mode_and_writes_nothing),
-        FACT(open_takes_wal_mode_with_its_log),
-        FACT(open_follows_symbolic_links),
-        FACT(open_repairs_a_creation_cut_short),
-        FACT(open_read_never_writes),
-        FACT(open_by_many_creates_one),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     scratch_end();
     return failed;
 }

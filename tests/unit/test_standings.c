@@ -15,7 +15,7 @@ static redtune_status rank(void *user, const rdt_standing *standing, redtune_err
 
 /* ---- winners --------------------------------------------------------------------------------- */
 
-static void winner_has_the_lowest_median(void) {
+FACT(winner_has_the_lowest_median) {
     CHECK(begin());
     CHECK(put_one(1024, "slow", 30, 9) && put_one(1024, "fast", 10, 9));
     CHECK(put_one(1024, "middle", 20, 9));
@@ -23,7 +23,7 @@ static void winner_has_the_lowest_median(void) {
     CHECK(taken.row[0].trial.median_ns == 10);
 }
 
-static void winner_is_no_quick_look(void) {
+FACT(winner_is_no_quick_look) {
     CHECK(begin());
     CHECK(put_one(1024, "careful", 30, 21) && put_one(1024, "quick", 10, 10));
     CHECK_TEXT(winner(), "careful");
@@ -33,7 +33,7 @@ static void winner_is_no_quick_look(void) {
     CHECK_TEXT(winner(), "careful");
 }
 
-static void winner_is_good(void) {
+FACT(winner_is_good) {
     CHECK(begin());
     rdt_trial wrong = trials_make(1024, "wrong", 0, 0);
     wrong.outcome = RDT_OUTCOME_WRONG;
@@ -43,7 +43,7 @@ static void winner_is_good(void) {
     CHECK_TEXT(winner(), "right");
 }
 
-static void winner_of_a_tie_is_the_simpler(void) {
+FACT(winner_of_a_tie_is_the_simpler) {
     CHECK(begin());
     rdt_trial trials[2] = {trials_make(1024, "second", 10, 9), trials_make(1024, "first", 10, 9)};
     trials[0].rank = 7, trials[1].rank = 3;
@@ -53,7 +53,7 @@ static void winner_of_a_tie_is_the_simpler(void) {
     CHECK_TEXT(winner(), "second");
 }
 
-static void winner_was_measured_here(void) {
+FACT(winner_was_measured_here) {
     CHECK(begin());
     CHECK(put_one(1024, "own", 10, 9) && put_one(1024, "imported", 30, 9));
     CHECK(put_one(1024, "imported", 5, 9) && put_one(1024, "imported", 6, 9));
@@ -67,7 +67,7 @@ static void winner_was_measured_here(void) {
     CHECK(taken.row[0].trial.median_ns == 6);
 }
 
-static void winners_of_other_templates_do_not_compete(void) {
+FACT(winners_of_other_templates_do_not_compete) {
     CHECK(begin());
     rdt_origin older = trials_origin;
     rdt_trial trial = trials_make(1024, "older", 5, 9);
@@ -81,7 +81,7 @@ static void winners_of_other_templates_do_not_compete(void) {
 
 /* Contenders are told in SQL, and winners in C: both must mean the same. Imported rows of a config
  * that was measured here count for neither, though it was a quick look. */
-static void contenders_give_the_winners_of_all_rows(void) {
+FACT(contenders_give_the_winners_of_all_rows) {
     CHECK(begin());
     static rdt_trial trials[400];
     unsigned seed = 1;
@@ -124,7 +124,7 @@ static void contenders_give_the_winners_of_all_rows(void) {
 }
 
 /* What is bad is so whatever it was measured with, be there nothing good beside it. */
-static void a_bad_row_of_another_origin_is_a_contender(void) {
+FACT(a_bad_row_of_another_origin_is_a_contender) {
     CHECK(begin());
     rdt_origin later = trials_origin;
     rdt_trial trial = trials_make(1024, "good", 5, 31);
@@ -137,7 +137,7 @@ static void a_bad_row_of_another_origin_is_a_contender(void) {
 }
 
 /* The clock ran a year ahead, or falls a year behind: the last word is still the last one put. */
-static void what_is_put_later_counts_as_later_whatever_the_clock_said(void) {
+FACT(what_is_put_later_counts_as_later_whatever_the_clock_said) {
     rdt_trial good = trials_make(1024, "a", 5, 31), wrong = trials_make(1024, "a", 0, 0);
     rdt_trial beside = trials_make(2048, "a", 5, 31);
     wrong.outcome = RDT_OUTCOME_WRONG;
@@ -164,7 +164,7 @@ static void what_is_put_later_counts_as_later_whatever_the_clock_said(void) {
 }
 
 /* Of a config that another file knows better: a trial is later than what it contradicts. */
-static void a_trial_is_later_than_what_it_was_made_after(void) {
+FACT(a_trial_is_later_than_what_it_was_made_after) {
     rdt_trial trial = trials_make(1024, "a", 5, 31);
     CHECK(begin());
     trial.after = 4102444800; /* 2100 */
@@ -172,7 +172,7 @@ static void a_trial_is_later_than_what_it_was_made_after(void) {
     CHECK_INT(ask("SELECT date FROM measurement"), 4102444801);
 }
 
-static void winner_may_be_the_default(void) {
+FACT(winner_may_be_the_default) {
     CHECK(begin());
     rdt_trial trial = trials_make(1024, "default", 10, 9);
     trial.is_default = true;
@@ -181,7 +181,7 @@ static void winner_may_be_the_default(void) {
     CHECK(taken.row[0].trial.is_default);
 }
 
-static void winners_are_one_per_gpu_and_problem(void) {
+FACT(winners_are_one_per_gpu_and_problem) {
     static const char order[] = "abcdef";
     CHECK(begin());
     rdt_trial trial[6];
@@ -211,7 +211,7 @@ static void winners_are_one_per_gpu_and_problem(void) {
     }
 }
 
-static void winners_are_found_among_many(void) {
+FACT(winners_are_found_among_many) {
     CHECK(begin());
     static rdt_trial trials[2000];
     for (int i = 0; i < 2000; i++) {
@@ -225,23 +225,8 @@ static void winners_are_found_among_many(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(winner_has_the_lowest_median),
-        FACT(winner_is_no_quick_look),
-        FACT(winner_is_good),
-        FACT(winner_of_a_tie_is_the_simpler),
-        FACT(winner_was_measured_here),
-        FACT(winners_of_other_templates_do_not_compete),
-        FACT(contenders_give_the_winners_of_all_rows),
-        FACT(a_bad_row_of_another_origin_is_a_contender),
-        FACT(what_is_put_later_counts_as_later_whatever_the_clock_said),
-        FACT(a_trial_is_later_than_what_it_was_made_after),
-        FACT(winner_may_be_the_default),
-        FACT(winners_are_one_per_gpu_and_problem),
-        FACT(winners_are_found_among_many),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_tuning_close(tuning);
     scratch_end();
     return failed;

@@ -24,7 +24,7 @@ static char *sequence(redtune_effort effort, uint64_t seed) {
     return log.data;
 }
 
-static void the_same_seed_gives_the_same_sequence(void) {
+FACT(the_same_seed_gives_the_same_sequence) {
     const redtune_effort efforts[] = {REDTUNE_EFFORT_STANDARD, REDTUNE_EFFORT_QUICK,
                                       REDTUNE_EFFORT_EXHAUSTIVE};
     for (size_t i = 0; i < sizeof efforts / sizeof *efforts; i++) {
@@ -36,7 +36,7 @@ static void the_same_seed_gives_the_same_sequence(void) {
     }
 }
 
-static void another_seed_gives_another_sequence(void) {
+FACT(another_seed_gives_another_sequence) {
     char *first = sequence(REDTUNE_EFFORT_STANDARD, 7);
     char *second = sequence(REDTUNE_EFFORT_STANDARD, 8);
     CHECK(strcmp(first, second));
@@ -92,19 +92,19 @@ static void a_fault_never_wins(size_t fault, rdt_outcome outcome, const char *ca
     tune_end(&self);
 }
 
-static void a_wrong_one_never_wins(void) {
+FACT(a_wrong_one_never_wins) {
     a_fault_never_wins(offsetof(oracle, wrong), RDT_OUTCOME_WRONG, "1 and should be 2");
 }
 
-static void a_faulting_one_never_wins(void) {
+FACT(a_faulting_one_never_wins) {
     a_fault_never_wins(offsetof(oracle, faulted), RDT_OUTCOME_FAULTED, "illegal address");
 }
 
-static void a_hanging_one_never_wins(void) {
+FACT(a_hanging_one_never_wins) {
     a_fault_never_wins(offsetof(oracle, hung), RDT_OUTCOME_HUNG, "it did not end");
 }
 
-static void a_wrong_one_is_never_timed(void) {
+FACT(a_wrong_one_is_never_timed) {
     tune self;
     rdt_text log = {0};
     oracle oracle = oracle_model(tune_codegen, &oracle_h200);
@@ -119,7 +119,7 @@ static void a_wrong_one_is_never_timed(void) {
     tune_end(&self);
 }
 
-static void where_all_are_wrong_the_problem_is_named(void) {
+FACT(where_all_are_wrong_the_problem_is_named) {
     tune self;
     oracle oracle = oracle_model(tune_codegen, &oracle_h200);
     oracle.wrong = ORACLE_EVERY;
@@ -129,7 +129,7 @@ static void where_all_are_wrong_the_problem_is_named(void) {
     tune_end(&self);
 }
 
-static void a_flattered_one_does_not_win(void) {
+FACT(a_flattered_one_does_not_win) {
     const char *flattered = "block=64,vec=2,unroll=1,load=no_allocate,tail=shuffle,finish=poll,"
                             "per_sm=1";
     tune self;
@@ -145,7 +145,7 @@ static void a_flattered_one_does_not_win(void) {
 
 /* ---- going on -------------------------------------------------------------------------------- */
 
-static void what_is_known_is_not_asked_again(void) {
+FACT(what_is_known_is_not_asked_again) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 12, 18);
     CHECK_OK(tune_run(&self), self.err);
@@ -183,18 +183,18 @@ static void a_stop_changes_nothing(redtune_effort effort, int high) {
     tune_end(&whole);
 }
 
-static void a_stopped_standard_search_goes_on_as_if_undisturbed(void) {
+FACT(a_stopped_standard_search_goes_on_as_if_undisturbed) {
     a_stop_changes_nothing(REDTUNE_EFFORT_STANDARD, 18);
 }
 
-static void a_stopped_exhaustive_search_goes_on_as_if_undisturbed(void) {
+FACT(a_stopped_exhaustive_search_goes_on_as_if_undisturbed) {
     a_stop_changes_nothing(REDTUNE_EFFORT_EXHAUSTIVE, 14);
 }
 
 /* ---- cache states and crossovers ----------------------------------------------------------------
  */
 
-static void warm_is_measured_where_half_of_l2_holds_the_input(void) {
+FACT(warm_is_measured_where_half_of_l2_holds_the_input) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 22,
                24); /* 16 to 64 MiB */
@@ -234,7 +234,7 @@ static double borrowed_ns(const tune *self, uint64_t count, const rdt_trial *win
     return tune_truth_ns(self, &here);
 }
 
-static void borders_lead_to_the_faster_config(void) {
+FACT(borders_lead_to_the_faster_config) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 12, 24);
     CHECK_OK(tune_run(&self), self.err);
@@ -314,12 +314,6 @@ static difference compare_two_tunes(void) {
     return found;
 }
 
-static void two_tunes_agree_at_every_count(void) {
-    difference found = compare_two_tunes();
-    CHECK(found.compared > 60);
-    CHECK(found.worst <= 1.02);
-}
-
 /* Counts the crossovers that a tune measured, and those where its winner is more than 3 % slower
  * than the best there is. */
 static void judge_crossovers(const tune *self, size_t *crossovers, size_t *slow) {
@@ -339,23 +333,6 @@ static void judge_crossovers(const tune *self, size_t *crossovers, size_t *slow)
     }
 }
 
-/* What ties at the ends may be far apart between them: of every three configs two are 5 % slower
- * there, each at counts of its own. */
-static void a_crossover_has_the_better_of_what_ties_at_its_ends(void) {
-    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8, REDTUNE_F64};
-    size_t crossovers = 0, slow = 0;
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        tune self;
-        run_with_noise(&self, dtypes[i], 1, 0.05);
-        judge_crossovers(&self, &crossovers, &slow);
-        tune_end(&self);
-    }
-    printf("  crossovers: %zu of %zu by more than 3 %% slower than the best there is\n", slow,
-           crossovers);
-    CHECK(crossovers > 40);
-    CHECK(slow * 8 <= crossovers);
-}
-
 /* The sizes measured between two neighbours. */
 static size_t count_between(const tune *self, size_t i) {
     const rdt_trials *trials = &self->sweep.known[RDT_CACHE_COLD];
@@ -372,7 +349,7 @@ static size_t count_between(const tune *self, size_t i) {
     return between;
 }
 
-static void borders_are_measured_where_winners_differ(void) {
+FACT(borders_are_measured_where_winners_differ) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 12, 24);
     CHECK_OK(tune_run(&self), self.err);
@@ -387,7 +364,7 @@ static void borders_are_measured_where_winners_differ(void) {
     tune_end(&self);
 }
 
-static void progress_names_what_is_measured(void) {
+FACT(progress_names_what_is_measured) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 12, 24);
     CHECK_OK(tune_run(&self), self.err);
@@ -397,6 +374,29 @@ static void progress_names_what_is_measured(void) {
     tune_end(&self);
 }
 
+FACT(two_tunes_agree_at_every_count) {
+    difference found = compare_two_tunes();
+    CHECK(found.compared > 60);
+    CHECK(found.worst <= 1.02);
+}
+
+/* What ties at the ends may be far apart between them: of every three configs two are 5 % slower
+ * there, each at counts of its own. */
+FACT(a_crossover_has_the_better_of_what_ties_at_its_ends) {
+    static const redtune_dtype dtypes[] = {REDTUNE_F32, REDTUNE_I8, REDTUNE_F64};
+    size_t crossovers = 0, slow = 0;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        tune self;
+        run_with_noise(&self, dtypes[i], 1, 0.05);
+        judge_crossovers(&self, &crossovers, &slow);
+        tune_end(&self);
+    }
+    printf("  crossovers: %zu of %zu by more than 3 %% slower than the best there is\n", slow,
+           crossovers);
+    CHECK(crossovers > 40);
+    CHECK(slow * 8 <= crossovers);
+}
+
 /* ---- moves ----------------------------------------------------------------------------------- */
 
 static void count_move(void *user, const rdt_point *neighbour) {
@@ -404,7 +404,7 @@ static void count_move(void *user, const rdt_point *neighbour) {
     ++*(size_t *)user;
 }
 
-static void neighbours_go_a_step_or_two(void) {
+FACT(neighbours_go_a_step_or_two) {
     rdt_point point = {.family = 0};
     const rdt_spaces *spaces = rdt_codegen_spaces(tune_codegen);
     size_t near = 0, far = 0;
@@ -420,28 +420,8 @@ static void neighbours_go_a_step_or_two(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(the_same_seed_gives_the_same_sequence),
-        FACT(another_seed_gives_another_sequence),
-        FACT(a_wrong_one_never_wins),
-        FACT(a_faulting_one_never_wins),
-        FACT(a_hanging_one_never_wins),
-        FACT(a_wrong_one_is_never_timed),
-        FACT(where_all_are_wrong_the_problem_is_named),
-        FACT(a_flattered_one_does_not_win),
-        FACT(what_is_known_is_not_asked_again),
-        FACT(a_stopped_standard_search_goes_on_as_if_undisturbed),
-        FACT(a_stopped_exhaustive_search_goes_on_as_if_undisturbed),
-        FACT(warm_is_measured_where_half_of_l2_holds_the_input),
-        FACT(borders_lead_to_the_faster_config),
-        FACT(borders_are_measured_where_winners_differ),
-        FACT(progress_names_what_is_measured),
-        FACT(two_tunes_agree_at_every_count),
-        FACT(a_crossover_has_the_better_of_what_ties_at_its_ends),
-        FACT(neighbours_go_a_step_or_two),
-    };
     if (!tune_open()) return 1;
-    int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int code = check_run(argc, argv);
     tune_close();
     return code;
 }

@@ -100,7 +100,7 @@ static const char *kernel_of(const char *text, int major) {
     return status ? "" : kernel;
 }
 
-static void comments_and_blanks_are_in_no_kernel(void) {
+FACT(comments_and_blanks_are_in_no_kernel) {
     static const char *const same[] = {
         "int a = 1; // so many",  "int a =\t1;",         "  int a = 1;\n\n", "int /* a */ a = 1;",
         "// first\n\nint a = 1;", "int a = 1; /* 'x */", "int a = 1;\n//",
@@ -128,12 +128,12 @@ static void comments_and_blanks_are_in_no_kernel(void) {
             CHECK(strcmp(kernel_of(other[i], 8), kernel_of(other[k], 8)));
 }
 
-static void a_kernel_is_of_a_compute_capability(void) {
+FACT(a_kernel_is_of_a_compute_capability) {
     CHECK(strcmp(kernel_of("int a = @{arch};", 8), kernel_of("int a = @{arch};", 9)));
     CHECK_TEXT(kernel_of("int a = 1;", 8), kernel_of("int a = 1;", 9));
 }
 
-static void a_kernel_has_its_launch(void) {
+FACT(a_kernel_has_its_launch) {
     rdt_codegen *codegen = NULL;
     char few[RDT_KERNEL_BYTES], many[RDT_KERNEL_BYTES], again[RDT_KERNEL_BYTES];
     const redtune_problem problem =
@@ -153,7 +153,7 @@ static void a_kernel_has_its_launch(void) {
     rdt_codegen_close(codegen);
 }
 
-static void a_folder_of_the_users_comes_first(void) {
+FACT(a_folder_of_the_users_comes_first) {
     CHECK_TEXT(rendered("//@ for i = 1, 2 do\nx@{i} = @{block} @{op.name} @{dtype.c};\n//@ end\n"),
                "x1 = 64 sum float;\nx2 = 64 sum float;\n");
 }
@@ -179,13 +179,13 @@ static const char *rendered_with(const char *text, const char *piece) {
 }
 
 /* The line behind the piece's last has the number of that behind the including one. */
-static void lines_lead_into_a_piece_and_back(void) {
+FACT(lines_lead_into_a_piece_and_back) {
     CHECK_TEXT(rendered_with("a\n//@ include \"mine/piece.cu\"\nb\nc\n", "//@ -- a comment\nx\n"),
                "#line 1 \"mine/kernel.cu\"\na\n#line 2 \"mine/piece.cu\"\nx\n"
                "#line 3 \"mine/kernel.cu\"\nb\nc\n");
 }
 
-static void pieces_have_what_they_take(void) {
+FACT(pieces_have_what_they_take) {
     static const struct {
         const char *text, *piece, *wanted;
     } cases[] = {
@@ -221,7 +221,7 @@ static void pieces_have_what_they_take(void) {
 }
 
 /* A piece within a piece has what that one has, and nothing of the template. */
-static void pieces_take_from_the_piece_that_includes_them(void) {
+FACT(pieces_take_from_the_piece_that_includes_them) {
     static const char template[] = "//@ local a, inner = 1, false\n//@ include 'mine/piece.cu'\n";
     CHECK_CONTAINS(rendered_with(template,
                                  "//@ takes a, inner\n//@ if inner then\nx@{a}\n//@ else\n"
@@ -240,7 +240,7 @@ static void pieces_take_from_the_piece_that_includes_them(void) {
                    "mine/piece.cu:3");
 }
 
-static void templates_see_nothing_of_their_pieces(void) {
+FACT(templates_see_nothing_of_their_pieces) {
     CHECK_CONTAINS(
         rendered_with("//@ include 'mine/piece.cu'\n@{inner}\n", "//@ local inner = 1\n"),
         "mine/kernel.cu:2: undefined name 'inner'");
@@ -251,7 +251,7 @@ static void templates_see_nothing_of_their_pieces(void) {
                    "mine/piece.cu:2: 'a' is assigned but not declared local");
 }
 
-static void pieces_that_cannot_be_read_are_named(void) {
+FACT(pieces_that_cannot_be_read_are_named) {
     CHECK_CONTAINS(rendered_with("//@ include 'mine/none.cu'\n", ""),
                    "cannot read template mine/none.cu: there is no such file");
     CHECK_CONTAINS(rendered_with("//@ include 'mine/piece.cu'\n", "a\nb @{x\n"),
@@ -269,28 +269,28 @@ static void pieces_that_cannot_be_read_are_named(void) {
 /* ---- faults in templates ----------------------------------------------------------------------
  */
 
-static void undefined_name_is_an_error_with_its_line(void) {
+FACT(undefined_name_is_an_error_with_its_line) {
     CHECK_CONTAINS(rendered("a\n@{blok}\n"), "mine/kernel.cu:2:");
     CHECK_CONTAINS(err.message, "undefined name 'blok'");
 }
 
-static void undeclared_variable_is_an_error_with_its_line(void) {
+FACT(undeclared_variable_is_an_error_with_its_line) {
     CHECK_CONTAINS(rendered("a\nb\n//@ x = 1\n"), "mine/kernel.cu:3:");
     CHECK_CONTAINS(err.message, "'x' is assigned but not declared local");
 }
 
-static void syntax_error_names_its_line(void) {
+FACT(syntax_error_names_its_line) {
     CHECK_CONTAINS(rendered("a\n//@ if block then\nb\n"), "mine/kernel.cu:");
     CHECK_INT(err.status, REDTUNE_TEMPLATE);
 }
 
-static void value_that_is_no_text_is_an_error(void) {
+FACT(value_that_is_no_text_is_an_error) {
     CHECK_CONTAINS(rendered("@{1.5}\n"), "gives 1.5");
     CHECK_CONTAINS(rendered("@{nil}\n"), "gives nil");
     CHECK_CONTAINS(rendered("@{{}}\n"), "gives table");
 }
 
-static void templates_see_nothing_of_the_machine(void) {
+FACT(templates_see_nothing_of_the_machine) {
     static const char *const names[] = {
         "os",    "io",    "load",    "dofile",    "loadfile",     "debug",        "next",
         "pairs", "pcall", "package", "coroutine", "getmetatable", "setmetatable", "rawset"};
@@ -302,17 +302,17 @@ static void templates_see_nothing_of_the_machine(void) {
     CHECK_CONTAINS(rendered("@{math.random(1, 2)}\n"), "cannot render");
 }
 
-static void endless_template_is_stopped(void) {
+FACT(endless_template_is_stopped) {
     CHECK_CONTAINS(rendered("//@ while true do\n//@ end\n"), "runs too long");
 }
 
-static void greedy_template_is_stopped(void) {
+FACT(greedy_template_is_stopped) {
     CHECK_CONTAINS(rendered("@{('x'):rep(1 << 40)}\n"), "cannot render");
     CHECK_CONTAINS(rendered("//@ local t = {}\n//@ for i = 1, 1 << 40 do t[i] = i end\n"),
                    "memory");
 }
 
-static void missing_template_folder_is_named(void) {
+FACT(missing_template_folder_is_named) {
     rdt_codegen *codegen = NULL;
     setenv("REDTUNE_TEMPLATES", "/nowhere/templates", 1);
     CHECK_FAILS(rdt_codegen_open(&codegen, &err), REDTUNE_FILE, err, "/nowhere/templates");
@@ -320,7 +320,7 @@ static void missing_template_folder_is_named(void) {
     CHECK(!codegen);
 }
 
-static void hash_tells_template_versions_apart(void) {
+FACT(hash_tells_template_versions_apart) {
     char first[RDT_HASH_TEXT_BYTES] = "";
     for (int i = 0; i < 2; i++) {
         rdt_codegen *codegen = NULL;
@@ -334,7 +334,7 @@ static void hash_tells_template_versions_apart(void) {
     }
 }
 
-static void hash_counts_pieces(void) {
+FACT(hash_counts_pieces) {
     char first[RDT_HASH_TEXT_BYTES] = "";
     for (int i = 0; i < 2; i++) {
         rdt_codegen *codegen = NULL;
@@ -350,7 +350,7 @@ static void hash_counts_pieces(void) {
 }
 
 /* The ladder and the report are read, and no tuned kernel is made from them. */
-static void hash_is_of_what_is_tuned(void) {
+FACT(hash_is_of_what_is_tuned) {
     char first[RDT_HASH_TEXT_BYTES] = "";
     for (int i = 0; i < 2; i++) {
         rdt_codegen *codegen = NULL;
@@ -365,28 +365,4 @@ static void hash_is_of_what_is_tuned(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(comments_and_blanks_are_in_no_kernel),
-        FACT(a_kernel_is_of_a_compute_capability),
-        FACT(a_kernel_has_its_launch),
-        FACT(a_folder_of_the_users_comes_first),
-        FACT(lines_lead_into_a_piece_and_back),
-        FACT(pieces_have_what_they_take),
-        FACT(pieces_take_from_the_piece_that_includes_them),
-        FACT(templates_see_nothing_of_their_pieces),
-        FACT(pieces_that_cannot_be_read_are_named),
-        FACT(undefined_name_is_an_error_with_its_line),
-        FACT(undeclared_variable_is_an_error_with_its_line),
-        FACT(syntax_error_names_its_line),
-        FACT(value_that_is_no_text_is_an_error),
-        FACT(templates_see_nothing_of_the_machine),
-        FACT(endless_template_is_stopped),
-        FACT(greedy_template_is_stopped),
-        FACT(missing_template_folder_is_named),
-        FACT(hash_tells_template_versions_apart),
-        FACT(hash_counts_pieces),
-        FACT(hash_is_of_what_is_tuned),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

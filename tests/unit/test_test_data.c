@@ -67,7 +67,7 @@ static void check_values(const redtune_problem *problem) {
     rdt_test_data_destroy(data);
 }
 
-static void values_are_those_of_the_elements(void) { for_each_problem(check_values); }
+FACT(values_are_those_of_the_elements) { for_each_problem(check_values); }
 
 static void check_planted(const redtune_problem *problem) {
     rdt_test_data *data = NULL;
@@ -94,7 +94,7 @@ static void check_planted(const redtune_problem *problem) {
     rdt_test_data_destroy(data);
 }
 
-static void a_planted_decider_shows_everywhere(void) { for_each_problem(check_planted); }
+FACT(a_planted_decider_shows_everywhere) { for_each_problem(check_planted); }
 
 static void check_one_hot(const redtune_problem *problem) {
     enum { COUNT = 70 };
@@ -115,7 +115,7 @@ static void check_one_hot(const redtune_problem *problem) {
     }
 }
 
-static void the_one_hot_shows_everywhere(void) { for_each_problem(check_one_hot); }
+FACT(the_one_hot_shows_everywhere) { for_each_problem(check_one_hot); }
 
 /* Where one element can show, each does: left out, or taken twice. Modulo 2^64 some numbers have a
  * square that is 1, so that a product cannot tell none from two of them: those are not drawn often.
@@ -144,7 +144,7 @@ static void check_every_element_shows(const redtune_problem *problem) {
     rdt_test_data_destroy(data);
 }
 
-static void every_element_shows(void) { for_each_problem(check_every_element_shows); }
+FACT(every_element_shows) { for_each_problem(check_every_element_shows); }
 
 /* ---- variety --------------------------------------------------------------------------------- */
 
@@ -169,7 +169,7 @@ static void check_variety(const redtune_problem *problem, uint64_t seen[2]) {
 
 /* Of each op and dtype, and in either order; all ops together show each bit of a dtype in both
  * states. */
-static void elements_of_each_dtype_vary(void) {
+FACT(elements_of_each_dtype_vary) {
     for (const rdt_dtype_traits *dtype = rdt_dtype_table; dtype->name; dtype++) {
         uint64_t seen[2] = {0};
         for (int op = 0; op < rdt_op_compiled_in.count; op++)
@@ -203,7 +203,7 @@ static void check_not_zeros(const redtune_problem *problem) {
     rdt_test_data_destroy(data);
 }
 
-static void results_are_not_those_of_zeros(void) { for_each_problem(check_not_zeros); }
+FACT(results_are_not_those_of_zeros) { for_each_problem(check_not_zeros); }
 
 /* ---- exactness ------------------------------------------------------------------------------- */
 
@@ -237,10 +237,10 @@ static void check_exact_sums(const redtune_problem *problem) {
     }
 }
 
-static void every_partial_sum_is_exact(void) { for_each_problem(check_exact_sums); }
+FACT(every_partial_sum_is_exact) { for_each_problem(check_exact_sums); }
 
 /* Half of an f32's exponents, whatever part of the factors is taken. */
-static void every_partial_product_is_exact(void) {
+FACT(every_partial_product_is_exact) {
     redtune_problem problem = resolved(REDTUNE_PROD, REDTUNE_F32);
     for (uint64_t count = 1000; count <= UINT64_C(1) << 32; count *= 64) {
         rdt_test_data *data = NULL;
@@ -253,7 +253,7 @@ static void every_partial_product_is_exact(void) {
     }
 }
 
-static void dense_pattern_has_no_zero_element(void) {
+FACT(dense_pattern_has_no_zero_element) {
     rdt_test_data *data = NULL;
     redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_F32);
     CHECK_OK(rdt_test_data_create(&problem, rdt_test_data_dense_max(&problem), &data, &err), err);
@@ -261,7 +261,7 @@ static void dense_pattern_has_no_zero_element(void) {
     rdt_test_data_destroy(data);
 }
 
-static void period_is_no_multiple_of_a_tile(void) {
+FACT(period_is_no_multiple_of_a_tile) {
     rdt_test_data *data = NULL;
     redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_F64);
     CHECK_OK(rdt_test_data_create(&problem, UINT64_C(1) << 30, &data, &err), err);
@@ -269,7 +269,7 @@ static void period_is_no_multiple_of_a_tile(void) {
     rdt_test_data_destroy(data);
 }
 
-static void create_survives_every_failed_allocation(void) {
+FACT(create_survives_every_failed_allocation) {
     redtune_problem problem = resolved(REDTUNE_SUM, REDTUNE_I32);
     for (long n = 1; faults_begin(n); n++) {
         rdt_test_data *data = NULL;
@@ -280,19 +280,4 @@ static void create_survives_every_failed_allocation(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(values_are_those_of_the_elements),
-        FACT(a_planted_decider_shows_everywhere),
-        FACT(the_one_hot_shows_everywhere),
-        FACT(every_element_shows),
-        FACT(elements_of_each_dtype_vary),
-        FACT(results_are_not_those_of_zeros),
-        FACT(every_partial_sum_is_exact),
-        FACT(every_partial_product_is_exact),
-        FACT(dense_pattern_has_no_zero_element),
-        FACT(period_is_no_multiple_of_a_tile),
-        FACT(create_survives_every_failed_allocation),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

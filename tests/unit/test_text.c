@@ -5,7 +5,7 @@
 
 static redtune_error err;
 
-static void text_starts_zeroed_and_grows(void) {
+FACT(text_starts_zeroed_and_grows) {
     rdt_text text = {0};
     for (int i = 0; i < 1000; i++) rdt_text_addf(&text, "%d,", i % 10);
     rdt_text_add(&text, "end");
@@ -18,7 +18,7 @@ static void text_starts_zeroed_and_grows(void) {
     CHECK(!text.data && !text.length && !text.capacity);
 }
 
-static void text_keeps_nul_bytes(void) {
+FACT(text_keeps_nul_bytes) {
     rdt_text text = {0};
     rdt_text_add_bytes(&text, "a\0b", 3);
     bool right = text.length == 3 && !memcmp(text.data, "a\0b", 4);
@@ -26,7 +26,7 @@ static void text_keeps_nul_bytes(void) {
     CHECK(right);
 }
 
-static void text_clear_keeps_the_memory(void) {
+FACT(text_clear_keeps_the_memory) {
     rdt_text text = {0};
     rdt_text_clear(&text);
     CHECK(!text.data);
@@ -38,7 +38,7 @@ static void text_clear_keeps_the_memory(void) {
     CHECK(right);
 }
 
-static void text_take_of_nothing_is_an_empty_string(void) {
+FACT(text_take_of_nothing_is_an_empty_string) {
     rdt_text text = {0};
     char *taken = NULL;
     CHECK_OK(rdt_text_take(&text, &taken, &err), err);
@@ -47,7 +47,7 @@ static void text_take_of_nothing_is_an_empty_string(void) {
     CHECK(empty && !text.data);
 }
 
-static void text_remembers_a_failed_allocation(void) {
+FACT(text_remembers_a_failed_allocation) {
     for (long n = 1; faults_begin(n); n++) {
         rdt_text text = {0};
         char *taken = NULL;
@@ -62,7 +62,7 @@ static void text_remembers_a_failed_allocation(void) {
     }
 }
 
-static void text_copy_cuts(void) {
+FACT(text_copy_cuts) {
     char out[4] = "xyz";
     rdt_text_copy(out, sizeof out, "abcdef");
     CHECK_TEXT(out, "abc");
@@ -72,7 +72,7 @@ static void text_copy_cuts(void) {
 
 /* What may be shown: printable characters of UTF-8 that neither steer a terminal nor turn the
  * writing round. */
-static void text_is_plain_where_it_may_be_shown(void) {
+FACT(text_is_plain_where_it_may_be_shown) {
     static const char *const plain[] = {"", "NVIDIA H200", "B\u00fcro 7", "\u00a0\u20ac\U0001f600",
                                         "~!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}"};
     static const char *const strange[] = {"\n",           "\t",           "\x1b[2J",
@@ -89,7 +89,7 @@ static void text_is_plain_where_it_may_be_shown(void) {
     }
 }
 
-static void text_copy_plain_cuts_between_characters(void) {
+FACT(text_copy_plain_cuts_between_characters) {
     char out[6];
     rdt_text_copy_plain(out, sizeof out, "abc\u00fc\u00fc");
     CHECK_TEXT(out, "abc\u00fc");
@@ -101,7 +101,7 @@ static void text_copy_plain_cuts_between_characters(void) {
     CHECK_TEXT(out, "a??b?");
 }
 
-static void text_reads_whole_numbers(void) {
+FACT(text_reads_whole_numbers) {
     static const struct {
         const char *text;
         int64_t value;
@@ -119,7 +119,7 @@ static void text_reads_whole_numbers(void) {
     }
 }
 
-static void text_refuses_what_is_no_whole_number(void) {
+FACT(text_refuses_what_is_no_whole_number) {
     static const char *const bad[] = {
         "",
         "-",
@@ -144,25 +144,10 @@ static void text_refuses_what_is_no_whole_number(void) {
     }
 }
 
-static void text_reads_no_further_than_length(void) {
+FACT(text_reads_no_further_than_length) {
     int64_t value = 0;
     CHECK(rdt_text_to_int64("1234", 2, &value));
     CHECK_INT(value, 12);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(text_starts_zeroed_and_grows),
-        FACT(text_keeps_nul_bytes),
-        FACT(text_clear_keeps_the_memory),
-        FACT(text_take_of_nothing_is_an_empty_string),
-        FACT(text_remembers_a_failed_allocation),
-        FACT(text_copy_cuts),
-        FACT(text_is_plain_where_it_may_be_shown),
-        FACT(text_copy_plain_cuts_between_characters),
-        FACT(text_reads_whole_numbers),
-        FACT(text_refuses_what_is_no_whole_number),
-        FACT(text_reads_no_further_than_length),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

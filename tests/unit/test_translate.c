@@ -15,16 +15,16 @@ static const char *translated(const char *template) {
     return kept;
 }
 
-static void text_passes_through(void) {
+FACT(text_passes_through) {
     CHECK_TEXT(translated("int a;\n\nint b;"), "put(1,\"int a;\")\nput(2)\nput(3,\"int b;\")\n");
 }
 
-static void marked_lines_are_lua(void) {
+FACT(marked_lines_are_lua) {
     CHECK_TEXT(translated("//@ local x = 1\n  //@ if x then\nyes\n//@ end\n"),
                " local x = 1\n if x then\nput(3,\"yes\")\n end\n");
 }
 
-static void takes_declares_names(void) {
+FACT(takes_declares_names) {
     CHECK_TEXT(translated("//@ takes a, b_1?  -- of x\n//@ takes c\n//@ takesa()\n"),
                "local a <const>,b_1 <const> = takes(\"a\",\"b_1?\")\n"
                "local c <const> = takes(\"c\")\n takesa()\n");
@@ -32,31 +32,20 @@ static void takes_declares_names(void) {
     CHECK_CONTAINS(translated("//@ takes \n"), "t.cu:1: takes needs names");
 }
 
-static void values_stand_between_pieces(void) {
+FACT(values_stand_between_pieces) {
     CHECK_TEXT(translated("a @{x + 1} b@{y}"), "put(1,\"a \",(x + 1),\" b\",(y))\n");
     CHECK_TEXT(translated("@{x}"), "put(1,(x))\n");
 }
 
-static void braces_and_quotes_nest_in_values(void) {
+FACT(braces_and_quotes_nest_in_values) {
     CHECK_TEXT(translated("@{f({1, 2})}!"), "put(1,(f({1, 2})),\"!\")\n");
     CHECK_TEXT(translated("@{f(\"}\")}!"), "put(1,(f(\"}\")),\"!\")\n");
 }
 
-static void quotes_and_backslashes_are_kept(void) {
+FACT(quotes_and_backslashes_are_kept) {
     CHECK_TEXT(translated("\"\\n\""), "put(1,\"\\034\\092n\\034\")\n");
 }
 
-static void open_value_names_its_line(void) { CHECK_CONTAINS(translated("a\nb @{x\n"), "t.cu:2"); }
+FACT(open_value_names_its_line) { CHECK_CONTAINS(translated("a\nb @{x\n"), "t.cu:2"); }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(text_passes_through),
-        FACT(marked_lines_are_lua),
-        FACT(takes_declares_names),
-        FACT(values_stand_between_pieces),
-        FACT(braces_and_quotes_nest_in_values),
-        FACT(quotes_and_backslashes_are_kept),
-        FACT(open_value_names_its_line),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -11,7 +11,7 @@
 
 /* ---- putting and giving ---------------------------------------------------------------------- */
 
-static void put_stores_a_thousand_trials_in_one_transaction(void) {
+FACT(put_stores_a_thousand_trials_in_one_transaction) {
     static rdt_trial trials[1000];
     CHECK(begin());
     for (int i = 0; i < 1000; i++) trials[i] = trials_make(1024, "block=64", 1 + i, 5);
@@ -20,7 +20,7 @@ static void put_stores_a_thousand_trials_in_one_transaction(void) {
     CHECK_INT(ask("SELECT count(DISTINCT date) FROM measurement"), 1);
 }
 
-static void put_stores_gpu_and_origin_once(void) {
+FACT(put_stores_gpu_and_origin_once) {
     CHECK(begin());
     CHECK(put_one(1024, "block=32", 10, 9) && put_one(2048, "block=32", 10, 9));
     rdt_facts gpu = trials_gpu;
@@ -41,7 +41,7 @@ static void put_stores_gpu_and_origin_once(void) {
     CHECK_INT(gpus, 2);
 }
 
-static void put_stores_all_or_nothing(void) {
+FACT(put_stores_all_or_nothing) {
     CHECK(begin());
     rdt_trial trials[3] = {trials_make(1024, "block=32", 10, 9),
                            trials_make(1024, "block=64", 9, 9),
@@ -54,7 +54,7 @@ static void put_stores_all_or_nothing(void) {
     CHECK_INT(ask("SELECT count(*) FROM measurement"), 2);
 }
 
-static void each_goes_by_count_gpu_and_age(void) {
+FACT(each_goes_by_count_gpu_and_age) {
     CHECK(begin());
     rdt_facts other = trials_gpu;
     other.major++;
@@ -68,7 +68,7 @@ static void each_goes_by_count_gpu_and_age(void) {
     for (int i = 0; i < 5; i++) CHECK_INT(taken.row[i].trial.config[0], "abcde"[i]);
 }
 
-static void each_gives_only_the_problem_and_cache_asked_for(void) {
+FACT(each_gives_only_the_problem_and_cache_asked_for) {
     CHECK(begin());
     rdt_trial trials[3] = {trials_make(1024, "f32", 10, 9), trials_make(1024, "f64", 10, 9),
                            trials_make(1024, "warm", 10, 9)};
@@ -92,7 +92,7 @@ static redtune_status stop_ranking(void *user, const rdt_standing *standing, red
     return stop(user, standing->winner, error);
 }
 
-static void each_ends_with_the_status_of_its_callback(void) {
+FACT(each_ends_with_the_status_of_its_callback) {
     int calls = 0;
     CHECK(begin());
     CHECK(put_one(1024, "a", 10, 9) && put_one(2048, "b", 10, 9));
@@ -107,7 +107,7 @@ static void each_ends_with_the_status_of_its_callback(void) {
 
 /* ---- many at once ---------------------------------------------------------------------------- */
 
-static void a_reader_sees_whole_transactions(void) {
+FACT(a_reader_sees_whole_transactions) {
     sqlite3 *writer = NULL;
     rdt_tuning *reader = NULL;
     CHECK(begin());
@@ -144,7 +144,7 @@ static bool put_forty_in_a_process(int index) { return put_forty(in_scratch("tun
 
 static void *put_forty_in_a_thread(void *path) { return put_forty(path, 1) ? path : NULL; }
 
-static void two_threads_write_at_once(void) {
+FACT(two_threads_write_at_once) {
     char path[256];
     pthread_t thread;
     void *good = NULL;
@@ -157,7 +157,7 @@ static void two_threads_write_at_once(void) {
     CHECK_INT(ask("SELECT count(*) FROM measurement"), 160);
 }
 
-static void eight_processes_write_at_once(void) {
+FACT(eight_processes_write_at_once) {
     CHECK(begin());
     CHECK(run_processes(8, put_forty_in_a_process));
     CHECK_INT(ask("SELECT count(*) FROM measurement"), 640);
@@ -188,7 +188,7 @@ static redtune_status use_all(const char *path) {
     return status;
 }
 
-static void every_allocation_may_fail(void) {
+FACT(every_allocation_may_fail) {
     const char *path = in_scratch("memory.db");
     int64_t rows, gpus;
     long n = 1;
@@ -215,20 +215,8 @@ static void every_allocation_may_fail(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(put_stores_a_thousand_trials_in_one_transaction),
-        FACT(put_stores_gpu_and_origin_once),
-        FACT(put_stores_all_or_nothing),
-        FACT(each_goes_by_count_gpu_and_age),
-        FACT(each_gives_only_the_problem_and_cache_asked_for),
-        FACT(each_ends_with_the_status_of_its_callback),
-        FACT(a_reader_sees_whole_transactions),
-        FACT(two_threads_write_at_once),
-        FACT(eight_processes_write_at_once),
-        FACT(every_allocation_may_fail),
-    };
     if (!scratch_begin()) return 1;
-    int failed = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int failed = check_run(argc, argv);
     rdt_tuning_close(tuning);
     scratch_end();
     return failed;

@@ -28,7 +28,7 @@ static oracle model_with(const char *label, double factor) {
     return oracle;
 }
 
-static void exhaustive_times_every_distinct_point(void) {
+FACT(exhaustive_times_every_distinct_point) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 14, 14);
     self.effort = REDTUNE_EFFORT_EXHAUSTIVE;
@@ -44,7 +44,7 @@ static void exhaustive_times_every_distinct_point(void) {
     tune_end(&self);
 }
 
-static void nothing_known_means_a_probe_of_every_name(void) {
+FACT(nothing_known_means_a_probe_of_every_name) {
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         tune self;
         tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 16, 16);
@@ -67,7 +67,7 @@ static void run_between(tune *self, oracle oracle, redtune_effort effort, size_t
     CHECK(self->sweep.known[RDT_CACHE_COLD].count > *known);
 }
 
-static void what_lost_everywhere_is_not_asked_for_again(void) {
+FACT(what_lost_everywhere_is_not_asked_for_again) {
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         tune self;
         size_t known = 0;
@@ -79,7 +79,7 @@ static void what_lost_everywhere_is_not_asked_for_again(void) {
     }
 }
 
-static void what_fails_is_not_asked_for_again(void) {
+FACT(what_fails_is_not_asked_for_again) {
     tune self;
     size_t known = 0;
     run_between(&self, model_with("shared", 0), REDTUNE_EFFORT_STANDARD, &known);
@@ -88,7 +88,7 @@ static void what_fails_is_not_asked_for_again(void) {
     tune_end(&self);
 }
 
-static void what_wins_is_asked_for_again(void) {
+FACT(what_wins_is_asked_for_again) {
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         tune self;
         size_t known = 0;
@@ -99,7 +99,7 @@ static void what_wins_is_asked_for_again(void) {
 }
 
 /* Where it was seen to tie close by there is nothing to gain; further on there may be. */
-static void what_ties_is_asked_for_further_on(void) {
+FACT(what_ties_is_asked_for_further_on) {
     tune self;
     size_t known = 0;
     run_between(&self, model_with("shared", 1), REDTUNE_EFFORT_STANDARD, &known);
@@ -113,7 +113,7 @@ static void what_ties_is_asked_for_further_on(void) {
 }
 
 /* Of i32 nothing is known, though all of f32 is. */
-static void another_class_is_asked_for_itself(void) {
+FACT(another_class_is_asked_for_itself) {
     tune known, self;
     tune_begin(&known, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 14, 18);
     CHECK_OK(tune_run(&known), known.err);
@@ -126,7 +126,7 @@ static void another_class_is_asked_for_itself(void) {
 }
 
 /* In a class a name that loses is probed at sizes three doublings apart, and seldom twice there. */
-static void a_losing_name_costs_little(void) {
+FACT(a_losing_name_costs_little) {
     tune self;
     tune_begin(&self, oracle_model(tune_codegen, &oracle_h200), REDTUNE_F32, 10, 28);
     CHECK_OK(tune_run(&self), self.err);
@@ -156,7 +156,7 @@ static void check_winners(const oracle *oracle, redtune_effort effort, const cha
 
 /* On a GPU without clusters, which have no other tail and are the default's names where there are
  * any. */
-static void another_name_that_wins_everywhere_is_found(void) {
+FACT(another_name_that_wins_everywhere_is_found) {
     rdt_facts gpu = oracle_h200;
     gpu.major = 8;
     static const oracle_name best[] = {
@@ -174,7 +174,7 @@ static void another_name_that_wins_everywhere_is_found(void) {
 }
 
 /* Where it is faster by far, at sizes that have it. */
-static void clusters_that_win_are_found(void) {
+FACT(clusters_that_win_are_found) {
     for (size_t i = 0; i < sizeof searches / sizeof *searches; i++) {
         tune self;
         oracle oracle = oracle_model(tune_codegen, &oracle_h200);
@@ -192,20 +192,8 @@ static void clusters_that_win_are_found(void) {
 }
 
 int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(exhaustive_times_every_distinct_point),
-        FACT(nothing_known_means_a_probe_of_every_name),
-        FACT(what_lost_everywhere_is_not_asked_for_again),
-        FACT(what_fails_is_not_asked_for_again),
-        FACT(what_wins_is_asked_for_again),
-        FACT(what_ties_is_asked_for_further_on),
-        FACT(another_class_is_asked_for_itself),
-        FACT(a_losing_name_costs_little),
-        FACT(another_name_that_wins_everywhere_is_found),
-        FACT(clusters_that_win_are_found),
-    };
     if (!tune_open()) return 1;
-    int code = check_run(facts, sizeof facts / sizeof *facts, argc, argv);
+    int code = check_run(argc, argv);
     tune_close();
     return code;
 }

@@ -31,61 +31,61 @@ static rdt_winner choose(const rdt_trial *trials, size_t count) {
     const rdt_trial trials[] = {__VA_ARGS__};                                                      \
     rdt_winner found = choose(trials, sizeof trials / sizeof *trials)
 
-static void choose_takes_the_lowest_median(void) {
+FACT(choose_takes_the_lowest_median) {
     CHOOSE(good(1, 1200, 1, 31), good(2, 1000, 1, 31), good(3, 1100, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
     CHECK(found.fastest == found.trial);
     CHECK(!found.baseline);
 }
 
-static void choose_finds_nothing_in_nothing(void) {
+FACT(choose_finds_nothing_in_nothing) {
     rdt_trial wrong = {.outcome = RDT_OUTCOME_WRONG, .config = "c=1"};
     CHECK(!choose(NULL, 0).trial);
     CHECK(!choose(&wrong, 1).trial);
 }
 
-static void choose_never_takes_a_wrong_one(void) {
+FACT(choose_never_takes_a_wrong_one) {
     rdt_trial wrong = good(1, 10, 0, 31);
     wrong.outcome = RDT_OUTCOME_WRONG;
     CHOOSE(wrong, good(2, 1000, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
 }
 
-static void choose_does_not_believe_a_quick_look(void) {
+FACT(choose_does_not_believe_a_quick_look) {
     CHOOSE(good(1, 900, 1, 15), good(2, 1000, 1, 31), good(1, 1100, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
 }
 
-static void choose_takes_half_the_samples_as_careful(void) {
+FACT(choose_takes_half_the_samples_as_careful) {
     CHOOSE(good(1, 900, 1, 16), good(2, 1000, 1, 31));
     CHECK_TEXT(found.trial->config, "c=1");
 }
 
-static void choose_ignores_one_flattering_outlier(void) {
+FACT(choose_ignores_one_flattering_outlier) {
     CHOOSE(good(1, 500, 1, 31), good(1, 1100, 1, 31), good(2, 1000, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
 }
 
-static void choose_lets_the_middle_stand_for_many(void) {
+FACT(choose_lets_the_middle_stand_for_many) {
     CHOOSE(good(1, 500, 1, 31), good(1, 950, 1, 31), good(1, 1500, 1, 31), good(2, 1000, 1, 31));
     CHECK_TEXT(found.trial->config, "c=1");
     CHECK(found.trial->median_ns == 950);
 }
 
-static void choose_keeps_the_default_within_noise(void) {
+FACT(choose_keeps_the_default_within_noise) {
     CHOOSE(good(1, 1000, 1, 31), baseline(good(2, 1004, 1, 31)), good(3, 999.5, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
     CHECK_TEXT(found.fastest->config, "c=3");
     CHECK(found.baseline == found.trial);
 }
 
-static void choose_takes_what_beats_the_default_beyond_noise(void) {
+FACT(choose_takes_what_beats_the_default_beyond_noise) {
     CHOOSE(good(1, 1000, 1, 31), baseline(good(2, 1006, 1, 31)));
     CHECK_TEXT(found.trial->config, "c=1");
     CHECK_TEXT(found.baseline->config, "c=2");
 }
 
-static void choose_asks_for_more_where_the_spread_is_wide(void) {
+FACT(choose_asks_for_more_where_the_spread_is_wide) {
     /* 1.858 * 30 / sqrt(31) = 10.0 each; twice their root of squares is 28. */
     CHOOSE(good(1, 1000, 30, 31), baseline(good(2, 1027, 30, 31)));
     CHECK_TEXT(found.trial->config, "c=2");
@@ -93,13 +93,13 @@ static void choose_asks_for_more_where_the_spread_is_wide(void) {
     CHECK_TEXT(choose(apart, 2).trial->config, "c=1");
 }
 
-static void choose_gives_ties_to_the_simpler(void) {
+FACT(choose_gives_ties_to_the_simpler) {
     CHOOSE(good(5, 1000, 1, 31), good(3, 1003, 1, 31), good(4, 1001, 1, 31), good(1, 1100, 1, 31));
     CHECK_TEXT(found.trial->config, "c=3");
     CHECK_TEXT(found.fastest->config, "c=5");
 }
 
-static void choose_is_blind_to_the_order_of_the_trials(void) {
+FACT(choose_is_blind_to_the_order_of_the_trials) {
     rdt_trial trials[] = {good(5, 1000, 1, 31), good(3, 1003, 1, 31), good(5, 1500, 1, 31),
                           baseline(good(9, 1100, 2, 31)), good(4, 1001, 1, 31)};
     const size_t count = sizeof trials / sizeof *trials;
@@ -111,13 +111,13 @@ static void choose_is_blind_to_the_order_of_the_trials(void) {
     }
 }
 
-static void choose_knows_the_default_by_its_latest_trial(void) {
+FACT(choose_knows_the_default_by_its_latest_trial) {
     CHOOSE(baseline(good(1, 1000, 1, 31)), good(2, 1001, 1, 31), baseline(good(3, 1002, 1, 31)));
     CHECK_TEXT(found.baseline->config, "c=3");
     CHECK_TEXT(found.trial->config, "c=3");
 }
 
-static void choose_caps_what_careful_means(void) {
+FACT(choose_caps_what_careful_means) {
     CHOOSE(good(1, 900, 1, 16), good(2, 1000, 1, 1000000000));
     CHECK_TEXT(found.trial->config, "c=1");
 }
@@ -127,7 +127,7 @@ static rdt_trial imported(rdt_trial trial) {
     return trial;
 }
 
-static void choose_believes_what_was_measured_here(void) {
+FACT(choose_believes_what_was_measured_here) {
     CHOOSE(good(1, 1100, 1, 31), imported(good(1, 500, 1, 31)), imported(good(1, 510, 1, 31)),
            good(2, 1000, 1, 31));
     CHECK_TEXT(found.trial->config, "c=2");
@@ -141,7 +141,7 @@ static rdt_trial bad(int number, rdt_outcome outcome) {
     return trial;
 }
 
-static void choose_leaves_out_what_went_wrong_last(void) {
+FACT(choose_leaves_out_what_went_wrong_last) {
     CHOOSE(good(1, 900, 1, 31), good(2, 1000, 1, 31), bad(1, RDT_OUTCOME_WRONG));
     CHECK_TEXT(found.trial->config, "c=2");
     const rdt_trial mended[] = {bad(1, RDT_OUTCOME_HUNG), good(1, 900, 1, 31),
@@ -149,7 +149,7 @@ static void choose_leaves_out_what_went_wrong_last(void) {
     CHECK_TEXT(choose(mended, 3).trial->config, "c=1");
 }
 
-static void choose_lets_nobody_else_declare_a_config_bad(void) {
+FACT(choose_lets_nobody_else_declare_a_config_bad) {
     CHOOSE(good(1, 900, 1, 31), good(2, 1000, 1, 31), imported(bad(1, RDT_OUTCOME_WRONG)));
     CHECK_TEXT(found.trial->config, "c=1");
 }
@@ -163,7 +163,7 @@ static rdt_trial other(rdt_trial trial) {
     return trial;
 }
 
-static void choose_takes_the_best_default_as_baseline(void) {
+FACT(choose_takes_the_best_default_as_baseline) {
     CHOOSE(baseline(good(1, 1200, 1, 31)), baseline(other(good(1, 1100, 1, 31))),
            good(2, 1000, 1, 31), other(good(3, 1150, 1, 31)));
     CHECK_TEXT(found.baseline->family, "another");
@@ -171,14 +171,14 @@ static void choose_takes_the_best_default_as_baseline(void) {
     CHECK_TEXT(found.trial->family, "block");
 }
 
-static void choose_keeps_either_default_within_noise(void) {
+FACT(choose_keeps_either_default_within_noise) {
     CHOOSE(baseline(good(1, 1200, 1, 31)), baseline(other(good(5, 1004, 1, 31))),
            good(2, 1000, 1, 31));
     CHECK_TEXT(found.trial->family, "another");
     CHECK(found.baseline == found.trial);
 }
 
-static void choose_gives_tied_defaults_to_the_simpler(void) {
+FACT(choose_gives_tied_defaults_to_the_simpler) {
     CHOOSE(baseline(other(good(1, 1000, 1, 31))), baseline(good(9, 1002, 1, 31)));
     CHECK_TEXT(found.trial->family, "block");
     CHECK_TEXT(found.baseline->family, "block");
@@ -186,7 +186,7 @@ static void choose_gives_tied_defaults_to_the_simpler(void) {
 }
 
 /* The default of one family changed; that of the other did not. */
-static void choose_knows_each_default_by_its_familys_latest_trial(void) {
+FACT(choose_knows_each_default_by_its_familys_latest_trial) {
     CHOOSE(baseline(good(1, 1000, 1, 31)), baseline(good(2, 1100, 1, 31)),
            baseline(other(good(1, 1300, 1, 31))));
     CHECK_TEXT(found.baseline->config, "c=2");
@@ -195,35 +195,9 @@ static void choose_knows_each_default_by_its_familys_latest_trial(void) {
 }
 
 /* Configs that are written alike are two points. */
-static void choose_tells_families_apart(void) {
+FACT(choose_tells_families_apart) {
     CHOOSE(good(1, 1000, 1, 31), other(good(1, 500, 1, 31)), good(1, 1000, 1, 31));
     CHECK(found.trial->median_ns == 500);
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(choose_takes_the_lowest_median),
-        FACT(choose_finds_nothing_in_nothing),
-        FACT(choose_never_takes_a_wrong_one),
-        FACT(choose_does_not_believe_a_quick_look),
-        FACT(choose_takes_half_the_samples_as_careful),
-        FACT(choose_ignores_one_flattering_outlier),
-        FACT(choose_lets_the_middle_stand_for_many),
-        FACT(choose_keeps_the_default_within_noise),
-        FACT(choose_takes_what_beats_the_default_beyond_noise),
-        FACT(choose_asks_for_more_where_the_spread_is_wide),
-        FACT(choose_gives_ties_to_the_simpler),
-        FACT(choose_is_blind_to_the_order_of_the_trials),
-        FACT(choose_knows_the_default_by_its_latest_trial),
-        FACT(choose_caps_what_careful_means),
-        FACT(choose_believes_what_was_measured_here),
-        FACT(choose_leaves_out_what_went_wrong_last),
-        FACT(choose_lets_nobody_else_declare_a_config_bad),
-        FACT(choose_takes_the_best_default_as_baseline),
-        FACT(choose_keeps_either_default_within_noise),
-        FACT(choose_gives_tied_defaults_to_the_simpler),
-        FACT(choose_knows_each_default_by_its_familys_latest_trial),
-        FACT(choose_tells_families_apart),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -102,7 +102,7 @@ static bool goes_round(line *line, unsigned kind, const char *data, size_t bytes
            is_message(&got, kind, data, bytes);
 }
 
-static void every_kind_goes_round(void) {
+FACT(every_kind_goes_round) {
     line line = open_line();
     bool good = true;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -116,7 +116,7 @@ static void every_kind_goes_round(void) {
     CHECK(good);
 }
 
-static void many_that_came_at_once_are_handed_out_in_turn(void) {
+FACT(many_that_came_at_once_are_handed_out_in_turn) {
     line line = open_line();
     rdt_frame got;
     bool good = true;
@@ -133,7 +133,7 @@ static void many_that_came_at_once_are_handed_out_in_turn(void) {
     CHECK(good);
 }
 
-static void a_byte_at_a_time_makes_the_message(void) {
+FACT(a_byte_at_a_time_makes_the_message) {
     char data[300], raw[sizeof data + HEAD_BYTES];
     fill(data, sizeof data, 1);
     size_t length = write_raw(RDT_FRAME_MADE, data, sizeof data, raw);
@@ -152,7 +152,7 @@ static void a_byte_at_a_time_makes_the_message(void) {
     CHECK(good);
 }
 
-static void a_message_cut_anywhere_is_none(void) {
+FACT(a_message_cut_anywhere_is_none) {
     char data[60], raw[sizeof data + HEAD_BYTES];
     fill(data, sizeof data, 2);
     size_t length = write_raw(RDT_FRAME_MADE, data, sizeof data, raw), wrong = 0;
@@ -183,7 +183,7 @@ static rdt_wire_state hear_length(uint32_t bytes, size_t *capacity) {
     return state;
 }
 
-static void a_length_beyond_the_bound_is_refused_at_once(void) {
+FACT(a_length_beyond_the_bound_is_refused_at_once) {
     static const uint32_t lengths[] = {RDT_WIRE_BYTES_MAX + 1, INT32_MAX, (uint32_t)INT32_MIN,
                                        UINT32_MAX - HEAD_BYTES, UINT32_MAX};
     size_t capacity;
@@ -201,7 +201,7 @@ static void *send_longest(void *user) {
     return rdt_wire_send(user, RDT_FRAME_DONE, PATIENT_MS) ? user : NULL;
 }
 
-static void the_longest_goes_round_and_no_longer_one_is_sent(void) {
+FACT(the_longest_goes_round_and_no_longer_one_is_sent) {
     char *data = malloc(RDT_WIRE_BYTES_MAX + 1);
     line line = open_line();
     rdt_frame got;
@@ -243,7 +243,7 @@ static size_t make_garbage(uint32_t *seed, char *out, size_t room) {
     return bytes;
 }
 
-static void garbage_is_never_a_message(void) {
+FACT(garbage_is_never_a_message) {
     uint32_t seed = 20;
     size_t taken = 0, much = 0;
     for (int i = 0; i < GARBAGE_CASES; i++) {
@@ -268,7 +268,7 @@ static void count_signal(int number) {
     pipes_broken++;
 }
 
-static void a_reader_that_died_is_told_without_a_signal(void) {
+FACT(a_reader_that_died_is_told_without_a_signal) {
     struct sigaction counted = {.sa_handler = count_signal}, before;
     sigaction(SIGPIPE, &counted, &before);
     line line = open_line();
@@ -281,7 +281,7 @@ static void a_reader_that_died_is_told_without_a_signal(void) {
     CHECK_INT(pipes_broken, 0);
 }
 
-static void a_reader_that_does_not_read_is_not_waited_for_longer(void) {
+FACT(a_reader_that_does_not_read_is_not_waited_for_longer) {
     char *data = calloc(1, RDT_WIRE_BYTES_MAX);
     line line = open_line();
     rdt_wire_put(&line.a, data, RDT_WIRE_BYTES_MAX);
@@ -293,7 +293,7 @@ static void a_reader_that_does_not_read_is_not_waited_for_longer(void) {
 
 /* ---- taking apart ---------------------------------------------------------------------------- */
 
-static void a_reader_gives_zeros_beyond_the_end(void) {
+FACT(a_reader_gives_zeros_beyond_the_end) {
     const rdt_frame message = {RDT_FRAME_AT, "abcdefgh", 8};
     char got[8];
     for (size_t bytes = 0; bytes <= 8; bytes++) {
@@ -310,7 +310,7 @@ static void a_reader_gives_zeros_beyond_the_end(void) {
     }
 }
 
-static void a_greeting_of_another_build_is_refused(void) {
+FACT(a_greeting_of_another_build_is_refused) {
     redtune_error err;
     rdt_hello hello = rdt_protocol_hello(RDT_ROLE_GPU), got;
     rdt_frame message = {RDT_FRAME_HELLO, (const char *)&hello, sizeof hello};
@@ -338,19 +338,4 @@ static void a_greeting_of_another_build_is_refused(void) {
                 "another build");
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_kind_goes_round),
-        FACT(many_that_came_at_once_are_handed_out_in_turn),
-        FACT(a_byte_at_a_time_makes_the_message),
-        FACT(a_message_cut_anywhere_is_none),
-        FACT(a_length_beyond_the_bound_is_refused_at_once),
-        FACT(the_longest_goes_round_and_no_longer_one_is_sent),
-        FACT(garbage_is_never_a_message),
-        FACT(a_reader_that_died_is_told_without_a_signal),
-        FACT(a_reader_that_does_not_read_is_not_waited_for_longer),
-        FACT(a_reader_gives_zeros_beyond_the_end),
-        FACT(a_greeting_of_another_build_is_refused),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

@@ -88,7 +88,7 @@ static void check_sharing(size_t classes, size_t sizes, size_t gpus) {
     rdt_work_queue_end(&self.queue);
 }
 
-static void every_problem_is_done_once_and_every_cut_class_joined_after(void) {
+FACT(every_problem_is_done_once_and_every_cut_class_joined_after) {
     for (size_t classes = 1; classes <= CLASSES_MAX; classes += 2)
         for (size_t sizes = 1; sizes <= 16; sizes++)
             for (size_t gpus = 1; gpus <= GPUS_MAX; gpus++) check_sharing(classes, sizes, gpus);
@@ -99,7 +99,7 @@ static size_t bytes_of(const rdt_work_queue *queue, const rdt_work_range *range)
 }
 
 /* So that what one has found seeds the other. */
-static void equal_element_sizes_are_tuned_one_after_the_other(void) {
+FACT(equal_element_sizes_are_tuned_one_after_the_other) {
     rdt_work_queue queue;
     rdt_work_range at[2] = {{0}};
     CHECK_OK(begin(CLASSES_MAX, 3, 1, &queue), err);
@@ -135,7 +135,7 @@ static redtune_status begin_planes(uint64_t extents, size_t jobs, rdt_work_queue
 }
 
 /* Parts of a third of a plane each, since there are two planes; of 16 shapes at least. */
-static void planes_are_cut_where_jobs_would_be_idle(void) {
+FACT(planes_are_cut_where_jobs_would_be_idle) {
     static const struct {
         uint64_t extents;
         size_t jobs, parts;
@@ -158,11 +158,4 @@ static void planes_are_cut_where_jobs_would_be_idle(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    static const check_fact facts[] = {
-        FACT(every_problem_is_done_once_and_every_cut_class_joined_after),
-        FACT(equal_element_sizes_are_tuned_one_after_the_other),
-        FACT(planes_are_cut_where_jobs_would_be_idle),
-    };
-    return check_run(facts, sizeof facts / sizeof *facts, argc, argv);
-}
+int main(int argc, char **argv) { return check_run(argc, argv); }

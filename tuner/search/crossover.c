@@ -38,28 +38,33 @@ static int compare_winners(const comparison *at) {
     return difference < 0 ? -1 : 1;
 }
 
-static rdt_search search_at(const crossover *self, const redtune_problem *problem) {
-    rdt_search search = rdt_sweep_search(self->sweep, problem, RDT_CACHE_COLD);
+rdt_search rdt_crossover_search(rdt_sweep *sweep, const redtune_problem *problem) {
+    rdt_search search = rdt_sweep_search(sweep, problem, RDT_CACHE_COLD);
     search.stage = "crossover";
     return search;
 }
 
-/* Measures both winners, and the defaults, at a size. */
-static redtune_status measure_at(const crossover *self, comparison *at, redtune_error *err) {
-    const rdt_search search = search_at(self, &at->problem);
+redtune_status rdt_crossover_measure(rdt_sweep *sweep, const redtune_problem *problem,
+                                     const rdt_point winner[2], int samples, rdt_trial out[2],
+                                     redtune_error *err) {
+    const rdt_search search = rdt_crossover_search(sweep, problem);
     rdt_candidates candidates = {.entry = NULL};
-    redtune_status status = rdt_candidates_open(&search, self->point, 2, &candidates, err);
-    if (!status)
-        status = rdt_candidates_measure(&candidates, NULL, candidates.count, WINNER_SAMPLES, err);
-    for (int side = 0; !status && side < 2; side++) {
-        const long index = rdt_candidates_find(&candidates, &self->point[side]);
+    redtune_status status = rdt_candidates_open(&search, winner, 2, &candidates, err);
+    if (!status) status = rdt_candidates_measure(&candidates, NULL, candidates.count, samples, err);
+    for (int i = 0; !status && i < 2; i++) {
+        const long index = rdt_candidates_find(&candidates, &winner[i]);
         const rdt_entry *entry = index >= 0 ? &candidates.entry[index] : &(rdt_entry){.samples = 0};
-        at->side[side] = (rdt_trial){.median_ns = entry->median_ns,
-                                     .spread_ns = entry->spread_ns,
-                                     .samples = entry->samples};
+        out[i] = (rdt_trial){.median_ns = entry->median_ns,
+                             .spread_ns = entry->spread_ns,
+                             .samples = entry->samples};
     }
     rdt_candidates_close(&candidates);
     return status;
+}
+
+static redtune_status measure_at(const crossover *self, comparison *at, redtune_error *err) {
+    return rdt_crossover_measure(self->sweep, &at->problem, self->point, WINNER_SAMPLES, at->side,
+                                 err);
 }
 
 /* Configs that tie at both ends may differ by much between them, where the grid fills the GPU
@@ -68,7 +73,7 @@ static redtune_status measure_at(const crossover *self, comparison *at, redtune_
 static redtune_status search_between(const crossover *self, const redtune_problem *low,
                                      const redtune_problem *problem, const redtune_problem *high,
                                      redtune_error *err) {
-    rdt_search search = search_at(self, problem);
+    rdt_search search = rdt_crossover_search(self->sweep, problem);
     rdt_search_count measured;
     search.similar[search.similar_count++] = (rdt_similar){search.known, *low, 1};
     search.similar[search.similar_count++] = (rdt_similar){search.known, *high, -1};

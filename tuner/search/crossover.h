@@ -8,3 +8,12 @@
  * winners. A winner that is no candidate for a size has lost there. Nothing is measured between two
  * that are within noise of each other at both ends. */
 redtune_status rdt_crossover_run(rdt_sweep *sweep, redtune_error *err);
+
+/* The search of a problem of the sweep on behalf of a crossover. */
+rdt_search rdt_crossover_search(rdt_sweep *sweep, const redtune_problem *problem);
+
+/* Measures two winners, and the defaults, at a problem, and gives what came of the winners. No
+ * samples: it is no candidate there, or not good. */
+redtune_status rdt_crossover_measure(rdt_sweep *sweep, const redtune_problem *problem,
+                                     const rdt_point winner[2], int samples, rdt_trial out[2],
+                                     redtune_error *err);

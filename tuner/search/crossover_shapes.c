@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include "model/winner.h"
 #include "tuner/search/candidates.h"
+#include "tuner/search/crossover.h"
 #include "tuner/search/explore.h"
 #include "tuner/search/plane.h"
 #include "tuner/search/similar.h"
@@ -36,31 +37,6 @@ typedef struct crossings {
     size_t count;
 } crossings;
 
-static rdt_search search_at(rdt_sweep *sweep, const redtune_problem *problem) {
-    rdt_search search = rdt_sweep_search(sweep, problem, RDT_CACHE_COLD);
-    search.stage = "crossover";
-    return search;
-}
-
-/* Measures both winners at an end, and the defaults; gives what came of the winners. */
-static redtune_status measure(rdt_sweep *sweep, const crossing *at, const redtune_problem *problem,
-                              rdt_trial side[2], redtune_error *err) {
-    const rdt_search search = search_at(sweep, problem);
-    rdt_candidates candidates = {.entry = NULL};
-    redtune_status status = rdt_candidates_open(&search, at->winner, 2, &candidates, err);
-    if (!status)
-        status = rdt_candidates_measure(&candidates, NULL, candidates.count, END_SAMPLES, err);
-    for (int i = 0; !status && i < 2; i++) {
-        const long index = rdt_candidates_find(&candidates, &at->winner[i]);
-        const rdt_entry *entry = index >= 0 ? &candidates.entry[index] : &(rdt_entry){.samples = 0};
-        side[i] = (rdt_trial){.median_ns = entry->median_ns,
-                              .spread_ns = entry->spread_ns,
-                              .samples = entry->samples};
-    }
-    rdt_candidates_close(&candidates);
-    return status;
-}
-
 /* The share of the time that `own` gains over `other`; 0 within noise, and all where that is no
  * candidate. */
 static double gain_of(const rdt_trial *own, const rdt_trial *other) {
@@ -74,7 +50,8 @@ static redtune_status measure_ends(rdt_sweep *sweep, crossing *at, redtune_error
     at->gain = 0;
     for (int i = 0; !status && i < 2; i++) {
         rdt_trial side[2] = {{.samples = 0}};
-        status = measure(sweep, at, &sweep->problems[at->end[i]], side, err);
+        status = rdt_crossover_measure(sweep, &sweep->problems[at->end[i]], at->winner, END_SAMPLES,
+                                       side, err);
         const double gain = status ? 0 : gain_of(&side[i], &side[!i]);
         if (gain >= worth_gaining) at->gain += gain;
     }
@@ -86,7 +63,7 @@ static redtune_status find_winners(rdt_sweep *sweep, rdt_point *winners, bool *f
                                    redtune_error *err) {
     redtune_status status = REDTUNE_OK;
     for (size_t i = 0; !status && i < sweep->count; i++) {
-        const rdt_search search = search_at(sweep, &sweep->problems[i]);
+        const rdt_search search = rdt_crossover_search(sweep, &sweep->problems[i]);
         const rdt_similar here = {search.known, sweep->problems[i], 0};
         status = rdt_similar_winner(&search, &here, &winners[i], &found[i], err);
     }
@@ -122,7 +99,7 @@ typedef struct middle {
 } middle;
 
 static rdt_search search_of(rdt_sweep *sweep, const middle *self) {
-    rdt_search search = search_at(sweep, &self->problem);
+    rdt_search search = rdt_crossover_search(sweep, &self->problem);
     for (int i = 0; i < 2; i++)
         search.similar[search.similar_count++] =
             (rdt_similar){search.known, sweep->problems[self->at->end[i]], i ? -1 : 1};

@@ -87,20 +87,6 @@ static redtune_status check_tables_apart(const keyed_run *self, redtune_error *e
     return REDTUNE_OK;
 }
 
-/* By the names that redtune_keyed has. */
-static redtune_status check_second_by_key(const rdt_signature *signature,
-                                          const redtune_keyed *given, redtune_error *err) {
-    const bool two = signature->op->inputs > 1;
-    const char *wrong = two && given->count && !given->d_second
-                            ? "d_second is NULL, and it has two inputs; give the second"
-                        : !two && given->d_second
-                            ? "d_second is not NULL, and it has one input; leave it NULL"
-                            : NULL;
-    if (!wrong) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s by key: %s",
-                    signature->op->name, wrong);
-}
-
 static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint64_t width,
                                  const redtune_keyed *given, redtune_error *err) {
     const uint64_t keys = given->keys ? given->keys : plan->problem.keys;
@@ -123,7 +109,9 @@ static redtune_status take_keyed(keyed_run *self, const redtune_plan *plan, uint
     redtune_status status = rdt_plan_take_workspace(plan->rt, given->workspace, operands, err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_keyed", err);
     if (!status) status = check_keyed_sizes(plan, &operands->keyed, err);
-    if (!status) status = check_second_by_key(&plan->signature, given, err);
+    if (!status)
+        status = rdt_operands_check_second(&plan->signature, given->d_second, given->count,
+                                           "by key", err);
     if (!status) status = take_keyed_arrays(self, plan, given, err);
     if (!status)
         status = rdt_operands_take_more(&plan->signature, &more, operands->keyed.count * width,

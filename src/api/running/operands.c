@@ -110,6 +110,16 @@ static const char *second_name(const rdt_signature *signature) {
     return tables || signature->layout == RDT_LAYOUT_KEYED ? "d_second" : read_names[1];
 }
 
+redtune_status rdt_operands_check_second(const rdt_signature *signature, const void *second,
+                                         uint64_t count, const char *of, redtune_error *err) {
+    const bool two = signature->op->inputs > 1;
+    if (two ? second || !count : !second) return REDTUNE_OK;
+    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s %s: d_second is %s",
+                    signature->op->name, of,
+                    two ? "NULL, and it has two inputs; give the second"
+                        : "not NULL, and it has one input; leave it NULL");
+}
+
 static redtune_status refuse_d_in(const char *name, CUdeviceptr address, size_t bytes,
                                   redtune_error *err) {
     return rdt_fail(err, REDTUNE_INVALID, 0,

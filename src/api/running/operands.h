@@ -66,6 +66,11 @@ redtune_status rdt_operands_take_strided(const rdt_signature *signature,
                                          rdt_strides *strides, rdt_traffic *traffic,
                                          redtune_error *err);
 
+/* That the second input of a run `of` segments or `by` key is there where the op has two, and only
+ * there. */
+redtune_status rdt_operands_check_second(const rdt_signature *signature, const void *second,
+                                         uint64_t count, const char *of, redtune_error *err);
+
 /* The part of it after the first input and the first output: those are in *traffic, `elements` and
  * `results` of them. */
 redtune_status rdt_operands_take_more(const rdt_signature *signature, const redtune_operands *given,

@@ -75,18 +75,12 @@ static redtune_status take_list(rdt_segments_run *self, const redtune_plan *plan
 /* A second input lies beside one buffer. */
 static redtune_status check_second(const rdt_signature *signature, const redtune_segments *given,
                                    redtune_error *err) {
-    const bool two = signature->op->inputs > 1;
-    const char *wrong = two && (given->d_arrays || given->list)
-                            ? "it has two inputs, and arrays of their own have one; give d_in and "
-                              "d_second"
-                        : two && given->count && !given->d_second
-                            ? "d_second is NULL, and it has two inputs; give the second"
-                        : !two && given->d_second
-                            ? "d_second is not NULL, and it has one input; leave it NULL"
-                            : NULL;
-    if (!wrong) return REDTUNE_OK;
-    return rdt_fail(err, REDTUNE_INVALID, 0, "cannot compute the %s of segments: %s",
-                    signature->op->name, wrong);
+    if (signature->op->inputs > 1 && (given->d_arrays || given->list))
+        return rdt_fail(err, REDTUNE_INVALID, 0,
+                        "cannot compute the %s of segments: it has two inputs, and arrays of their "
+                        "own have one; give d_in and d_second",
+                        signature->op->name);
+    return rdt_operands_check_second(signature, given->d_second, given->count, "of segments", err);
 }
 
 /* A mask lies beside one buffer, or there is a table of one for each array. */
