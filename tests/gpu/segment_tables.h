@@ -177,7 +177,8 @@ static redtune_status upload_tables(CUdeviceptr input, size_t element_bytes, rdt
 static char elements[ELEMENTS_MAX * RESULT_BYTES_MAX], others[ELEMENTS_MAX * RESULT_BYTES_MAX];
 static unsigned char results_read[2][SEGMENTS_MAX * RESULT_BYTES_MAX + GUARD_BYTES];
 
-/* Those of the pattern, with a few that decide. */
+/* Those of the pattern, with a few that decide: of products, which these are factors of, so few
+ * that floats round nothing in whatever order. */
 static void fill_elements(const rdt_test_data *data) {
     const size_t bytes = redtune_dtype_bytes(data->problem.dtype);
     const redtune_value decider = rdt_test_data_decider(&data->problem);
@@ -187,7 +188,8 @@ static void fill_elements(const rdt_test_data *data) {
             memcpy(others + i * bytes, (const char *)data->second + at * bytes, bytes);
         at = (at + 1) % data->period;
     }
-    for (int k = 0; rdt_test_data_hides(&data->problem) && k < 20 && now.elements; k++)
+    const int deciders = data->problem.op == REDTUNE_PROD ? 8 : 20;
+    for (int k = 0; rdt_test_data_hides(&data->problem) && k < deciders && now.elements; k++)
         memcpy(elements + draw(now.elements) * bytes, decider.bytes, bytes);
     /* Sums of -0 alone are +0. */
     const redtune_value zero = rdt_scalar_from_real(data->problem.dtype, -0.0);
