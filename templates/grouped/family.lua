@@ -31,22 +31,14 @@ function family.has_giants(p)
     return p.greatest == 0 or p.greatest > math.max(16, 4 * p.count)
 end
 
--- Arrays of a list with masks are no neighbours, so that one block has a long one to itself: "ragged" deals equal work,
--- unless all are short. Of other tables that have something beside each element "grouped" is the only one.
-local function yields_masked(p, bytes)
-    if not ragged.serves(p) then return false end
-    if p.outer > 1 and p.outer < 256 or p.greatest == 0 then return true end
-    return p.greatest * p.dtype.bytes > 1 << 15 and family.has_giants(p)
-end
-
 -- The default of tables of many segments, unless the problem says that their lengths differ widely. Where it says
 -- nothing, the default is "ragged" for large inputs of short segments and for segments of more than 256 KiB, or 128 KiB
 -- where large accumulators leave a thread fewer loads. It is also "ragged" for one-byte elements from 384 bytes on. A tune
 -- finds out about others. A problem of one segment does not say how many there are, and one of no elements not how long
 -- they are.
 function family.yields(p, d)
+    if limits.has_beside(p) then return false end -- the others take one array, or are slower
     local bytes = shapes.result_bytes(p)
-    if limits.has_beside(p) then return yields_masked(p, bytes) end
     if p.outer > 1 and p.outer < 256 or bytes == 0 and p.greatest == 0 then return true end
     if p.dtype.bytes == 1 and bytes >= 384 then return true end
     local most = limits.accumulator_bytes(p, d) > 8 and 1 << 17 or 1 << 18
@@ -116,9 +108,11 @@ function family.default(p, d)
     -- Neighbouring segments share lines: L1 keeps them for the next load.
     c.load = c.lanes < 4 and "plain" or "no_allocate"
     -- A thread with eight loads and a mask's words beside them needs 128 registers: of 64 it would store some to memory.
-    if p.mask and c.unroll == 8 then c.segments, c.resident = 1, math.min(c.resident, 512 // c.block) end
+    -- On an H200 that is worth it where segments are long, as other accumulators of 16 bytes are then.
+    local masked = p.mask and bytes >= 1 << 16
+    if masked and c.unroll == 8 then c.segments, c.resident = 1, math.min(c.resident, 512 // c.block) end
     -- One of an op with large accumulators needs registers for these, too.
-    if limits.accumulator_bytes(p, d) > (p.mask and 16 or 8) then
+    if limits.accumulator_bytes(p, d) > (masked and 16 or 8) then
         c.segments, c.unroll, c.resident = 1, math.min(c.unroll, 4), math.min(c.resident, 4)
     end
     return c
