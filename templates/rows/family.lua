@@ -213,7 +213,9 @@ local masked = { { bytes = 512, lanes = 8 }, { bytes = 2 * KiB, lanes = 16 }, { 
 local function fit_mask(c, p, d)
     local bytes = p.count * p.dtype.bytes
     if not p.mask or c.vec * p.dtype.bytes < 16 or p.outer < 16 * d.sm_count then return false end
-    if bytes < 512 or bytes > 16 * KiB then return false end
+    if bytes < 512 or bytes > 16 * KiB or limits.block_most({ block = 256, rows = 1 }, p, d) < 256 then
+        return false
+    end
     c.block, c.rows, c.unroll, c.lanes = 256, 1, 4, limits.row_of(masked, bytes).lanes
     return true
 end

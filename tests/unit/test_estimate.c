@@ -117,6 +117,19 @@ FACT(rounds_and_ends_cost_time) {
           1.1 * time_of(problem_of(REDTUNE_F16, 1024, 1024, 1), config));
 }
 
+/* A block of 256 threads has no room for the accumulators of exact sums of f64. */
+FACT(many_rows_with_a_mask_have_a_default_of_any_accuracy) {
+    CHECK(begin_rows());
+    for (int i = 0; i < 3; i++) {
+        redtune_problem problem = problem_of(REDTUNE_F64, 131072, 256, 1);
+        const rdt_case at = {&problem, &among.gpu};
+        rdt_point point;
+        problem.mask = REDTUNE_MASK_BYTES;
+        problem.accuracy = (redtune_accuracy)i;
+        CHECK_OK(rdt_rules_default(among.codegen, at, &point, &err), err);
+    }
+}
+
 /* Of argmax, whose accumulators are of 16 bytes, an H200 makes 64 rows of 262144 columns in 19.1 us
  * where each thread has columns of its own, and in 26.6 where four threads meet for each; few wide
  * rows in 4.5 us by loads of one element, and in 5.8 by skewed ones. */
