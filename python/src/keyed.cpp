@@ -86,18 +86,19 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle keys, uint64_t 
     reduction what;
     in.read(x, "reduce x");
     refuse_gradients(in, x);
-    pack_on_gpu(in, x, stream, rooms[0]);
+    CUstream_st *const on = in.on_host ? nullptr : stream_of(in, x, stream);
+    pack_on_gpu(in, x, on, rooms[0]);
     if (!y.is_none()) {
         second.read(y, "reduce y");
         refuse_gradients(second, y);
-        pack_on_gpu(second, y, stream, rooms[1]);
+        pack_on_gpu(second, y, on, rooms[1]);
         beside.y = &second;
     }
     by.read(keys, "take keys");
-    pack_on_gpu(by, keys, stream, rooms[2]);
+    pack_on_gpu(by, keys, on, rooms[2]);
     keyed_choose(op, in, by, count, static_cast<redtune_dtype>(dtype), parameters, &what, beside.y);
     if (what.take_where(in, where, &mask)) {
-        pack_mask_on_gpu(in, x, stream, mask, rooms[3]);
+        pack_mask_on_gpu(in, x, on, mask, rooms[3]);
         beside.mask = &mask.view;
     }
     if (!initial.is_none()) what.take_initial(initial);
@@ -116,7 +117,6 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle keys, uint64_t 
                   {"where", beside.mask ? &mask.given : nullptr}},
                  x, out);
     if (!in.on_host) results.need_packed();
-    CUstream_st *const on = in.on_host ? nullptr : stream_of(in, x, stream);
     keyed_run(what, in, by, results, parameters, d_skipped, on, beside);
     return results.get(what, in, out);
 }

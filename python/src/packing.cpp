@@ -29,18 +29,26 @@ static redtune_problem copy_of(const array &x) {
     return problem;
 }
 
-// The library may give freed memory to what it does next on its own stream.
-static CUstream_st *own_stream(const array &x, nb::handle like, nb::handle stream) {
-    CUstream_st *const own = library_stream(x.library, like, x.device);
-    if (stream_of(x, like, stream) != own)
+// The library may give freed memory to what it does next on its own stream, and to anything where a
+// graph is captured: but for PyTorch, whose graphs keep what was allocated in their captures.
+static void check_stream(const array &x, nb::handle like, CUstream_st *on) {
+    CUstream_st *const given = reinterpret_cast<CUstream_st *>(x.stream);
+    if (library_stream(x.library, like, x.device) != on || (given && given != on))
         fail(PyExc_ValueError, "cannot copy an array with gaps on another stream than its "
                                "library's current one; give a contiguous array");
-    return own;
+    if (!x.library->is_torch &&
+        truth_of(nb::module_::import_("redtune._libraries").attr("is_capturing")(like)))
+        fail(PyExc_ValueError, "cannot copy an array with gaps into a graph, which would go on "
+                               "writing to memory that is free; give a contiguous array");
 }
 
-void pack_on_gpu(array &x, nb::handle like, nb::handle stream, nb::object &room) {
-    if (x.on_host || x.is_packed() || !x.count()) return;
-    CUstream_st *const on = own_stream(x, like, stream);
+void pack_on_gpu(array &x, nb::handle like, CUstream_st *on, nb::object &room) {
+    if (x.on_host || x.is_packed()) return;
+    if (!x.count()) {
+        x.strides = nullptr;
+        return;
+    }
+    check_stream(x, like, on);
     const redtune_problem problem = copy_of(x);
     const array_wanted wanted = {x.shape, x.dimensions, x.dtype, x.boolean};
     array made;
@@ -60,8 +68,8 @@ void pack_on_gpu(array &x, nb::handle like, nb::handle stream, nb::object &room)
     x.strides = nullptr;
 }
 
-void pack_mask_on_gpu(const array &x, nb::handle like, nb::handle stream, mask_view &mask,
+void pack_mask_on_gpu(const array &x, nb::handle like, CUstream_st *on, mask_view &mask,
                       nb::object &room) {
     mask.view.library = x.library;
-    pack_on_gpu(mask.view, like, stream, room);
+    pack_on_gpu(mask.view, like, on, room);
 }

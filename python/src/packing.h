@@ -4,8 +4,9 @@
 #include "call.h"
 
 // Has x be a packed copy in an array of its library's, `room`, which the caller holds until its
-// kernels are queued, on the stream that the call names. Arrays of the host, and packed ones, stay.
-void pack_on_gpu(array &x, nb::handle like, nb::handle stream, nb::object &room);
+// kernels are queued on the stream `on`. That has to be the library's current one, and captures
+// are PyTorch's alone. Arrays of the host, and packed ones, stay.
+void pack_on_gpu(array &x, nb::handle like, CUstream_st *on, nb::object &room);
 // The same of a mask beside x; bits are packed.
-void pack_mask_on_gpu(const array &x, nb::handle like, nb::handle stream, mask_view &mask,
+void pack_mask_on_gpu(const array &x, nb::handle like, CUstream_st *on, mask_view &mask,
                       nb::object &room);

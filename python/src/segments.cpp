@@ -128,30 +128,31 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::hand
     refuse_gradients(in, x);
     pack_on_host(in, packed[0]);
     check_elements(in, "x");
-    pack_on_gpu(in, x, stream, rooms[0]);
+    CUstream_st *const on = in.on_host ? nullptr : stream_of(in, x, stream);
+    pack_on_gpu(in, x, on, rooms[0]);
     const bool two = has_second(op_get(op), y);
     if (two) {
         second.read(y, "reduce y");
         refuse_gradients(second, y);
         pack_on_host(second, packed[2]);
         check_second(in, second);
-        pack_on_gpu(second, y, stream, rooms[1]);
+        pack_on_gpu(second, y, on, rooms[1]);
     }
     from.read(begin, "take begin");
     pack_on_host(from, packed[1]);
     check_table(in, from, "begin");
-    pack_on_gpu(from, begin, stream, rooms[2]);
+    pack_on_gpu(from, begin, on, rooms[2]);
     if (!end.is_none()) {
         to.read(end, "take end");
         check_table(in, to, "end");
-        pack_on_gpu(to, end, stream, rooms[3]);
+        pack_on_gpu(to, end, on, rooms[3]);
     }
     const array *ends = end.is_none() ? nullptr : &to;
     const int64_t count = count_of(from, ends);
     what.choose(op, in, static_cast<redtune_dtype>(dtype));
     what.take_parameters(parameters);
     const bool masked = what.take_where(in, where, &mask);
-    if (masked) pack_mask_on_gpu(in, x, stream, mask, rooms[4]);
+    if (masked) pack_mask_on_gpu(in, x, on, mask, rooms[4]);
     what.dimensions = 1;
     what.shape[0] = count;
     segments_say_lengths(what.problem, in.count(), static_cast<uint64_t>(count), longest);
@@ -188,7 +189,7 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::hand
     segments.mask_first = what.mask_first;
     for (int i = 0; i < what.op->outputs; i++) segments.d_out[i] = results.view[i].data;
     if (!parameters.is_none()) segments.parameters = what.parameters;
-    segments_run(runtime_get(in.device), what, segments, stream_of(in, x, stream));
+    segments_run(runtime_get(in.device), what, segments, on);
     return results.get(what, in, out);
 }
 

@@ -77,6 +77,13 @@ class Packing(unittest.TestCase):
         want = redtune.by_key(copied(x), copied(keys), 5, "wmean", **given)
         self.same(got, want, "wmean")
 
+    def test_arrays_without_elements_have_gaps(self):
+        rows = on_gpu(numpy.ones((0, 8), "f4")[:, ::2])
+        got = redtune.by_key(rows, on_gpu(numpy.zeros(6, "i4")[0:0:2]), 5)
+        self.assertEqual(got.numpy().tolist(), [[0] * 4] * 5)
+        got = redtune.segments(on_gpu(numpy.ones(9, "f4")[0:0:2]), copied(numpy.array([0, 0], "i8")))
+        self.assertEqual(got.numpy().tolist(), [0])
+
     def test_masks_of_segments_of_the_host_broadcast(self):
         x, offsets = numpy.arange(6, dtype="f4"), numpy.array([0, 2, 6])
         found = redtune.segments(x, offsets, where=numpy.array([True]))
