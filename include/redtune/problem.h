@@ -327,7 +327,8 @@ REDTUNE_API redtune_status redtune_problem_fold(redtune_problem *problem, const 
                                                 redtune_error *err);
 
 /* The kept axes or, with kept 0, the reduced ones as exports write them (docs/database.md):
- * "64@1024,0". Of a problem without axes, and of NULL, the text is empty. */
+ * "64@1024,0". Of a problem without axes, of one with more than REDTUNE_AXES_MAX, and of NULL, the
+ * text is empty. */
 enum { REDTUNE_AXES_TEXT_BYTES = 1024 };
 REDTUNE_API void redtune_problem_axes_text(const redtune_problem *problem, int kept,
                                            char out[REDTUNE_AXES_TEXT_BYTES]);

@@ -88,7 +88,9 @@ void redtune_problem_axes_text(const redtune_problem *problem, int kept,
     redtune_problem resolved;
     if (problem && !rdt_problem_resolve(problem, &resolved, NULL)) problem = &resolved;
     *out = '\0';
-    if (problem) write_axes(problem, kept, (axes_text){out, REDTUNE_AXES_TEXT_BYTES});
+    const bool fits = problem && problem->kept_axes <= REDTUNE_AXES_MAX &&
+                      problem->reduced_axes <= REDTUNE_AXES_MAX;
+    if (fits) write_axes(problem, kept, (axes_text){out, REDTUNE_AXES_TEXT_BYTES});
 }
 
 /* A number without a sign, and moves behind it. */

@@ -131,6 +131,10 @@ FACT(the_public_text_is_that_of_databases) {
     CHECK(!strcmp(text, "3"));
     redtune_problem_axes_text(NULL, true, text);
     CHECK(!*text);
+    strcpy(text, "before");
+    problem.kept_axes = 2000000;
+    redtune_problem_axes_text(&problem, true, text);
+    CHECK(!*text);
 }
 
 /* Eight axes with long steps in all arrays. */
