@@ -20,7 +20,7 @@
 
 #include "redtune/redtune.h"
 
-/* So many parts that each is one kernel. */
+/* Parts enough for one kernel in each. */
 enum { CHECK_PARTS = 1000000 };
 
 typedef struct check_fact {
@@ -100,7 +100,7 @@ __attribute__((unused)) static void check_add(check_fact *fact) {
         return;                                                                                    \
     } while (0)
 
-/* How the fact at hand stands. */
+/* The fact that runs. */
 static struct {
     const char *fact;
     size_t kernel; /* its number in the fact, from 1 on; 0: none */

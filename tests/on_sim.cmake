@@ -25,11 +25,13 @@ endforeach()
 
 # Those that go over many kernels and look at their results alone. NVRTC takes most of their time: less
 # where it optimises less. "mid" takes NVRTC less time than "min", and the simulated GPU more: arrays stay
-# in local memory. Of walks of any axes, and of segments in fixed order, both are "max". With all that it can do they run where the label is asked for, as on a GPU.
+# in local memory. Where the label is asked for they run with all that NVRTC can do, as on a GPU. Of walks
+# of any axes, and of segments in fixed order, both levels are "max".
 set(quick_min accumulate accuracy_values floats kernels ops order order_segments short
     unpacking)
-set(quick_mid accuracy columns columns_api evaluator_segments grouped judge keys keys_calls list_views masked_lists masks operands random_segments results rows
-    keys_random segments segments_api segments_calls skewed staged strides teams teams_axes teams_strided thin)
+set(quick_mid accuracy columns columns_api evaluator_segments grouped judge keys keys_calls keys_random
+    list_views masked_lists masks operands random_segments results rows segments segments_api
+    segments_calls skewed staged strides teams teams_axes teams_strided thin)
 # Each of these makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them
 # together would drive each other out, and a second run would find none.
 set(many_kernels accuracy columns judge ops order rows short skewed staged teams thin)

@@ -43,8 +43,9 @@ REDTUNE_API redtune_status redtune_list_create_views(redtune *rt, redtune_dtype 
  * element of array i or, where first_bits is not NULL, a bit, the first one's number first_bits[i];
  * NULL: all elements of that array are there. Its runs are those of plans of
  * REDTUNE_MASK_LISTED_BYTES, or of REDTUNE_MASK_LISTED_BITS. It takes 24 bytes of the GPU's memory
- * for each array, and ones for as many elements as the longest array without a mask has. The rest
- * is as for redtune_list_create, and the other list may be destroyed. */
+ * for each array, ones for as many elements as the longest array without a mask has, and memory of
+ * its own for the arrays that its runs copy. The rest is as for redtune_list_create, and the other
+ * list may be destroyed. */
 REDTUNE_API redtune_status redtune_list_create_masked(const redtune_list *of,
                                                       const void *const *d_masks,
                                                       const uint64_t *first_bits,

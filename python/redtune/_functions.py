@@ -593,8 +593,8 @@ def by_key(
     number of keys that were skipped is added, unless K is 0 (on a GPU only). spread: "uniform",
     "skewed" or "one", what is known of how often keys are equal. y: the second input of an op of
     two, such as "dot", of x's shape and dtype. where: a mask of x's shape, bools or redtune.bits;
-    elements, or pairs, where it is false are absent, and their keys not counted as skipped. initial: one more
-    element of each result.
+    elements, or pairs, where it is false are absent, and their keys not counted as skipped, except
+    those of rows. initial: one more element of each result.
 
     Returns an array of K results, or of K rows of them; a key without elements has the result of
     no elements, such as 0 for a sum. docs/keys.md says which ops take how many keys. The other

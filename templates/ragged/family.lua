@@ -35,7 +35,7 @@ local function is_listed(p)
     return p.mask == "listed_bytes" or p.mask == "listed_bits"
 end
 
--- Segments of one buffer with masks are left to "grouped", which finds their giants without a search.
+-- Segments of one buffer with masks are left to "grouped", which finds very long ones without a search.
 function family.serves(p)
     if p.layout == "list" then return limits.inputs(p) == 1 end
     return p.layout == "ragged" and (not limits.has_beside(p) or limits.inputs(p) == 1 and is_listed(p))

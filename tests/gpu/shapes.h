@@ -129,6 +129,7 @@ enum { ROWS = sizeof rows / sizeof *rows, COLUMNS = sizeof columns / sizeof *col
 /* Opens the GPU, runs the facts and closes it. */
 static int run_shape_test(int argc, char **argv) {
     if (device_open(&gpu, &err)) {
+        fprintf(stderr, "no GPU: %s\n", err.message);
         gpu.context = NULL;
     } else if (workshop_open(&gpu, &shop, &err)) {
         fprintf(stderr, "%s\n", err.message);

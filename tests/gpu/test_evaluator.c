@@ -332,6 +332,7 @@ FACT(other_processes_are_counted) {
 
 int main(int argc, char **argv) {
     if (device_open(&gpu, &err)) {
+        fprintf(stderr, "no GPU: %s\n", err.message);
         gpu.context = NULL;
     } else if (workshop_open(&gpu, &shop, &err)) {
         fprintf(stderr, "%s\n", err.message);

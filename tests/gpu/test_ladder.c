@@ -282,6 +282,8 @@ FACT(a_sum_takes_the_launches_that_the_step_says) {
     }
 }
 
+/* ---- right, the slower ones ------------------------------------------------------------------ */
+
 FACT(every_step_is_right_at_every_count) {
     static const uint64_t counts[] = {1, 2, 31, 100, 101, 127, 128, 1000, 65535, 1000007};
     check_steps("block=256", 0, 3, counts, sizeof counts / sizeof *counts);

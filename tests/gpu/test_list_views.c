@@ -79,10 +79,10 @@ static void draw_arrays(void) {
     }
 }
 
-/* Elements of random bits or, of floats, of numbers whose sums round; poison elsewhere: NaN, or
- * what is the greatest and the least of integers. */
+/* Elements of random bits or, of floats, of numbers whose sums round; poison elsewhere: all
+ * bits, which are a NaN, the greatest number without a sign, or -1. */
 static redtune_status fill(redtune_dtype dtype) {
-    memset(memory, 0x7f, ROOM * bytes);
+    memset(memory, 0xff, ROOM * bytes);
     memset(packed, 0, sizeof packed);
     for (int i = 0; i < ARRAYS; i++)
         for (uint64_t e = 0; e < arrays[i].count; e++) {
@@ -208,7 +208,7 @@ FACT(arrays_with_gaps_count_as_their_packed_copies) {
     close_all();
 }
 
-/* Each array has the mask of its packed copy, but for every third. */
+/* Each array has the mask of its packed copy, except every third. */
 FACT(masks_are_of_elements_in_row_major_order) {
     static const trial trials[] = {{REDTUNE_ARGMAX, REDTUNE_F32},
                                    {REDTUNE_SUM, REDTUNE_F16, REDTUNE_ORDER_FIXED}};
@@ -223,7 +223,7 @@ FACT(masks_are_of_elements_in_row_major_order) {
             beside[k] = k % 3 == 1 ? NULL : (const char *)(uintptr_t)masks.address + arrays[k].copy;
         CHECK_OK(redtune_list_create_masked(views, beside, NULL, &masked[0], &err), err);
         CHECK_OK(redtune_list_create_masked(of_copies, beside, NULL, &masked[1], &err), err);
-        redtune_list_destroy(views); /* as it may be */
+        redtune_list_destroy(views); /* the masked list has what it needs */
         redtune_list_destroy(of_copies);
         check_same(&trials[i], REDTUNE_MASK_LISTED_BYTES, masked[0], masked[1]);
         redtune_list_destroy(masked[0]);

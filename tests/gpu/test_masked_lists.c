@@ -245,6 +245,9 @@ FACT(a_very_long_array_has_its_mask) {
     OF(.longest = LONG, .by_tables = true);
     OF(.longest = LONG, .config = "grouped:block=128,lanes=128");
     OF(.longest = LONG, .op = REDTUNE_ARGMAX, .config = "grouped:block=128,lanes=8");
+    OF(.longest = LONG, .config = "ragged:unit=anywhere");
+    OF(.longest = LONG, .op = REDTUNE_ARGMAX, .config = "ragged:unit=anywhere",
+       .mask = REDTUNE_MASK_LISTED_BITS);
     close_all();
 }
 

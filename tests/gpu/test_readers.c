@@ -1,6 +1,7 @@
 /* Facts about files and arrays of two inputs, two results and parameters: redtune_reduce_input and
  * redtune_reduce_array. On the simulated GPU, which has a few MB of memory here, arrays take
  * several pieces. */
+#define _GNU_SOURCE
 #include <math.h>
 #include "check.h"
 #include "device.h"
@@ -456,6 +457,7 @@ FACT(inputs_and_parameters_that_are_none_of_the_ops_are_refused) {
 }
 
 int main(int argc, char **argv) {
+    setenv("REDTUNE_SIM_MEMORY", "20M", 0); /* what inputs are cut by */
     const redtune_options options = {.database = "/nowhere/tuning.db"};
     redtune_status status = device_open(&gpu, &err);
     if (!status) status = redtune_open(&options, &rt, &err);

@@ -106,6 +106,7 @@ FACT(a_wrong_unpacking_is_found_for_each_dtype) {
 
 int main(int argc, char **argv) {
     if (device_open(&gpu, &err)) {
+        fprintf(stderr, "no GPU: %s\n", err.message);
         gpu.context = NULL;
     } else if (workshop_open(&gpu, &right, &err)) {
         fprintf(stderr, "%s\n", err.message);

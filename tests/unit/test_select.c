@@ -413,8 +413,6 @@ FACT(simulated_gpus_that_differ_do_not_serve_each_other) {
     CHECK_INT(match_of(&one, &other), REDTUNE_MATCH_DEFAULT);
 }
 
-/* ---- classes alike --------------------------------------------------------------------------- */
-
 int main(int argc, char **argv) {
     if (!scratch_begin()) return 1;
     int failed = check_run(argc, argv);
