@@ -229,6 +229,16 @@ static void check_trial(trial what) {
     for (int r = 0; r < all.size; r++) redtune_plan_destroy(plans[r]);
 }
 
+/* Those without a mask of their own have one of bytes. */
+static void check_trials(const trial *trials, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        trial each = trials[i];
+        if (!each.mask) each.mask = REDTUNE_MASK_BYTES;
+        draw_from(i);
+        check_trial(each);
+    }
+}
+
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 FACT(absent_elements_of_parts_change_nothing) {
@@ -245,12 +255,7 @@ FACT(absent_elements_of_parts_change_nothing) {
         {REDTUNE_MEAN, REDTUNE_F32, .rows = 30, .count = 90, .segmented = true,
          .mask = REDTUNE_MASK_BITS, .absent = ALL_OF_RANK_1},
     };
-    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
-        trial each = trials[i];
-        if (!each.mask) each.mask = REDTUNE_MASK_BYTES;
-        draw_from(i);
-        check_trial(each);
-    }
+    check_trials(trials, sizeof trials / sizeof *trials);
 }
 
 FACT(absent_pairs_of_parts_change_nothing) {
@@ -261,12 +266,7 @@ FACT(absent_pairs_of_parts_change_nothing) {
          .mask = REDTUNE_MASK_BITS, .absent = ALL_OF_RANK_1},
         {REDTUNE_MSE, REDTUNE_F32, .rows = 1, .count = 500, .absent = ALL},
     };
-    for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
-        trial each = trials[i];
-        if (!each.mask) each.mask = REDTUNE_MASK_BYTES;
-        draw_from(i);
-        check_trial(each);
-    }
+    check_trials(trials, sizeof trials / sizeof *trials);
 }
 
 FACT(nothing_there_on_any_rank_is_the_result_of_no_elements) {
