@@ -83,6 +83,26 @@ static nb::object make_result(const reduction &what, int index, const array &x, 
     return made;
 }
 
+void outputs::read(int i, nb::handle given) {
+    if (made[i].is_valid()) return;
+    made[i] = nb::borrow(given);
+    view[i].read(made[i], "write the result to out");
+}
+
+void outputs::choose(reduction *what, int op, const array &x, redtune_dtype dtype, nb::handle out) {
+    what->choose(op, x, dtype);
+    if (dtype || out.is_none() || what->op->outputs > 1) return;
+    read(0, out);
+    const result_dtype &its = what->result[0];
+    if (view[0].boolean || its.boolean || view[0].dtype == its.shown || view[0].dtype == its.c)
+        return;
+    redtune_problem asked = what->problem;
+    redtune_dtype found[2];
+    redtune_error err;
+    asked.result = view[0].dtype;
+    if (!redtune_problem_results(&asked, found, &err)) what->choose(op, x, view[0].dtype);
+}
+
 void outputs::take(const reduction &what, std::initializer_list<named_array> inputs,
                    nb::handle like, nb::handle out) {
     const array &x = *inputs.begin()->view;
@@ -98,8 +118,7 @@ void outputs::take(const reduction &what, std::initializer_list<named_array> inp
             made[i] = make_result(what, i, x, like, &view[i]);
             continue;
         }
-        made[i] = nb::borrow(count > 1 ? PyTuple_GetItem(out.ptr(), i) : out.ptr());
-        view[i].read(made[i], "write the result to out");
+        read(i, count > 1 ? PyTuple_GetItem(out.ptr(), i) : out.ptr());
         check_given(what, i, x, view[i]);
         for (const named_array &each : inputs)
             if (each.view) check_apart(view[i], each);
@@ -138,21 +157,6 @@ nb::object outputs::get(const reduction &what, const array &x, nb::handle out) c
     const auto its = [&](int i) { return as_scalars ? nb::object(made[i][nb::tuple()]) : made[i]; };
     if (what.op->outputs == 1) return its(0);
     return nb::make_tuple(its(0), its(1));
-}
-
-// Without a dtype a result has that of out, as in NumPy, where the op has results of it.
-void choose_for(reduction *what, int op, const array &x, redtune_dtype dtype, nb::handle out) {
-    what->choose(op, x, dtype);
-    if (dtype || out.is_none() || what->op->outputs > 1) return;
-    array given;
-    given.read(out, "write the result to out");
-    const result_dtype &its = what->result[0];
-    if (given.boolean || its.boolean || given.dtype == its.shown || given.dtype == its.c) return;
-    redtune_problem asked = what->problem;
-    redtune_dtype found[2];
-    redtune_error err;
-    asked.result = given.dtype;
-    if (!redtune_problem_results(&asked, found, &err)) what->choose(op, x, given.dtype);
 }
 
 // ---- running -----------------------------------------------------------------------------------
@@ -266,7 +270,7 @@ nb::object call_op(int op, const call_arguments &given) {
     read_inputs(op_get(op), given.x, given.y, &in, &second);
     others beside(given.y.is_none() ? nullptr : &second);
     if (beside.y) broadcast_pair(&in, &second);
-    choose_for(&what, op, in, given.dtype, given.out);
+    results.choose(&what, op, in, given.dtype, given.out);
     what.problem.order = given.order;
     what.problem.accuracy = given.accuracy;
     what.take_parameters(given.parameters);

@@ -17,6 +17,9 @@ struct outputs {
     nb::object made[OUTPUTS_MAX];
     array view[OUTPUTS_MAX];
 
+    // Chooses for x as reduction::choose does; without a dtype the result has that of out, an array
+    // or None, as in NumPy, where the op has results of it.
+    void choose(reduction *what, int op, const array &x, redtune_dtype dtype, nb::handle out);
     // out: None, an array, or a tuple of as many as there are results. inputs: x, and all else that
     // is read.
     void take(const reduction &what, std::initializer_list<named_array> inputs, nb::handle like,
@@ -27,6 +30,9 @@ struct outputs {
     void place(reduction *what, const array &x, const others &beside) const;
     // What the call returns: the array, or a tuple.
     nb::object get(const reduction &what, const array &x, nb::handle out) const;
+
+  private:
+    void read(int i, nb::handle given); // once
 };
 
 // Whether elements of the same index, of arrays of one shape, lie alike.
@@ -44,9 +50,6 @@ struct call_arguments {
 // Reduces x, and y, or those elements of x that `where` has, and returns the result's array, or a
 // tuple of two.
 nb::object call_op(int op, const call_arguments &given);
-
-// Chooses for x as reduction::choose; out: the array of the result, or None.
-void choose_for(reduction *what, int op, const array &x, redtune_dtype dtype, nb::handle out);
 
 // Brings two inputs to one shape where one broadcasts to the other's, as NumPy has it.
 void broadcast_pair(array *x, array *y);

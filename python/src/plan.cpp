@@ -55,7 +55,7 @@ plan *make_plan(int op, nb::handle x, nb::handle y, nb::handle axis, bool keepdi
         broadcast_pair(&self->x, &self->y);
     }
     others beside(y.is_none() ? nullptr : &self->y);
-    choose_for(&self->what, op, self->x, static_cast<redtune_dtype>(dtype), out);
+    self->out.choose(&self->what, op, self->x, static_cast<redtune_dtype>(dtype), out);
     self->what.problem.order = static_cast<redtune_order>(order);
     self->what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     self->what.take_parameters(parameters);
