@@ -205,8 +205,8 @@ local FEW = { within = "lanes",
     { name = "rows", by = { 0, -1, -2 } }, { name = "vec", by = { 0, -1, -2, -3 } },
     { name = "lanes", by = { 0, 1, 2, 3, 4, 5 } }, { name = "unroll", by = { 0, 1, -1 } } }
 
--- The lanes of many rows of up to so many bytes with a mask, whose loads come beside those of elements, after what won
--- on an H200: fewer loads of more threads.
+-- Lanes of a row, for rows of at most `bytes` bytes, where there are many rows and a mask: each load of elements has one
+-- of the mask beside it, and fewer loads by more threads were fastest on an H200.
 local masked = { { bytes = 512, lanes = 8 }, { bytes = 2 * KiB, lanes = 16 }, { bytes = 16 * KiB, lanes = 32 } }
 
 -- Changes c, where p's rows are such.

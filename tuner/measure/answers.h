@@ -13,8 +13,8 @@ typedef enum rdt_look { RDT_LOOK_VERIFIED, RDT_LOOK_TIMED, RDT_LOOKS } rdt_look;
 enum {
     RDT_ANSWERS_SETS_MAX = 128,  /* of inputs: more than verifying and timing one problem has */
     RDT_ANSWERS_TIMED_MAX = 128, /* results that are looked at of a timed call */
-    RDT_ANSWERS_APART_MAX = 512, /* of a candidate, of results with gaps, in so many runs: */
-    RDT_ANSWERS_APART_RUNS = 32,
+    RDT_ANSWERS_APART_MAX = 512, /* of a candidate, where results have gaps */
+    RDT_ANSWERS_APART_RUNS = 32, /* of neighbours, that these come in */
 };
 
 typedef struct rdt_answer_set {
