@@ -66,6 +66,18 @@ static void describe_value(redtune_dtype dtype, const redtune_value *value, char
     rdt_text_free(&text);
 }
 
+/* How far a result may be off because the one that it goes on from was rounded to its dtype, which
+ * has not all whole numbers, and ends, where sums of 8 bits are soon. */
+static double rounded_before(const redtune_problem *problem, redtune_dtype dtype,
+                             const rdt_reference *reference, double bound) {
+    const rdt_dtype_traits *traits = rdt_dtype_find(dtype);
+    const double all = reference->magnitude + fabs(reference->exact);
+    const bool has_all = all <= ldexp(1, rdt_dtype_exact_bits(traits));
+    if (is_exact(problem) ? has_all : !(bound > 0)) return 0;
+    if (all > rdt_dtype_greatest(traits)) return all;
+    return ldexp(all, traits->fraction_bits < 7 ? -traits->fraction_bits : -7);
+}
+
 /* Whether the result is right; goes_on: of elements to which an earlier one of its dtype went. */
 static bool segment_agrees(const redtune_problem *problem, const results_input *in, int which,
                            bool goes_on, const redtune_value *got, redtune_value *wanted) {
@@ -81,8 +93,6 @@ static bool segment_agrees(const redtune_problem *problem, const results_input *
     double bound = (int)problem->op < RDT_REFERENCE_OPS
                        ? rdt_reference_bound(problem, &reference, in->count, depth)
                        : results_bound(problem, which, &right, in->count, depth);
-    /* What it goes on from was rounded. */
-    if (goes_on && !is_exact(problem) && bound > 0)
-        bound += ldexp(reference.magnitude + fabs(reference.exact), -7);
+    if (goes_on) bound += rounded_before(problem, dtype, &reference, bound);
     return fabs(rdt_scalar_real(dtype, got, 0) - reference.exact) <= bound;
 }
