@@ -88,6 +88,14 @@ local defaults = {
     { bytes = math.huge, block = 256, lanes = 256, load = 16, unroll = 8, resident = 4 },
 }
 
+-- A mask's words stand in registers beside a thread's loads. As it was fastest on an H200: of 64 registers four loads
+-- leave room, and of 128 eight, which bring a long segment sooner where others do not keep the multiprocessors busy.
+local function fit_mask(c, p, bytes)
+    c.block, c.segments, c.unroll, c.resident = 256, 1, 4, 4
+    c.lanes = bytes < 1 << 16 and 32 or 256
+    if c.lanes == 256 and family.has_giants(p) then c.unroll, c.resident = 8, 2 end
+end
+
 function family.default(p, d)
     local bytes = shapes.result_bytes(p)
     local row = limits.row_of(defaults, bytes)
@@ -97,6 +105,8 @@ function family.default(p, d)
     local load = p.dtype.bytes == 1 and bytes < 192 and math.min(8, row.load) or row.load
     local c = { block = row.block, lanes = row.lanes, segments = row.segments or 1, vec = math.max(1, load // p.dtype.bytes),
                 unroll = row.unroll, resident = row.resident }
+    local masked = p.mask and bytes > 12287
+    if masked then fit_mask(c, p, bytes) end
     -- Half of the threads that multiprocessors have room for, each with a load at least, or more of the loads of each.
     while c.lanes < c.block and p.outer > 1 and p.outer * c.lanes < d.sm_count * d.threads_per_sm // 2
         and 2 * c.lanes * load <= bytes do
@@ -104,13 +114,9 @@ function family.default(p, d)
     end
     if c.lanes > 4 then c.segments = 1 end
     -- Few segments: a launch of half as many blocks takes less time.
-    if row == long and p.outer > 1 and p.outer < 16 * d.sm_count then c.block, c.resident = 256, 4 end
+    if row == long and not masked and p.outer > 1 and p.outer < 16 * d.sm_count then c.block, c.resident = 256, 4 end
     -- Neighbouring segments share lines: L1 keeps them for the next load.
     c.load = c.lanes < 4 and "plain" or "no_allocate"
-    -- A thread with eight loads and a mask's words beside them needs 128 registers: of 64 it would store some to memory.
-    -- On an H200 that is worth it where segments are long, as other accumulators of 16 bytes are then.
-    local masked = p.mask and bytes >= 1 << 16
-    if masked and c.unroll == 8 then c.segments, c.resident = 1, math.min(c.resident, 512 // c.block) end
     -- One of an op with large accumulators needs registers for these, too.
     if limits.accumulator_bytes(p, d) > (masked and 16 or 8) then
         c.segments, c.unroll, c.resident = 1, math.min(c.unroll, 4), math.min(c.resident, 4)

@@ -35,6 +35,7 @@ typedef struct trial {
 static trial now;
 /* Where arrays and their masks begin: numbers of elements, and of bytes or bits. */
 static uint64_t from[ARRAYS], length[ARRAYS], mask_from[ARRAYS];
+static uint64_t ahead_of_all; /* bytes of a mask that all segments of a buffer share */
 
 static bool has_mask(int i) { return now.by_tables || i % 7 != 3; }
 
@@ -55,12 +56,14 @@ static redtune_status draw_arrays(void) {
         there[i] = draw(3) ? (unsigned char)draw(256) : 0;
     }
     uint64_t next = 0;
+    ahead_of_all = now.mask == REDTUNE_MASK_BYTES ? draw(8) : 0;
     for (int i = 0; i < ARRAYS; i++) {
         static const uint64_t usual[] = {0, 1, 7, 33, 64, 255, 1025, 3000};
         length[i] = i == 77 ? now.longest : i == 30 ? now.longest * 3 / 4 : usual[draw(8)];
         from[i] = next + draw(17);
         next = from[i] + length[i];
-        mask_from[i] = rdt_problem_mask_listed(now.mask) ? draw(ROOM - LONG) : from[i];
+        mask_from[i] =
+            rdt_problem_mask_listed(now.mask) ? draw(ROOM - LONG) : from[i] + ahead_of_all;
         /* What is absent of an array, to itself here, spoils sums or would decide. */
         const double spoils = rdt_scalar_is_float(now.dtype) && draw(2) ? (double)NAN : 99;
         const redtune_value poison = rdt_scalar_from_real(now.dtype, spoils);
@@ -117,7 +120,7 @@ static redtune_status run_tables(const redtune_problem *problem, redtune_segment
         host[2][i] = from[i] + length[i];
         run->d_arrays = NULL;
         run->d_in = (const void *)(uintptr_t)elements.address;
-        run->d_mask = (const void *)(uintptr_t)masks.address;
+        run->d_mask = (const void *)(uintptr_t)(masks.address + ahead_of_all);
     }
     redtune_status status =
         rdt_buffer_write(gpu.driver, tables.address, host, sizeof host, gpu.stream, &err);
@@ -217,6 +220,7 @@ FACT(absent_elements_of_lists_change_nothing) {
         OF(.op = ops[i], .mask = REDTUNE_MASK_LISTED_BITS);
         OF(.op = REDTUNE_MAX, .dtype = dtypes[i], .mask = REDTUNE_MASK_LISTED_BYTES + i % 2);
         OF(.op = ops[i], .by_tables = true, .mask = REDTUNE_MASK_LISTED_BYTES + i % 2);
+        OF(.op = ops[i], .by_tables = true, .mask = REDTUNE_MASK_BYTES);
     }
     close_all();
 }
@@ -243,6 +247,7 @@ FACT(a_very_long_array_has_its_mask) {
     OF(.longest = LONG);
     OF(.longest = LONG, .op = REDTUNE_ARGMAX, .mask = REDTUNE_MASK_LISTED_BITS);
     OF(.longest = LONG, .by_tables = true);
+    OF(.longest = LONG, .by_tables = true, .mask = REDTUNE_MASK_BYTES);
     OF(.longest = LONG, .config = "grouped:block=128,lanes=128");
     OF(.longest = LONG, .op = REDTUNE_ARGMAX, .config = "grouped:block=128,lanes=8");
     OF(.longest = LONG, .config = "ragged:unit=anywhere");

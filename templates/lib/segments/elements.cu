@@ -4,6 +4,21 @@
 //@ takes op, acc, given, indexed, result, second, dtype, layout, load, vec, parts, block, apart
 //@ takes fewest, guarded, order, two_tiles
 //@ include "lib/vector.cu"
+//@ -- Whether a mask's bytes may be loaded together is found out for a tile, not for each load: no jump stands between
+//@ -- its loads then.
+//@ local together = given.masked and not given.pairs and not given.bits and vec > 1
+//@ if together then
+//@     local loads = require "lib/load"
+// A vector whose mask's bytes begin at a multiple of VEC.
+__device__ __forceinline__ vector load_vector_together(u64 from@{given.parameter})
+{
+    vector v;
+    @{loads.statement(layout, load, "v.word", "from")}
+    @{given.load_other(vec, load, "v.other", given.other_at("from"))}
+    return v;
+}
+
+//@ end
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
@@ -48,9 +63,32 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
         for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
     }
 //@ end
+//@ if together then
+    __device__ __forceinline__ bool is_together(const values &given) const
+    {
+        return (given.to_second + body / sizeof(element)) % VEC == 0;
+    }
+    __device__ __forceinline__ void load_tile_together(SIZE tile, vector (&v)[N]@{given.parameter}) const
+    {
+        if (!APART && tile + tile_bytes() <= stop) {
+#pragma unroll
+            for (u32 i = 0; i < N; i++) v[i] = load_vector_together(body + place_of(tile, i)@{given.argument});
+            return;
+        }
+#pragma unroll
+        for (u32 i = 0; i < N; i++)
+            if (place_of(tile, i) < stop) v[i] = load_vector_together(body + place_of(tile, i)@{given.argument});
+    }
+//@ end
     // All loads of a tile before the first use; those from stop on are left out.
     __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
+//@ if together then
+        if (is_together(given)) {
+            load_tile_together(tile, v@{given.argument});
+            return;
+        }
+//@ end
 //@ if guarded then
         const u32 left = bytes_of(tile);
         const u64 first = body + place_of(tile, 0);
