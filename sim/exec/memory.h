@@ -16,6 +16,7 @@ typedef struct sim_page {
     uint64_t *written;    /* of a mixed page: a bit per byte */
     sim_global_tag *tags; /* per byte: who wrote it in launch tags_launch; NULL: nobody */
     uint64_t tags_launch;
+    uint64_t tags_clean;  /* a bit per piece of the page: its tags are of launch tags_launch */
     uint64_t cache_stamp; /* memory.traffic when the cache last saw the page */
     uint64_t cached[2];   /* a bit per sector */
     uint8_t state;        /* sim_page_state */

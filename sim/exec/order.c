@@ -104,25 +104,36 @@ static bool is_ordered(sim_run *x, const sim_inst *in, uint32_t lane, const sim_
     return is_synced(x->warp, 1u << tag->thread % SIM_LANES, 1u << lane, tag->tick, true);
 }
 
-static sim_global_tag *tags_of(sim_memory *memory, sim_page *page) {
-    if (sim_order_tagged(memory, page)) return page->tags;
-    if (memory->tagged_pages >= TAGGED_PAGES_MAX) return NULL;
+static bool tag_page(sim_memory *memory, sim_page *page) {
+    if (sim_order_tagged(memory, page)) return true;
+    if (memory->tagged_pages >= TAGGED_PAGES_MAX) return false;
     if (!page->tags) page->tags = malloc(SIM_PAGE_BYTES * sizeof *page->tags);
-    if (!page->tags) return NULL;
-    memset(page->tags, 0, SIM_PAGE_BYTES * sizeof *page->tags);
+    if (!page->tags) return false;
     page->tags_launch = memory->launch;
+    page->tags_clean = 0;
     memory->tagged_pages++;
-    return page->tags;
+    return true;
+}
+
+/* The tags of an access's bytes; NULL: this launch wrote nothing there, or is not followed. An
+ * access is aligned, and no wider than a piece, so none crosses from one piece into the next. */
+static sim_global_tag *tags_at(sim_memory *memory, sim_page *page, uint32_t offset, bool writes) {
+    const uint32_t piece = offset / SIM_TAGS_PIECE;
+    const bool is_tagged = writes ? tag_page(memory, page) : sim_order_tagged(memory, page);
+    if (!is_tagged) return NULL;
+    if (!(page->tags_clean >> piece & 1)) {
+        if (!writes) return NULL;
+        memset(page->tags + piece * SIM_TAGS_PIECE, 0, SIM_TAGS_PIECE * sizeof *page->tags);
+        page->tags_clean |= 1ull << piece;
+    }
+    return page->tags + offset;
 }
 
 void sim_order_global(sim_run *x, const sim_inst *in, uint32_t lane, sim_alloc *alloc,
                       uint64_t offset, uint32_t bytes, bool writes) {
-    sim_page *page = &alloc->pages[offset / SIM_PAGE_BYTES];
-    sim_global_tag *tags = writes                              ? tags_of(x->memory, page)
-                           : sim_order_tagged(x->memory, page) ? page->tags
-                                                               : NULL;
-    if (!tags) return; /* accesses are aligned, so none crosses a page */
-    tags += offset % SIM_PAGE_BYTES;
+    sim_global_tag *tags = tags_at(x->memory, &alloc->pages[offset / SIM_PAGE_BYTES],
+                                   (uint32_t)(offset % SIM_PAGE_BYTES), writes);
+    if (!tags) return;
     uint32_t thread = x->warp->index * SIM_LANES + lane;
     sim_global_tag before = {.block = 0};
     for (uint32_t i = 0; i < bytes; i++) {
@@ -248,8 +259,8 @@ static bool order_byte(sim_run *x, const sim_inst *in, uint32_t lane, sim_place 
                        sim_touch touch) {
     const bool reads = touch != SIM_TOUCH_WRITE && touch != SIM_TOUCH_STRONG_WRITE;
     const bool writes = touch != SIM_TOUCH_READ && touch != SIM_TOUCH_STRONG_READ;
-    const bool races = sim_find_checks(x->grid, REDTUNE_SIM_SHARED_RACE);
     sim_shared_tag *tag = &at.block->tags[at.offset];
+    const bool races = sim_find_checks(x->grid, REDTUNE_SIM_SHARED_RACE);
     const bool written = tag->write_clock >= at.block->start_clock;
     uint32_t other = 0;
     if (reads && !written &&

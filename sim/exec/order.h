@@ -57,6 +57,9 @@ void sim_order_strong_write(sim_run *x);
 void sim_order_global(sim_run *x, const sim_inst *in, uint32_t lane, sim_alloc *alloc,
                       uint64_t offset, uint32_t bytes, bool writes);
 
+/* A page's tags are cleared piece by piece, each when the launch first writes there. */
+enum { SIM_TAGS_PIECE = SIM_PAGE_BYTES / 64 };
+
 /* Whether any byte of the page was written by the launch that runs. */
 static inline bool sim_order_tagged(const sim_memory *memory, const sim_page *page) {
     return page->tags && page->tags_launch == memory->launch;
