@@ -27,8 +27,6 @@ enum { SOURCE_SHOWN = 60 }; /* of a long path, its end */
 
 int sim_find_error(int kind) { return errors[kind]; }
 
-bool sim_find_checks(const sim_grid *grid, int kind) { return grid->settings->checks >> kind & 1; }
-
 static const char *file_name(const sim_program *program, uint32_t number) {
     for (uint32_t i = 0; i < program->file_count; i++) {
         if (program->files[i].number == number) return program->files[i].name;

@@ -192,5 +192,7 @@ bool sim_warp_can_run(const sim_warp *warp);
 bool sim_find(sim_run *x, const sim_inst *in, uint32_t lane, int kind, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-bool sim_find_checks(const sim_grid *grid, int kind);
+static inline bool sim_find_checks(const sim_grid *grid, int kind) {
+    return grid->settings->checks >> kind & 1;
+}
 int sim_find_error(int kind);
