@@ -86,12 +86,29 @@ static uint32_t shuffle_whole(sim_shuffle mode, uint64_t *d, const uint64_t *sou
     return shuffle_all(mode, d, source, b, c);
 }
 
+/* What sums of a warp are made of: lanes change places with those of a distance that stands in the
+ * text, and none is out of range. */
+static bool is_butterfly(const sim_inst *in, const uint64_t *masks, const uint64_t *c,
+                         uint32_t lanes) {
+    return lanes == SIM_ALL_LANES && in->mode == SIM_SHUFFLE_BFLY && in->ref[3] & 1 &&
+           in->ref[4] & 1 && in->ref[SIM_REF_MASK] & 1 && *c == SIM_LANES - 1 &&
+           (uint32_t)*masks == SIM_ALL_LANES;
+}
+
 void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
     uint64_t source[SIM_LANES];
     uint64_t *d = sim_row(x, in->ref[0]);
     const uint64_t *b = sim_row(x, in->ref[3]), *c = sim_row(x, in->ref[4]);
     const uint64_t *masks = sim_row(x, in->ref[SIM_REF_MASK]);
     uint32_t valid = 0;
+    if (is_butterfly(in, masks, c, lanes)) {
+        const uint32_t distance = (uint32_t)*b & (SIM_LANES - 1);
+        memcpy(source, sim_row(x, in->ref[2]), sizeof source);
+        for (uint32_t i = 0; i < SIM_LANES; i++) d[i] = source[i ^ distance];
+        sim_mask_put(x, in->ref[1], lanes, SIM_ALL_LANES);
+        x->counters->shuffles++;
+        return;
+    }
     const bool all = all_meet(masks, lanes);
     if (!all && !masks_hold(x, in, lanes)) return;
     memcpy(source, sim_row(x, in->ref[2]), sizeof source);

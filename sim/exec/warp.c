@@ -264,7 +264,9 @@ static void run_group(sim_run *x, sim_group *group) {
         x->grid->tick++;
         counters->warp_instructions++;
         if (in->waits) count_waits(x);
-        if (in->flow != SIM_FLOW_NEXT) {
+        /* Where all that live are, none waits elsewhere: a collective is a step like others. */
+        const bool meets = in->flow == SIM_FLOW_COLLECTIVE && active == x->warp->live;
+        if (in->flow != SIM_FLOW_NEXT && !meets) {
             group->pc = pc;
             if (in->flow != SIM_FLOW_COLLECTIVE) {
                 counters->lane_instructions += (uint32_t)__builtin_popcount(active);
