@@ -329,9 +329,22 @@ static uint32_t lanes_in_window(uint32_t lanes, const sim_access *access, uint64
     return found & lanes;
 }
 
+/* Whether all lanes, also those that do not take part, have addresses in one window: the first's.
+ */
+static bool is_one_window(const sim_access *access) {
+    uint64_t apart = 0;
+    for (uint32_t i = 0; i < SIM_LANES; i++) apart |= access->address[i] ^ access->address[0];
+    return !(apart & SIM_WINDOW_MASK);
+}
+
 bool sim_access_reach(sim_run *x, const sim_inst *in, uint32_t lanes, sim_access *access) {
     uint32_t shared = 0, local = 0, params = 0;
-    if (in->space == SIM_SPACE_GENERIC) {
+    if (in->space == SIM_SPACE_GENERIC && is_one_window(access)) {
+        const uint64_t window = access->address[0] & SIM_WINDOW_MASK;
+        shared = window == SIM_WINDOW_SHARED ? lanes : 0;
+        local = window == SIM_WINDOW_LOCAL ? lanes : 0;
+        params = window == SIM_WINDOW_PARAM ? lanes : 0;
+    } else if (in->space == SIM_SPACE_GENERIC) {
         shared = lanes_in_window(lanes, access, SIM_WINDOW_SHARED);
         local = lanes_in_window(lanes, access, SIM_WINDOW_LOCAL);
         params = lanes_in_window(lanes, access, SIM_WINDOW_PARAM);

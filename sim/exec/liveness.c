@@ -19,6 +19,8 @@ typedef struct flow_block {
     uint64_t *used;       /* rows read before this block writes them */
     uint64_t *defined;
     uint64_t *in, *out;
+    uint32_t changes; /* of in */
+    uint32_t seen;    /* those of its successors when it was last looked at; SIM_NONE: never */
 } flow_block;
 
 typedef struct analysis {
@@ -104,34 +106,55 @@ static void find_uses(analysis *a) {
     }
 }
 
-static bool flow_into(analysis *a, flow_block *block, uint32_t successor) {
-    const uint64_t *in = a->blocks[successor].in;
-    bool changed = false;
-    for (uint32_t w = 0; w < a->words; w++) {
-        changed |= (in[w] & ~block->out[w]) != 0;
-        block->out[w] |= in[w];
-    }
-    return changed;
+/* The blocks that can follow a block: its targets, and the next one where it falls through. */
+static uint32_t successor_count(const analysis *a, uint32_t b) {
+    const sim_inst *last = &a->insts[a->blocks[b].last];
+    return target_count(last) + (falls_through(last) && b + 1 < a->block_count);
 }
 
+static uint32_t successor_at(const analysis *a, uint32_t b, uint32_t i) {
+    const sim_inst *last = &a->insts[a->blocks[b].last];
+    return i < target_count(last) ? a->block_of[target_at(a, last, i)] : b + 1;
+}
+
+static uint32_t changes_behind(const analysis *a, uint32_t b) {
+    uint32_t changes = 0;
+    for (uint32_t i = successor_count(a, b); i-- > 0;)
+        changes += a->blocks[successor_at(a, b, i)].changes;
+    return changes;
+}
+
+/* What lives at the block's end and start; whether more does at its start than before. */
+static bool flow_back(analysis *a, uint32_t b) {
+    flow_block *block = &a->blocks[b];
+    uint64_t more = 0;
+    for (uint32_t i = successor_count(a, b); i-- > 0;) {
+        const uint64_t *in = a->blocks[successor_at(a, b, i)].in;
+        for (uint32_t w = 0; w < a->words; w++) block->out[w] |= in[w];
+    }
+    for (uint32_t w = 0; w < a->words; w++) {
+        const uint64_t in = block->used[w] | (block->out[w] & ~block->defined[w]);
+        more |= in ^ block->in[w];
+        block->in[w] = in;
+    }
+    return more != 0;
+}
+
+/* Sets only grow, so a block whose successors have not changed since it was looked at stays as it
+ * is. */
 static void find_live(analysis *a) {
     bool changed = true;
+    for (uint32_t b = 0; b < a->block_count; b++) a->blocks[b].seen = SIM_NONE;
     while (changed) {
         changed = false;
         for (uint32_t b = a->block_count; b-- > 0;) {
             flow_block *block = &a->blocks[b];
-            const sim_inst *last = &a->insts[block->last];
-            for (uint32_t t = 0; t < target_count(last); t++) {
-                changed |= flow_into(a, block, a->block_of[target_at(a, last, t)]);
-            }
-            if (falls_through(last) && b + 1 < a->block_count) {
-                changed |= flow_into(a, block, b + 1);
-            }
-            for (uint32_t w = 0; w < a->words; w++) {
-                uint64_t in = block->used[w] | (block->out[w] & ~block->defined[w]);
-                changed |= in != block->in[w];
-                block->in[w] = in;
-            }
+            const uint32_t changes = changes_behind(a, b);
+            if (block->seen == changes) continue;
+            block->seen = changes;
+            if (!flow_back(a, b)) continue;
+            block->changes++;
+            changed = true;
         }
     }
 }

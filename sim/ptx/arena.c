@@ -51,10 +51,6 @@ void *sim_arena_push(sim_arena *arena, sim_list *list) {
     return (unsigned char *)list->items + (size_t)list->count++ * list->item_bytes;
 }
 
-bool sim_arena_text_equal(sim_text text, const char *other) {
-    return strlen(other) == text.length && memcmp(text.at, other, text.length) == 0;
-}
-
 char *sim_arena_text_copy(sim_arena *arena, sim_text text) {
     char *copy = sim_arena_get(arena, (size_t)text.length + 1);
     if (copy) memcpy(copy, text.at, text.length);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct sim_chunk sim_chunk;
 
@@ -36,5 +37,9 @@ typedef struct sim_text {
     uint32_t length;
 } sim_text;
 
-bool sim_arena_text_equal(sim_text text, const char *other);
+/* Here, so that the length of a text that stands in the code is a constant: parsing compares much.
+ */
+static inline bool sim_arena_text_equal(sim_text text, const char *other) {
+    return strlen(other) == text.length && memcmp(text.at, other, text.length) == 0;
+}
 char *sim_arena_text_copy(sim_arena *arena, sim_text text);

@@ -311,8 +311,11 @@ static bool take_directive(sim_parser *p) {
 }
 
 /* Takes down all functions first: a call may stand before the body. Broken text is the second
- * reading's. */
+ * reading's. Most texts have none, and are read once. */
 static void find_routines(sim_parser *p) {
+    static const char word[] = ".func";
+    const size_t bytes = (size_t)(p->lexer.end - p->lexer.at);
+    if (!memmem(p->lexer.at, bytes, word, sizeof word - 1)) return;
     bool good = true;
     sim_parse_step(p);
     while (good && p->token.kind != SIM_TOKEN_END) {
