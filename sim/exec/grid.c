@@ -101,7 +101,7 @@ static uint64_t special_value(const sim_grid *grid, const sim_block *block, uint
     const uint32_t *shape = grid->launch->block;
     uint32_t lane = thread % SIM_LANES, bit = 1u << lane;
     switch ((int)special) { /* the clocks are read elsewhere */
-    case SIM_SPECIAL_TID_X: return thread % shape[0];
+    case SIM_SPECIAL_TID_X: return thread < shape[0] ? thread : thread % shape[0];
     case SIM_SPECIAL_TID_Y: return thread / shape[0] % shape[1];
     case SIM_SPECIAL_TID_Z: return thread / shape[0] / shape[1];
     case SIM_SPECIAL_NTID_X:
@@ -137,6 +137,22 @@ static uint64_t special_value(const sim_grid *grid, const sim_block *block, uint
     }
 }
 
+/* Whether the lanes of a warp see values of their own. */
+static bool is_of_lanes(sim_special special) {
+    switch ((int)special) {
+    case SIM_SPECIAL_TID_X:
+    case SIM_SPECIAL_TID_Y:
+    case SIM_SPECIAL_TID_Z:
+    case SIM_SPECIAL_LANEID:
+    case SIM_SPECIAL_LANEMASK_EQ:
+    case SIM_SPECIAL_LANEMASK_LT:
+    case SIM_SPECIAL_LANEMASK_LE:
+    case SIM_SPECIAL_LANEMASK_GT:
+    case SIM_SPECIAL_LANEMASK_GE: return true;
+    default: return false;
+    }
+}
+
 static void start_warp(sim_grid *grid, sim_block *block, sim_warp *warp) {
     const sim_program *program = grid->program;
     uint32_t first = warp->index * SIM_LANES;
@@ -152,11 +168,12 @@ static void start_warp(sim_grid *grid, sim_block *block, sim_warp *warp) {
     warp->cluster_arrived = warp->cluster_released = 0;
     warp->wait_ns = 0;
     for (uint32_t s = 0; s < program->special_count; s++) {
+        const sim_special special = (sim_special)program->specials[s].special;
+        const bool is_own = is_of_lanes(special);
         uint64_t *row = warp->rows + (size_t)program->specials[s].row * SIM_LANES;
-        for (uint32_t i = 0; i < SIM_LANES; i++) {
-            row[i] = (uint32_t)special_value(grid, block, first + i,
-                                             (sim_special)program->specials[s].special);
-        }
+        row[0] = (uint32_t)special_value(grid, block, first, special);
+        for (uint32_t i = 1; i < SIM_LANES; i++)
+            row[i] = is_own ? (uint32_t)special_value(grid, block, first + i, special) : row[0];
     }
 }
 

@@ -86,13 +86,37 @@ static uint32_t shuffle_whole(sim_shuffle mode, uint64_t *d, const uint64_t *sou
     return shuffle_all(mode, d, source, b, c);
 }
 
-/* What sums of a warp are made of: lanes change places with those of a distance that stands in the
- * text, and none is out of range. */
-static bool is_butterfly(const sim_inst *in, const uint64_t *masks, const uint64_t *c,
-                         uint32_t lanes) {
-    return lanes == SIM_ALL_LANES && in->mode == SIM_SHUFFLE_BFLY && in->ref[3] & 1 &&
-           in->ref[4] & 1 && in->ref[SIM_REF_MASK] & 1 && *c == SIM_LANES - 1 &&
-           (uint32_t)*masks == SIM_ALL_LANES;
+/* What sums of a warp are made of: all lanes are there, they have one distance, and a segment is
+ * the whole warp. */
+static bool is_one_distance(const sim_inst *in, const uint64_t *b, const uint64_t *c,
+                            const uint64_t *masks, uint32_t lanes) {
+    const uint64_t whole = in->mode == SIM_SHUFFLE_UP ? 0 : SIM_LANES - 1;
+    uint64_t apart = 0;
+    for (uint32_t i = 0; i < SIM_LANES; i++)
+        apart |= (b[i] ^ b[0]) | (c[i] ^ whole) | (masks[i] ^ SIM_ALL_LANES);
+    return !(uint32_t)apart && lanes == SIM_ALL_LANES;
+}
+
+static uint32_t shuffle_one_distance(sim_shuffle mode, uint64_t *d, const uint64_t *source,
+                                     uint32_t b) {
+    const size_t bytes = sizeof *d;
+    switch (mode) {
+    case SIM_SHUFFLE_UP:
+        memcpy(d, source, b * bytes);
+        memcpy(d + b, source, (SIM_LANES - b) * bytes);
+        return SIM_ALL_LANES << b;
+    case SIM_SHUFFLE_DOWN:
+        memcpy(d, source + b, (SIM_LANES - b) * bytes);
+        memcpy(d + SIM_LANES - b, source + SIM_LANES - b, b * bytes);
+        return SIM_ALL_LANES >> b;
+    case SIM_SHUFFLE_BFLY:
+        for (uint32_t i = 0; i < SIM_LANES; i++) d[i] = source[i ^ b];
+        break;
+    case SIM_SHUFFLE_IDX:
+        for (uint32_t i = 0; i < SIM_LANES; i++) d[i] = source[b];
+        break;
+    }
+    return SIM_ALL_LANES;
 }
 
 void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
@@ -101,11 +125,11 @@ void sim_step_shuffle(sim_run *x, const sim_inst *in, uint32_t lanes) {
     const uint64_t *b = sim_row(x, in->ref[3]), *c = sim_row(x, in->ref[4]);
     const uint64_t *masks = sim_row(x, in->ref[SIM_REF_MASK]);
     uint32_t valid = 0;
-    if (is_butterfly(in, masks, c, lanes)) {
-        const uint32_t distance = (uint32_t)*b & (SIM_LANES - 1);
+    if (is_one_distance(in, b, c, masks, lanes)) {
         memcpy(source, sim_row(x, in->ref[2]), sizeof source);
-        for (uint32_t i = 0; i < SIM_LANES; i++) d[i] = source[i ^ distance];
-        sim_mask_put(x, in->ref[1], lanes, SIM_ALL_LANES);
+        valid =
+            shuffle_one_distance((sim_shuffle)in->mode, d, source, (uint32_t)*b & (SIM_LANES - 1));
+        sim_mask_put(x, in->ref[1], lanes, valid);
         x->counters->shuffles++;
         return;
     }

@@ -257,37 +257,40 @@ static void run_group(sim_run *x, sim_group *group) {
     struct redtune_sim_counters *counters = x->counters;
     uint32_t stop = meeting_pc(x->warp, group), lanes = group->lanes, pc = group->pc;
     uint32_t lane_count = (uint32_t)__builtin_popcount(lanes);
+    const uint64_t before = x->grid->tick;
+    uint64_t lane_instructions = 0;
     while (x->budget && pc != stop) {
         const sim_inst *in = &insts[pc];
         uint32_t active = lanes & sim_mask(x, in->guard);
         x->budget--;
         x->grid->tick++;
-        counters->warp_instructions++;
         if (in->waits) count_waits(x);
         /* Where all that live are, none waits elsewhere: a collective is a step like others. */
         const bool meets = in->flow == SIM_FLOW_COLLECTIVE && active == x->warp->live;
         if (in->flow != SIM_FLOW_NEXT && !meets) {
             group->pc = pc;
-            if (in->flow != SIM_FLOW_COLLECTIVE) {
-                counters->lane_instructions += (uint32_t)__builtin_popcount(active);
-            }
+            if (in->flow != SIM_FLOW_COLLECTIVE)
+                lane_instructions += (uint32_t)__builtin_popcount(active);
             bool uniform = in->flow == SIM_FLOW_BRANCH && (active == lanes || !active);
             flow(x, group, in, active);
-            if (!uniform || x->warp->group_count > 1) return; /* who goes first may change */
+            if (!uniform || x->warp->group_count > 1) goto done; /* who goes first may change */
             pc = group->pc;
             continue;
         }
         if (active == lanes) {
-            counters->lane_instructions += lane_count;
+            lane_instructions += lane_count;
             in->run(x, in, active);
         } else if (active) {
-            counters->lane_instructions += (uint32_t)__builtin_popcount(active);
+            lane_instructions += (uint32_t)__builtin_popcount(active);
             in->run(x, in, active);
         }
         pc++;
         if (x->stops) break;
     }
     group->pc = pc;
+done:
+    counters->warp_instructions += x->grid->tick - before;
+    counters->lane_instructions += lane_instructions;
 }
 
 bool sim_warp_can_run(const sim_warp *warp) {
