@@ -53,7 +53,7 @@ raw_elements_and_standard_input_do() {
     want_values $'1225\n3725'
     offsets offsets.npy '<i8' 8 0 50 101
     run bash -c "cat raw | '$redtune' reduce - --dtype i32 --offsets offsets.npy"
-    want_refused 2 "the input ends after 100 elements"
+    want_refused 2 "its input ends after 100 elements"
 }
 
 # Floats of many magnitudes: element i from 2^(i mod 24) on.

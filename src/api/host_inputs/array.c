@@ -13,7 +13,6 @@
 #include "api/host_inputs/input.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
@@ -94,18 +93,6 @@ static redtune_status open_piece(rdt_array_reading *self, redtune_error *err) {
     return rdt_array_reading_open(self, &piece, of_each, per_piece * self->extents.inner, err);
 }
 
-/* Copies count results of the piece to where they belong. */
-static redtune_status take_results(rdt_array_reading *self, uint64_t count, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++) {
-        const size_t bytes = count * self->result_bytes[i];
-        status = rdt_buffer_read(self->driver, self->out[i], self->results[i].address, bytes,
-                                 self->carriers[0].stream, err);
-        self->out[i] += bytes;
-    }
-    return status;
-}
-
 static void *begin_of(const rdt_buffer *buffer) { return (void *)(uintptr_t)buffer->address; }
 
 /* Reduces the piece that lies on the GPU: `count` elements for each result of `outer` outer
@@ -127,28 +114,15 @@ static redtune_status reduce_piece(rdt_array_reading *self, uint64_t count, uint
     return rdt_array_reading_run(self, NULL, operands, goes_on, err);
 }
 
-static redtune_status skip(rdt_array_reading *self, uint64_t elements, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (int i = 0; !status && i < self->readers.count; i++)
-        status = rdt_array_reading_skip(self, i, elements, err);
-    return status;
-}
-
-static redtune_status carry_all(rdt_array_reading *self, uint64_t elements, redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (int i = 0; !status && i < self->readers.count; i++)
-        status = rdt_array_reading_carry(self, i, elements, err);
-    return status;
-}
-
 /* The results of one outer index, from piece to piece of its rows. */
 static redtune_status reduce_by_rows(rdt_array_reading *self, redtune_error *err) {
     const rdt_extents *extents = &self->extents;
     redtune_status status = REDTUNE_OK;
     for (uint64_t left = extents->count, rows; !status && left; left -= rows) {
         rows = left < self->rows_per_piece ? left : self->rows_per_piece;
-        status = carry_all(self, span_of_rows(self, rows), err);
-        if (!status && rows < left) status = skip(self, extents->step - extents->inner, err);
+        status = rdt_array_reading_carry_all(self, span_of_rows(self, rows), err);
+        if (!status && rows < left)
+            status = rdt_array_reading_skip_all(self, extents->step - extents->inner, err);
         if (!status) status = reduce_piece(self, rows, 1, left < extents->count, err);
     }
     return status;
@@ -161,13 +135,14 @@ static redtune_status reduce_in_pieces(rdt_array_reading *self, redtune_error *e
         if (self->rows_per_piece) {
             status = reduce_by_rows(self, err);
         } else {
-            status = carry_all(self, span(self, outer), err);
+            status = rdt_array_reading_carry_all(self, span(self, outer), err);
             if (!status) status = reduce_piece(self, self->extents.count, outer, false, err);
         }
-        if (!status) status = take_results(self, outer * self->extents.inner, err);
+        if (!status) status = rdt_array_reading_take(self, outer * self->extents.inner, err);
         /* What lies behind a piece may be more than the GPU has room for. */
         if (!status && outer < left && self->index_elements)
-            status = skip(self, self->extents.outer_step - self->index_elements, err);
+            status = rdt_array_reading_skip_all(
+                self, self->extents.outer_step - self->index_elements, err);
     }
     if (!status) redtune_plan_info(self->plan, &self->so_far.info);
     rdt_array_reading_close(self);
@@ -176,54 +151,24 @@ static redtune_status reduce_in_pieces(rdt_array_reading *self, redtune_error *e
 
 /* ---- rows as inputs of their own ------------------------------------------------------------ */
 
-static void keep_row(rdt_array_reading *self, const redtune_reading *of_row) {
-    memcpy(self->out[0], of_row->value.bytes, self->result_bytes[0]);
-    if (self->result_bytes[1]) memcpy(self->out[1], of_row->second.bytes, self->result_bytes[1]);
-    self->out[0] += self->result_bytes[0];
-    self->out[1] += self->result_bytes[1];
-    self->so_far.pieces += of_row->pieces;
-    self->so_far.kernel_ns += of_row->kernel_ns;
-    self->so_far.info = of_row->info;
-}
-
 static redtune_status reduce_rows(rdt_array_reading *self, redtune_error *err) {
-    rdt_array_part row[RDT_READERS_MAX] = {{self, 0}, {self, 1}};
-    const redtune_input second = {.read = rdt_array_reading_read_part, .user = &row[1]};
-    const redtune_input input = {.read = rdt_array_reading_read_part,
-                                 .user = &row[0],
-                                 .second = self->readers.count > 1 ? &second : NULL,
-                                 .initial = self->initial,
-                                 .parameters = self->parameters};
-    redtune_problem problem = self->problem;
-    rdt_problem_axes_set(&problem, (rdt_extents){.count = self->extents.count});
-    for (uint64_t left = self->extents.outer; left; left--) {
-        redtune_reading of_row = {.count = 0};
-        for (int i = 0; i < self->readers.count; i++)
-            row[i].left_bytes = self->extents.count * self->readers.element_bytes[i];
-        redtune_status status = rdt_input_reduce(self->rt, &problem, &input, &of_row, err);
+    redtune_status status = REDTUNE_OK;
+    for (uint64_t left = self->extents.outer; !status && left; left--) {
+        status = rdt_array_reading_reduce_next(self, self->problem, self->extents.count, err);
         if (!status && left > 1)
-            status = skip(self, self->extents.outer_step - self->extents.count, err);
-        if (status) return status;
-        keep_row(self, &of_row);
+            status = rdt_array_reading_skip_all(
+                self, self->extents.outer_step - self->extents.count, err);
     }
-    return REDTUNE_OK;
+    return status;
 }
 
 /* ---- the array ------------------------------------------------------------------------------- */
-
-/* Where second results begin in the caller's memory. */
-static uint64_t second_offset(const rdt_array_reading *self) {
-    const uint64_t results = self->extents.outer * self->extents.inner;
-    return rdt_input_second_offset(results * self->result_bytes[0]);
-}
 
 static redtune_status check_extents(const rdt_array_reading *self, size_t bytes,
                                     redtune_error *err) {
     const rdt_extents *extents = &self->extents;
     const uint64_t results = extents->outer * extents->inner;
-    const uint64_t wanted = self->result_bytes[1]
-                                ? second_offset(self) + results * self->result_bytes[1]
-                                : results * self->result_bytes[0];
+    const uint64_t wanted = rdt_array_reading_results_bytes(self, results);
     const char *second = redtune_dtype_name(self->so_far.second_dtype);
     if (bytes != wanted)
         return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -249,6 +194,7 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     const double begun = rdt_clock_ns();
     rdt_array_reading self = {.rt = rt,
                               .driver = rt->context->driver,
+                              .what = "an array",
                               .parameters = input->parameters,
                               .initial = input->initial};
     redtune_problem room;
@@ -263,12 +209,8 @@ redtune_status redtune_reduce_array(redtune *rt, const redtune_problem *problem,
     if (status) return status;
     self.extents = rdt_problem_extents(&self.problem);
     self.all_bytes = rdt_problem_input_bytes(&self.problem);
-    self.so_far.dtype = self.problem.result;
-    self.so_far.second_dtype = rdt_problem_second(&self.problem);
-    self.result_bytes[0] = redtune_dtype_bytes(self.so_far.dtype);
-    self.result_bytes[1] = redtune_dtype_bytes(self.so_far.second_dtype);
-    self.out[0] = results;
-    self.out[1] = self.out[0] + second_offset(&self);
+    rdt_array_reading_describe(&self);
+    rdt_array_reading_begin(&self, results, self.extents.outer * self.extents.inner);
     if (self.extents.count)
         self.index_elements = (self.extents.count - 1) * self.extents.step + self.extents.inner;
     self.span[0] = self.span[1] = span(&self, self.extents.outer);

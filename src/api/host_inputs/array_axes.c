@@ -180,10 +180,7 @@ redtune_status rdt_array_axes_reduce(rdt_array_reading *self, redtune_error *err
     if (self->initial) piece.uses |= REDTUNE_USE_INITIAL;
     status = rdt_array_reading_open(self, &piece, elements, self->extents.outer, err);
     if (!status) status = cut_axes(&cut, &all, err);
-    for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
-        status = rdt_buffer_read(self->driver, self->out[i], self->results[i].address,
-                                 self->extents.outer * self->result_bytes[i],
-                                 self->carriers[0].stream, err);
+    if (!status) status = rdt_array_reading_take(self, self->extents.outer, err);
     if (!status) redtune_plan_info(self->plan, &self->so_far.info);
     rdt_array_reading_close(self);
     return status;

@@ -3,8 +3,32 @@
 #include "api/host_inputs/array_reading.h"
 
 #include <inttypes.h>
+#include <string.h>
+#include "api/host_inputs/input.h"
 
 enum { SETS = 2, STAGING_BYTES_MAX = 64 << 20 };
+
+void rdt_array_reading_describe(rdt_array_reading *self) {
+    self->so_far.dtype = self->problem.result;
+    self->so_far.second_dtype = rdt_problem_second(&self->problem);
+    self->result_bytes[0] = redtune_dtype_bytes(self->so_far.dtype);
+    self->result_bytes[1] = redtune_dtype_bytes(self->so_far.second_dtype);
+}
+
+/* Where second results begin: behind the first ones, aligned to 16 bytes. */
+static uint64_t second_offset(const rdt_array_reading *self, uint64_t results) {
+    return (results * self->result_bytes[0] + 15) / 16 * 16;
+}
+
+uint64_t rdt_array_reading_results_bytes(const rdt_array_reading *self, uint64_t results) {
+    if (!self->result_bytes[1]) return results * self->result_bytes[0];
+    return second_offset(self, results) + results * self->result_bytes[1];
+}
+
+void rdt_array_reading_begin(rdt_array_reading *self, void *memory, uint64_t results) {
+    self->out[0] = memory;
+    self->out[1] = self->out[0] + second_offset(self, results);
+}
 
 redtune_status rdt_array_reading_room(const rdt_array_reading *self, uint64_t *bytes,
                                       redtune_error *err) {
@@ -61,7 +85,7 @@ static redtune_status read_bytes(rdt_array_reading *self, int input, void *buffe
     self->read_count[input] += filled / self->readers.element_bytes[input];
     if (filled == bytes) return REDTUNE_OK;
     return rdt_fail(err, REDTUNE_INVALID, 0,
-                    "cannot reduce an array: %s ends after %" PRIu64 " elements, of %" PRIu64,
+                    "cannot reduce %s: %s ends after %" PRIu64 " elements, of %" PRIu64, self->what,
                     rdt_readers_name(&self->readers, input), self->read_count[input],
                     self->span[input]);
 }
@@ -99,7 +123,7 @@ redtune_status rdt_array_reading_read_part(void *user, void *buffer, size_t capa
 
 redtune_status rdt_array_reading_skip(rdt_array_reading *self, int input, uint64_t elements,
                                       redtune_error *err) {
-    unsigned char passed[4096];
+    unsigned char passed[RDT_ARRAY_PASSED_BYTES];
     rdt_array_part from = {self, input, elements * self->readers.element_bytes[input]};
     for (size_t more = 1; more;) {
         redtune_status status =
@@ -109,12 +133,40 @@ redtune_status rdt_array_reading_skip(rdt_array_reading *self, int input, uint64
     return REDTUNE_OK;
 }
 
+redtune_status rdt_array_reading_carry_all(rdt_array_reading *self, uint64_t elements,
+                                           redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < self->readers.count; i++)
+        status = rdt_array_reading_carry(self, i, elements, err);
+    return status;
+}
+
+redtune_status rdt_array_reading_skip_all(rdt_array_reading *self, uint64_t elements,
+                                          redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < self->readers.count; i++)
+        status = rdt_array_reading_skip(self, i, elements, err);
+    return status;
+}
+
+redtune_status rdt_array_reading_start(rdt_array_reading *self, redtune_error *err) {
+    redtune_status status = rdt_stream_wait(self->driver, self->carriers[1].stream, err);
+    return status ? status : rdt_timer_start(&self->timer, self->carriers[0].stream, err);
+}
+
+redtune_status rdt_array_reading_stop(rdt_array_reading *self, redtune_error *err) {
+    double elapsed_ns = 0;
+    redtune_status status = rdt_timer_stop(&self->timer, self->carriers[0].stream, err);
+    if (!status) status = rdt_timer_read(&self->timer, &elapsed_ns, err);
+    self->so_far.kernel_ns += elapsed_ns;
+    self->so_far.pieces++;
+    return status;
+}
+
 redtune_status rdt_array_reading_run(rdt_array_reading *self, const redtune_problem *problem,
                                      redtune_operands operands, bool goes_on, redtune_error *err) {
-    CUstream stream = self->carriers[0].stream;
     rdt_operands own;
     const redtune_operands *more = NULL;
-    double elapsed_ns = 0;
     operands.workspace = self->workspace;
     operands.parameters = self->parameters;
     operands.accumulate = goes_on;
@@ -122,12 +174,44 @@ redtune_status rdt_array_reading_run(rdt_array_reading *self, const redtune_prob
     redtune_status status = rdt_plan_set_operands(self->rt, &operands, &own, &more, err);
     own.extents = (rdt_extents){operands.count, operands.outer, operands.inner, operands.outer_step,
                                 operands.step};
-    if (!status) status = rdt_stream_wait(self->driver, self->carriers[1].stream, err);
-    if (!status) status = rdt_timer_start(&self->timer, stream, err);
-    if (!status) status = rdt_plan_run(self->plan, problem, &own, more, stream, err);
-    if (!status) status = rdt_timer_stop(&self->timer, stream, err);
-    if (!status) status = rdt_timer_read(&self->timer, &elapsed_ns, err);
-    self->so_far.kernel_ns += elapsed_ns;
-    self->so_far.pieces++;
+    if (!status) status = rdt_array_reading_start(self, err);
+    if (!status)
+        status = rdt_plan_run(self->plan, problem, &own, more, self->carriers[0].stream, err);
+    return status ? status : rdt_array_reading_stop(self, err);
+}
+
+redtune_status rdt_array_reading_take(rdt_array_reading *self, uint64_t results,
+                                      redtune_error *err) {
+    redtune_status status = REDTUNE_OK;
+    for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++) {
+        const size_t bytes = results * self->result_bytes[i];
+        status = rdt_buffer_read(self->driver, self->out[i], self->results[i].address, bytes,
+                                 self->carriers[0].stream, err);
+        self->out[i] += bytes;
+    }
     return status;
+}
+
+redtune_status rdt_array_reading_reduce_next(rdt_array_reading *self, redtune_problem problem,
+                                             uint64_t count, redtune_error *err) {
+    rdt_array_part from[RDT_READERS_MAX];
+    redtune_input inputs[RDT_READERS_MAX], *input = NULL;
+    redtune_reading next = {.count = 0};
+    rdt_problem_axes_set(&problem, (rdt_extents){.count = count});
+    for (int i = self->readers.count; i-- > 0; input = &inputs[i]) {
+        from[i] = (rdt_array_part){self, i, count * self->readers.element_bytes[i]};
+        inputs[i] =
+            (redtune_input){.read = rdt_array_reading_read_part, .user = &from[i], .second = input};
+    }
+    input->initial = self->initial;
+    input->parameters = self->parameters;
+    redtune_status status = rdt_input_reduce(self->rt, &problem, input, &next, err);
+    if (status) return status;
+    const void *const values[] = {&next.value, &next.second};
+    for (int i = 0; i < RDT_OP_OUTPUTS_MAX; self->out[i] += self->result_bytes[i], i++)
+        memcpy(self->out[i], values[i], self->result_bytes[i]);
+    self->so_far.pieces += next.pieces;
+    self->so_far.kernel_ns += next.kernel_ns;
+    self->so_far.info = next.info;
+    return REDTUNE_OK;
 }

@@ -1,5 +1,6 @@
 /* Array reading: an array that is not on the GPU, read in the order of memory, and pieces of it on
- * the GPU. The host fills one staging buffer while the other is copied. */
+ * the GPU. The host fills one staging buffer while the other is copied. Arrays along axes, segments
+ * and elements with keys are read so. */
 #pragma once
 
 #include "api/host_inputs/readers.h"
@@ -8,7 +9,10 @@
 #include "gpu/stream.h"
 #include "gpu/timer.h"
 
-enum { RDT_ARRAY_PIECE_BYTES_MAX = 256 << 20 };
+enum {
+    RDT_ARRAY_PIECE_BYTES_MAX = 256 << 20,
+    RDT_ARRAY_PASSED_BYTES = 1 << 14, /* at a time, of what is passed over */
+};
 
 /* A staging buffer and the stream that copies it to the GPU. */
 typedef struct rdt_carrier {
@@ -19,6 +23,7 @@ typedef struct rdt_carrier {
 typedef struct rdt_array_reading {
     redtune *rt;
     const rdt_driver *driver;
+    const char *what; /* is reduced, in messages: "an array" */
     rdt_readers readers;
     const double *parameters; /* the caller's; NULL: the usual ones */
     const redtune_value *initial;
@@ -41,6 +46,13 @@ typedef struct rdt_array_reading {
     redtune_reading so_far;
 } rdt_array_reading;
 
+/* Sets what follows from the problem: the dtypes of the results, and their bytes. */
+void rdt_array_reading_describe(rdt_array_reading *self);
+/* Bytes of so many results in the caller's memory, where second ones lie behind the first. */
+uint64_t rdt_array_reading_results_bytes(const rdt_array_reading *self, uint64_t results);
+/* The next results go to the beginning of that memory. */
+void rdt_array_reading_begin(rdt_array_reading *self, void *memory, uint64_t results);
+
 /* Bytes of the GPU's memory for a piece and its results: half of those that are free, so that the
  * plan and others have the rest. */
 redtune_status rdt_array_reading_room(const rdt_array_reading *self, uint64_t *bytes,
@@ -57,11 +69,27 @@ redtune_status rdt_array_reading_carry(rdt_array_reading *self, int input, uint6
 /* Passes over elements of that input. */
 redtune_status rdt_array_reading_skip(rdt_array_reading *self, int input, uint64_t elements,
                                       redtune_error *err);
+/* The same of as many elements of each input. */
+redtune_status rdt_array_reading_carry_all(rdt_array_reading *self, uint64_t elements,
+                                           redtune_error *err);
+redtune_status rdt_array_reading_skip_all(rdt_array_reading *self, uint64_t elements,
+                                          redtune_error *err);
 /* Reduces the piece that lies on the GPU. problem: of any axes; NULL: the extents are those of the
  * operands, in which d_in are where the element with indices 0 is. goes_on: from the results that
  * are there. */
 redtune_status rdt_array_reading_run(rdt_array_reading *self, const redtune_problem *problem,
                                      redtune_operands operands, bool goes_on, redtune_error *err);
+/* Around what a caller starts on the first carrier's stream: waits for the copies before it, and
+ * adds the time that it takes. */
+redtune_status rdt_array_reading_start(rdt_array_reading *self, redtune_error *err);
+redtune_status rdt_array_reading_stop(rdt_array_reading *self, redtune_error *err);
+/* Copies so many results of the piece to where the next ones go. */
+redtune_status rdt_array_reading_take(rdt_array_reading *self, uint64_t results,
+                                      redtune_error *err);
+/* Reduces the next elements as an input of their own, whose result is the next one: a whole array
+ * of such a problem. */
+redtune_status rdt_array_reading_reduce_next(rdt_array_reading *self, redtune_problem problem,
+                                             uint64_t count, redtune_error *err);
 /* A part of that input, as a redtune_read_fn; user is one of these. */
 typedef struct rdt_array_part {
     rdt_array_reading *array;

@@ -28,8 +28,3 @@ redtune_status rdt_keyed_input_reduce(redtune *rt, const redtune_problem *proble
 redtune_status rdt_input_join_parts(redtune *rt, const redtune_problem *problem,
                                     const redtune_input *input, const rdt_input_part *parts,
                                     uint32_t count, redtune_reading *out, redtune_error *err);
-
-/* Where second results begin in the caller's memory: behind the first ones, aligned to 16 bytes. */
-static inline uint64_t rdt_input_second_offset(uint64_t first_bytes) {
-    return (first_bytes + 15) / 16 * 16;
-}
