@@ -49,6 +49,12 @@ redtune_status rdt_buffer_read(const rdt_driver *driver, void *to, CUdeviceptr f
     return rdt_stream_wait(driver, stream, err);
 }
 
+redtune_status rdt_buffer_create_with(const rdt_driver *driver, const void *from, size_t bytes,
+                                      CUstream stream, rdt_buffer *out, redtune_error *err) {
+    redtune_status status = rdt_buffer_create(driver, bytes, out, err);
+    return status ? status : rdt_buffer_write(driver, out->address, from, bytes, stream, err);
+}
+
 redtune_status rdt_buffer_repeat(const rdt_driver *driver, CUdeviceptr to, size_t pattern_bytes,
                                  size_t bytes, CUstream stream, redtune_error *err) {
     /* The filled part stays a whole number of patterns until the last step. */

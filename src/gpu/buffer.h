@@ -31,6 +31,9 @@ redtune_status rdt_buffer_write(const rdt_driver *driver, CUdeviceptr to, const 
                                 size_t bytes, CUstream stream, redtune_error *err);
 redtune_status rdt_buffer_read(const rdt_driver *driver, void *to, CUdeviceptr from, size_t bytes,
                                CUstream stream, redtune_error *err);
+/* A buffer with these bytes. */
+redtune_status rdt_buffer_create_with(const rdt_driver *driver, const void *from, size_t bytes,
+                                      CUstream stream, rdt_buffer *out, redtune_error *err);
 /* Fills bytes at to with its own first pattern_bytes, again and again. Asynchronous. */
 redtune_status rdt_buffer_repeat(const rdt_driver *driver, CUdeviceptr to, size_t pattern_bytes,
                                  size_t bytes, CUstream stream, redtune_error *err);

@@ -30,10 +30,8 @@ static redtune_status put_in_order(const rdt_test_buffers *buffers, const rdt_ax
         at += self->stride;
         if (at >= period) at -= period;
     }
-    redtune_status status = rdt_buffer_create(buffers->driver, period * element, out, err);
-    if (!status)
-        status = rdt_buffer_write(buffers->driver, out->address, ordered, period * element,
-                                  buffers->stream, err);
+    redtune_status status = rdt_buffer_create_with(buffers->driver, ordered, period * element,
+                                                   buffers->stream, out, err);
     free(ordered);
     return status;
 }

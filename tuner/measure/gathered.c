@@ -93,11 +93,8 @@ static redtune_status gather_input(const rdt_test_buffers *buffers, const rdt_po
     char *packed = calloc(1, bytes + element);
     if (!packed) return rdt_fail_memory(err, bytes + element);
     copy_elements(pool, self, input, element, packed);
-    redtune_status status =
-        rdt_buffer_create(buffers->driver, bytes + element, &self->elements[input], err);
-    if (!status)
-        status = rdt_buffer_write(buffers->driver, self->elements[input].address, packed,
-                                  bytes + element, buffers->stream, err);
+    redtune_status status = rdt_buffer_create_with(buffers->driver, packed, bytes + element,
+                                                   buffers->stream, &self->elements[input], err);
     free(packed);
     return status;
 }
@@ -176,14 +173,12 @@ static redtune_status gather_keyed(const rdt_test_buffers *buffers, const rdt_po
     }
     char *packed = calloc(all + 1, element); /* one behind them, as above */
     self->row = malloc((all + 1) * sizeof *self->row);
-    redtune_status status =
-        packed && self->row
-            ? rdt_buffer_create(buffers->driver, (all + 1) * element, &self->elements[0], err)
-            : rdt_fail_memory(err, all * (element + sizeof *self->row));
+    redtune_status status = REDTUNE_OK;
+    if (!packed || !self->row) status = rdt_fail_memory(err, all * (element + sizeof *self->row));
     if (!status) walk_keys(walk, pool, element, self->first, self, packed);
     if (!status)
-        status = rdt_buffer_write(buffers->driver, self->elements[0].address, packed,
-                                  (all + 1) * element, buffers->stream, err);
+        status = rdt_buffer_create_with(buffers->driver, packed, (all + 1) * element,
+                                        buffers->stream, &self->elements[0], err);
     free(packed);
     return status ? status
                   : rdt_judge_prepare(buffers->judge, self->elements[0].address, 0, all ? all : 1,

@@ -6,16 +6,14 @@
 
 enum { FAN = 64, NOWHERE = -1, CHUNK_BYTES = 4096 };
 
-static redtune_status make(rdt_judge *judge, const rdt_maker *maker, rdt_case at,
-                           redtune_error *err) {
-    int family = 0;
+redtune_status rdt_judge_make_aside(const rdt_maker *maker, const char *family, rdt_case at,
+                                    rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
+    int number = 0;
     rdt_point point;
-    redtune_status status = rdt_codegen_find_aside(maker->codegen, "naive", &family, err);
-    if (!status) status = rdt_rules_default_of(maker->codegen, at, family, &point, err);
-    if (!status) status = rdt_rules_launch(maker->codegen, at, &point, &judge->launch, err);
-    if (!status)
-        status = maker->make(maker->user, at.problem, &point, &judge->launch, &judge->kernel, err);
-    return status;
+    redtune_status status = rdt_codegen_find_aside(maker->codegen, family, &number, err);
+    if (!status) status = rdt_rules_default_of(maker->codegen, at, number, &point, err);
+    if (!status) status = rdt_rules_launch(maker->codegen, at, &point, launch, err);
+    return status ? status : maker->make(maker->user, at.problem, &point, launch, out, err);
 }
 
 /* Their usual values. */
@@ -37,7 +35,8 @@ redtune_status rdt_judge_open(const rdt_context *context, const redtune_problem 
     if (problem->order == REDTUNE_ORDER_FIXED)
         judge->chunk = CHUNK_BYTES / redtune_dtype_bytes(problem->dtype);
     judge->answer_bytes = (rdt_problem_second(problem) ? 2 : 1) * sizeof(redtune_value);
-    redtune_status status = make(judge, maker, (rdt_case){problem, &context->facts}, err);
+    redtune_status status = rdt_judge_make_aside(
+        maker, "naive", (rdt_case){problem, &context->facts}, &judge->launch, &judge->kernel, err);
     if (!status)
         status = rdt_buffer_create(judge->driver, RDT_JUDGE_QUESTIONS * sizeof(rdt_question),
                                    &judge->questions, err);

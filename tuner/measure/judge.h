@@ -27,6 +27,10 @@ typedef struct rdt_maker {
     void *user; /* for make */
 } rdt_maker;
 
+/* Makes the kernel of a family that no tune chooses, such as the naive one. */
+redtune_status rdt_judge_make_aside(const rdt_maker *maker, const char *family, rdt_case at,
+                                    rdt_launch *launch, rdt_kernel **out, redtune_error *err);
+
 /* A period of elements on the GPU, of each input, with its nodes. Valid when zeroed: no elements.
  */
 typedef struct rdt_judged {

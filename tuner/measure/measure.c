@@ -198,10 +198,8 @@ void rdt_measure_close(rdt_measurement *self) {
 
 static redtune_status poison_results(const rdt_measurement *self, redtune_error *err) {
     const rdt_test_buffers *buffers = self->what.buffers;
-    CUresult rc =
-        buffers->driver->memset_d8_async(buffers->results.address, RDT_TEST_BUFFERS_POISON,
-                                         self->outputs * self->output_bytes, buffers->stream);
-    return rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    return rdt_test_buffers_poison(buffers, buffers->results.address,
+                                   self->outputs * self->output_bytes, err);
 }
 
 /* The first of the calls behind which none has the same output. */

@@ -325,15 +325,10 @@ static redtune_status check_laws(const checking *self, redtune_error *err) {
 
 static redtune_status make_algebra(checking *self, const rdt_maker *maker, rdt_case at,
                                    redtune_error *err) {
-    int family = 0;
-    rdt_point point;
     redtune_error why = {0};
-    redtune_status status = rdt_codegen_find_aside(maker->codegen, "algebra", &family, &why);
-    if (!status) status = rdt_rules_default_of(maker->codegen, at, family, &point, &why);
-    if (!status) status = rdt_rules_launch(maker->codegen, at, &point, &self->launch, &why);
-    if (!status)
-        status = maker->make(maker->user, at.problem, &point, &self->launch, &self->kernel, &why);
-    return status ? tell_compiler(self, &why, err) : REDTUNE_OK;
+    return rdt_judge_make_aside(maker, "algebra", at, &self->launch, &self->kernel, &why)
+               ? tell_compiler(self, &why, err)
+               : REDTUNE_OK;
 }
 
 static redtune_status open_own(checking *self, redtune_error *err) {

@@ -18,9 +18,8 @@ redtune_status rdt_segment_table_open(const rdt_driver *driver, CUstream stream,
     table.offsets = malloc(bytes);
     if (!table.offsets) return rdt_fail_memory(err, bytes);
     redtune_status status = rdt_segment_lengths_fill(problem, table.offsets, err);
-    if (!status) status = rdt_buffer_create(driver, bytes, &table.buffer, err);
     if (!status)
-        status = rdt_buffer_write(driver, table.buffer.address, table.offsets, bytes, stream, err);
+        status = rdt_buffer_create_with(driver, table.offsets, bytes, stream, &table.buffer, err);
     if (status)
         rdt_segment_table_close(&table);
     else

@@ -38,11 +38,6 @@ void rdt_stage_destroy(rdt_stage *self) {
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* One of the values that decide. */
-static redtune_value choose_decider(const redtune_problem *problem, size_t number) {
-    return number % 2 ? rdt_test_data_other_decider(problem) : rdt_test_data_decider(problem);
-}
-
 /* Gives the value that replaces an element of contents number `number`; false: none does. */
 static bool choose_plant(const rdt_stage *self, size_t number, redtune_value *out) {
     const redtune_problem *problem = &self->buffers->problem;
@@ -52,7 +47,7 @@ static bool choose_plant(const rdt_stage *self, size_t number, redtune_value *ou
     if (kind == 3 && is_float)
         *out = rdt_scalar_from_real(problem->dtype, (double)NAN);
     else if (kind && hides)
-        *out = choose_decider(problem, number / 4);
+        *out = self->buffers->deciding[number / 4 % RDT_TEST_DATA_DECIDERS];
     else
         return false;
     return true;
@@ -125,7 +120,7 @@ bool rdt_stage_add_sweep(rdt_stage *self, rdt_extents extents, uint64_t shift, u
             .first = first % period,
             .planted_at = has ? (int64_t)(at - skipped) : -1,
             .input = (int)(self->shape_count % (size_t)self->buffers->inputs),
-            .planted = choose_decider(&self->buffers->problem, self->shape_count / 2),
+            .planted = self->buffers->deciding[self->shape_count / 2 % RDT_TEST_DATA_DECIDERS],
         };
     }
     return true;
@@ -229,9 +224,7 @@ redtune_status rdt_stage_set(rdt_stage *self, redtune_error *err) {
     redtune_status status = ask_contents(self, err);
     for (int k = 0; !status && k < buffers->inputs; k++) status = set_input(self, k, err);
     if (status) return status;
-    CUresult rc = buffers->driver->memset_d8_async(
-        buffers->results.address, RDT_TEST_BUFFERS_POISON, self->output_used, buffers->stream);
-    return rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    return rdt_test_buffers_poison(buffers, buffers->results.address, self->output_used, err);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */

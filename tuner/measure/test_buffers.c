@@ -218,15 +218,13 @@ static redtune_status create_zeroed(const rdt_test_buffers *buffers, size_t byte
 
 static redtune_status open_output(rdt_test_buffers *buffers, redtune_error *err) {
     enum { RESULTS_BYTES = RDT_TEST_BUFFERS_OUTPUTS * RDT_TEST_BUFFERS_OUTPUT_BYTES };
-    const redtune_value decider[] = {rdt_test_data_decider(&buffers->problem),
-                                     rdt_test_data_other_decider(&buffers->problem)};
     const size_t element = redtune_dtype_bytes(buffers->dtype);
     redtune_status status =
         rdt_buffer_create(buffers->driver, RESULTS_BYTES + 48, &buffers->output, err);
     for (size_t i = 0; !status && i < RDT_TEST_DATA_DECIDERS; i++) {
         buffers->decider[i] = buffers->output.address + RESULTS_BYTES + 16 * (i + 1);
-        status = rdt_buffer_write(buffers->driver, buffers->decider[i], &decider[i], element,
-                                  buffers->stream, err);
+        status = rdt_buffer_write(buffers->driver, buffers->decider[i], &buffers->deciding[i],
+                                  element, buffers->stream, err);
     }
     if (status || !rdt_scalar_is_float(buffers->dtype)) return status;
     redtune_value nan = rdt_scalar_from_real(buffers->dtype, (double)NAN);
@@ -251,15 +249,14 @@ static redtune_status open_opposite(rdt_test_buffers *buffers, redtune_error *er
 
 static redtune_status open_hot(rdt_test_buffers *buffers, redtune_error *err) {
     const redtune_value neutral = rdt_test_data_neutral(&buffers->problem);
-    const redtune_value decider[] = {rdt_test_data_decider(&buffers->problem),
-                                     rdt_test_data_other_decider(&buffers->problem)};
     redtune_status status = REDTUNE_OK;
     for (int i = 0; !status && i < buffers->deciders; i++) {
         rdt_one_hot *one_hot = &buffers->one_hot[i];
         status = rdt_one_hot_create(buffers->driver, buffers->dtype, RDT_TEST_BUFFERS_HOT_BYTES,
                                     one_hot, err);
         if (!status)
-            status = rdt_one_hot_fill(one_hot, &neutral, &decider[i], buffers->stream, err);
+            status =
+                rdt_one_hot_fill(one_hot, &neutral, &buffers->deciding[i], buffers->stream, err);
     }
     if (status) return status;
     if (buffers->inputs > 1) return open_opposite(buffers, err);
@@ -308,6 +305,8 @@ redtune_status rdt_test_buffers_open(const rdt_context *context, const rdt_domai
     buffers->is_whole = has_one_result(&domain->problem);
     buffers->inputs = (int)inputs_of(&domain->problem);
     buffers->deciders = count_deciders(&domain->problem);
+    buffers->deciding[0] = rdt_test_data_decider(&domain->problem);
+    buffers->deciding[1] = rdt_test_data_other_decider(&domain->problem);
     buffers->alignments = alignments_of(&domain->problem);
     redtune_status status = rdt_stream_create(buffers->driver, &buffers->stream, err);
     if (!status) status = open_judge(buffers, maker, err);
@@ -344,6 +343,25 @@ rdt_given rdt_test_buffers_given(const rdt_test_buffers *buffers, CUdeviceptr se
     return given;
 }
 
+redtune_status rdt_test_buffers_poison(const rdt_test_buffers *buffers, CUdeviceptr outputs,
+                                       size_t bytes, redtune_error *err) {
+    CUresult rc =
+        buffers->driver->memset_d8_async(outputs, RDT_TEST_BUFFERS_POISON, bytes, buffers->stream);
+    return rdt_driver_check(buffers->driver, rc, err, "clear the results");
+}
+
+void rdt_test_buffers_clean_scratch(const rdt_test_buffers *buffers) {
+    buffers->driver->memset_d8_async(buffers->scratch.address, 0, buffers->scratch.bytes,
+                                     buffers->stream);
+}
+
+redtune_status rdt_test_buffers_copy_element(const rdt_test_buffers *buffers, CUdeviceptr to,
+                                             CUdeviceptr from, redtune_error *err) {
+    CUresult rc = buffers->driver->memcpy_dtod_async(to, from, redtune_dtype_bytes(buffers->dtype),
+                                                     buffers->stream);
+    return rdt_driver_check(buffers->driver, rc, err, "place a test element");
+}
+
 redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t outputs,
                                             redtune_error *err) {
     const size_t bytes = outputs * RDT_TEST_BUFFERS_OUTPUT_BYTES;
@@ -353,9 +371,7 @@ redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t ou
         status = rdt_buffer_create(buffers->driver, bytes, &buffers->timed, err);
     }
     if (status || !bytes) return status;
-    CUresult rc = buffers->driver->memset_d8_async(buffers->timed.address, RDT_TEST_BUFFERS_POISON,
-                                                   bytes, buffers->stream);
-    return rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    return rdt_test_buffers_poison(buffers, buffers->timed.address, bytes, err);
 }
 
 void rdt_test_buffers_close(rdt_test_buffers *buffers) {

@@ -63,10 +63,11 @@ typedef struct rdt_test_buffers {
     rdt_buffer output; /* RDT_TEST_BUFFERS_OUTPUTS of them */
     rdt_buffer timed;  /* the outputs of timed calls, as many as were needed yet */
     CUdeviceptr nan;   /* a NaN of the dtype, where it has one; in output, behind the results */
-    CUdeviceptr decider[RDT_TEST_DATA_DECIDERS]; /* likewise, in every dtype */
-    int inputs;                                  /* of the op */
-    int deciders;                                /* kinds of them, at least 1 */
-    uint64_t alignments;                         /* 16 bytes, in elements */
+    CUdeviceptr decider[RDT_TEST_DATA_DECIDERS];    /* likewise, in every dtype */
+    redtune_value deciding[RDT_TEST_DATA_DECIDERS]; /* their values */
+    int inputs;                                     /* of the op */
+    int deciders;                                   /* kinds of them, at least 1 */
+    uint64_t alignments;                            /* 16 bytes, in elements */
     rdt_buffer scratch; /* RDT_TEST_BUFFERS_SCRATCHES times RDT_SCRATCH_BYTES */
     CUstream stream;
     rdt_timer timer;
@@ -100,6 +101,14 @@ CUdeviceptr rdt_test_buffers_second(const rdt_test_buffers *buffers, const rdt_p
 rdt_given rdt_test_buffers_given(const rdt_test_buffers *buffers, CUdeviceptr second,
                                  CUdeviceptr second_output);
 
+/* Fills outputs with the poison. Asynchronous, as are the next two. */
+redtune_status rdt_test_buffers_poison(const rdt_test_buffers *buffers, CUdeviceptr outputs,
+                                       size_t bytes, redtune_error *err);
+/* After a wrong kernel, whose leavings would make the next one wrong, too. */
+void rdt_test_buffers_clean_scratch(const rdt_test_buffers *buffers);
+/* Copies an element of the dtype, so that one stands in the place of another. */
+redtune_status rdt_test_buffers_copy_element(const rdt_test_buffers *buffers, CUdeviceptr to,
+                                             CUdeviceptr from, redtune_error *err);
 /* Makes room for `outputs` outputs of timed calls, all poisoned. Asynchronous. */
 redtune_status rdt_test_buffers_clear_timed(rdt_test_buffers *buffers, size_t outputs,
                                             redtune_error *err);

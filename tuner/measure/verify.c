@@ -58,14 +58,6 @@ static void add(subject *self, check each) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static redtune_status copy_element(const subject *self, CUdeviceptr to, CUdeviceptr from,
-                                   redtune_error *err) {
-    const rdt_test_buffers *buffers = self->buffers;
-    CUresult rc = buffers->driver->memcpy_dtod_async(to, from, redtune_dtype_bytes(buffers->dtype),
-                                                     buffers->stream);
-    return rdt_driver_check(buffers->driver, rc, err, "place a test element");
-}
-
 static redtune_status launch_check(const subject *self, size_t i, redtune_error *err) {
     const rdt_test_buffers *buffers = self->buffers;
     const check *each = &self->checks[i];
@@ -82,11 +74,11 @@ static redtune_status launch_check(const subject *self, size_t i, redtune_error 
     CUdeviceptr saved = buffers->output.address + SAVED * OUTPUT_BYTES;
     CUdeviceptr place =
         each->input[each->decides] + (uint64_t)each->decider * redtune_dtype_bytes(buffers->dtype);
-    redtune_status status = copy_element(self, saved, place, err);
-    if (!status) status = copy_element(self, place, each->planted, err);
+    redtune_status status = rdt_test_buffers_copy_element(buffers, saved, place, err);
+    if (!status) status = rdt_test_buffers_copy_element(buffers, place, each->planted, err);
     if (!status)
         status = rdt_kernel_start(self->kernel, &self->launch, &operands, buffers->stream, err);
-    if (!status) status = copy_element(self, place, saved, err);
+    if (!status) status = rdt_test_buffers_copy_element(buffers, place, saved, err);
     return status;
 }
 
@@ -207,9 +199,8 @@ static redtune_status run_checks(subject *self, redtune_error *err) {
     unsigned char output[CHECKS_MAX * OUTPUT_BYTES];
     redtune_status status = ask_judge(self, err);
     if (status) return status;
-    CUresult rc = buffers->driver->memset_d8_async(buffers->output.address, RDT_TEST_BUFFERS_POISON,
-                                                   self->count * OUTPUT_BYTES, buffers->stream);
-    status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    status =
+        rdt_test_buffers_poison(buffers, buffers->output.address, self->count * OUTPUT_BYTES, err);
     for (size_t i = 0; !status && i < self->count; i++) status = launch_check(self, i, err);
     if (!status)
         status = rdt_buffer_read(buffers->driver, output, buffers->output.address,
@@ -217,10 +208,7 @@ static redtune_status run_checks(subject *self, redtune_error *err) {
     for (size_t i = 0; !status && i < self->count; i++)
         status = compare(self, &self->checks[i], output + i * OUTPUT_BYTES, err);
     if (!status) status = check_scratch(self, err);
-    /* A wrong kernel's leavings would make the next one wrong, too. */
-    if (status == REDTUNE_WRONG)
-        buffers->driver->memset_d8_async(buffers->scratch.address, 0, buffers->scratch.bytes,
-                                         buffers->stream);
+    if (status == REDTUNE_WRONG) rdt_test_buffers_clean_scratch(buffers);
     return status;
 }
 
@@ -258,17 +246,13 @@ static void add_pattern(subject *self, const rdt_pool *pool, uint64_t first, uin
     add_data(self, pool, first, count, (planting){.at = NO_DECIDER});
 }
 
-static redtune_value decider_of(const redtune_problem *problem, int kind) {
-    return kind ? rdt_test_data_other_decider(problem) : rdt_test_data_decider(problem);
-}
-
 static void add_planted(subject *self, const rdt_pool *pool, uint64_t count, uint64_t at) {
     const rdt_test_buffers *buffers = self->buffers;
     for (int input = 0; input < buffers->inputs; input++)
         for (int kind = 0; kind < buffers->deciders; kind++)
-            add_data(self, pool, 0, count,
-                     (planting){input, (int64_t)at, buffers->decider[kind],
-                                decider_of(self->problem, kind)});
+            add_data(
+                self, pool, 0, count,
+                (planting){input, (int64_t)at, buffers->decider[kind], buffers->deciding[kind]});
 }
 
 /* A NaN among numbers: docs/ops.md says what every op makes of it. */
@@ -284,7 +268,6 @@ static void add_nan(subject *self, uint64_t count, uint64_t at) {
 static void add_hot_in(subject *self, uint64_t offset, uint64_t count, int64_t at, int input,
                        int kind) {
     const rdt_test_buffers *buffers = self->buffers;
-    const redtune_value decider = decider_of(self->problem, kind);
     const uint64_t apart = (offset + self->turn++) % buffers->alignments;
     check each = {
         .first = offset,
@@ -298,7 +281,7 @@ static void add_hot_in(subject *self, uint64_t offset, uint64_t count, int64_t a
         each.input[!input] =
             buffers->opposite.address + apart * redtune_dtype_bytes(buffers->dtype);
     if (at >= 0 && at < (int64_t)count)
-        rdt_judge_plant(&each.question, input, (uint64_t)at, &decider);
+        rdt_judge_plant(&each.question, input, (uint64_t)at, &buffers->deciding[kind]);
     add(self, each);
 }
 

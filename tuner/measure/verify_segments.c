@@ -176,10 +176,9 @@ static redtune_status put_tables(subject *self, const run *run, rdt_segments *ou
 static redtune_status ask_results(subject *self, const run *run, redtune_error *err) {
     const rdt_judged *judged = &self->buffers->dense.judged;
     const bool all = self->problem->segmented == REDTUNE_SEGMENTED_ALL;
-    const redtune_value decider[] = {
-        rdt_test_data_decider(self->problem), rdt_test_data_other_decider(self->problem),
-        run->planted == NAN_PLANTED ? rdt_scalar_from_real(self->problem->dtype, (double)NAN)
-                                    : (redtune_value){0}};
+    const bool has_nan = run->planted == NAN_PLANTED;
+    const redtune_value nan =
+        has_nan ? rdt_scalar_from_real(self->problem->dtype, (double)NAN) : (redtune_value){0};
     redtune_problem problem =
         redtune_problem_segments(self->problem->op, self->problem->dtype, run->count, 0);
     problem.result = self->problem->result;
@@ -192,17 +191,9 @@ static redtune_status ask_results(subject *self, const run *run, redtune_error *
     if (run->planted >= 0)
         rdt_judge_plant(&self->questions[all ? 0 : run->decides], 0,
                         run->at + (all ? run->offsets[run->decides] - first : 0),
-                        &decider[run->planted]);
+                        has_nan ? &nan : &self->buffers->deciding[run->planted]);
     rdt_sample_choose(&problem, 1, SEGMENTS_MAX, &self->sample);
     return rdt_judge_answer(self->buffers->judge, self->questions, results, self->answers, err);
-}
-
-static redtune_status put_element(const subject *self, CUdeviceptr to, CUdeviceptr from,
-                                  redtune_error *err) {
-    const rdt_test_buffers *buffers = self->buffers;
-    CUresult rc = buffers->driver->memcpy_dtod_async(to, from, redtune_dtype_bytes(buffers->dtype),
-                                                     buffers->stream);
-    return rdt_driver_check(buffers->driver, rc, err, "place a test element");
 }
 
 /* What is planted goes whatever happens: others run over the same pool. */
@@ -215,14 +206,14 @@ static redtune_status launch_planted(const subject *self, const run *run, const 
     const CUdeviceptr place =
         buffers->dense.buffer.address +
         (run->offsets[run->decides] + run->at) * redtune_dtype_bytes(buffers->dtype);
-    redtune_status status = put_element(self, saved, place, err);
+    redtune_status status = rdt_test_buffers_copy_element(buffers, saved, place, err);
     if (status) return status;
     redtune_error why;
-    status = put_element(
-        self, place, run->planted == NAN_PLANTED ? buffers->nan : buffers->decider[run->planted],
+    status = rdt_test_buffers_copy_element(
+        buffers, place, run->planted == NAN_PLANTED ? buffers->nan : buffers->decider[run->planted],
         err);
     if (!status) status = rdt_kernel_start(self->kernel, how, operands, buffers->stream, err);
-    redtune_status back = put_element(self, place, saved, &why);
+    redtune_status back = rdt_test_buffers_copy_element(buffers, place, saved, &why);
     if (!status && back && err) *err = why;
     return status ? status : back;
 }
@@ -264,10 +255,8 @@ static redtune_status try_run(subject *self, const run *run, bool on_few, redtun
     operands.given =
         rdt_test_buffers_given(buffers, rdt_test_buffers_second(buffers, &buffers->dense, 0, 0),
                                output + rdt_sample_second(results, of));
-    CUresult rc =
-        buffers->driver->memset_d8_async(buffers->results.address, RDT_TEST_BUFFERS_POISON,
-                                         rdt_sample_output_bytes(results, of), buffers->stream);
-    status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    status = rdt_test_buffers_poison(buffers, buffers->results.address,
+                                     rdt_sample_output_bytes(results, of), err);
     if (!status) status = launch_planted(self, run, &how, &operands, err);
     return status ? status : check_run(self, run, output, err);
 }
@@ -321,10 +310,7 @@ redtune_status rdt_verify_segments_edges(const rdt_test_buffers *buffers,
         status = rdt_buffer_create(buffers->driver, sizeof self->table, &self->tables, err);
     }
     if (!status) status = try_all(self, run, err);
-    /* A wrong kernel's leavings would make the next one wrong, too. */
-    if (status == REDTUNE_WRONG)
-        buffers->driver->memset_d8_async(buffers->scratch.address, 0, buffers->scratch.bytes,
-                                         buffers->stream);
+    if (status == REDTUNE_WRONG) rdt_test_buffers_clean_scratch(buffers);
     if (self) rdt_buffer_destroy(&self->tables);
     free(run);
     free(self);

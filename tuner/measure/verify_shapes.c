@@ -19,12 +19,6 @@ static size_t scratch_blocks(const rdt_launch *launch, const rdt_extents *extent
     return blocks < RDT_BLOCKS_MAX ? blocks : RDT_BLOCKS_MAX;
 }
 
-/* A wrong kernel's leavings would make the next one wrong, too. */
-static void clean_scratch(const rdt_test_buffers *buffers) {
-    buffers->driver->memset_d8_async(buffers->scratch.address, 0, buffers->scratch.bytes,
-                                     buffers->stream);
-}
-
 /* ---- small shapes ---------------------------------------------------------------------------- */
 
 /* Numbers of elements at which loads, warps, tiles and the parts of a split begin and end. */
@@ -175,7 +169,7 @@ static redtune_status verify_staged(const rdt_test_buffers *buffers,
     add(stage, launch);
     status = rdt_stage_set(stage, err);
     if (!status) status = run_shapes(stage, kernel, launch, err);
-    if (status == REDTUNE_WRONG) clean_scratch(buffers);
+    if (status == REDTUNE_WRONG) rdt_test_buffers_clean_scratch(buffers);
     rdt_stage_destroy(stage);
     return status;
 }
@@ -237,8 +231,6 @@ static void add_plants(inspection *self, uint64_t first) {
     const rdt_test_buffers *buffers = answers->buffers;
     const rdt_sample *sample = &answers->sample[RDT_LOOK_VERIFIED];
     const rdt_extents extents = rdt_problem_extents(&answers->problem);
-    const redtune_value decider[] = {rdt_test_data_decider(&answers->problem),
-                                     rdt_test_data_other_decider(&answers->problem)};
     const CUdeviceptr inputs[] = {
         answers->pool->buffer.address,
         rdt_test_buffers_second(buffers, answers->pool, 0, periods_of(first))};
@@ -265,7 +257,7 @@ static void add_plants(inspection *self, uint64_t first) {
         each->question = rdt_answers_question(answers, first, r);
         const int64_t number = rdt_answers_number(answers, r, at);
         if (number >= 0) /* else it is absent, and changes nothing */
-            rdt_judge_plant(&each->question, input, (uint64_t)number, &decider[kind]);
+            rdt_judge_plant(&each->question, input, (uint64_t)number, &buffers->deciding[kind]);
     }
 }
 
@@ -287,33 +279,29 @@ static CUdeviceptr find_saved(const inspection *self, size_t i) {
     return self->answers->buffers->output.address + (i + 1) * RDT_TEST_BUFFERS_OUTPUT_BYTES;
 }
 
-static CUresult copy_element(const inspection *self, CUdeviceptr to, CUdeviceptr from) {
-    const rdt_test_buffers *buffers = self->answers->buffers;
-    return buffers->driver->memcpy_dtod_async(to, from, redtune_dtype_bytes(buffers->dtype),
-                                              buffers->stream);
-}
-
 static redtune_status put_plants(inspection *self, redtune_error *err) {
     const rdt_test_buffers *buffers = self->answers->buffers;
-    CUresult rc = CUDA_SUCCESS;
-    for (size_t i = 0; !rc && i < self->plant_count; i++) {
-        rc = copy_element(self, find_saved(self, i), self->plants[i].place);
-        if (rc) break;
+    redtune_status status = REDTUNE_OK;
+    for (size_t i = 0; !status && i < self->plant_count; i++) {
+        const plant *each = &self->plants[i];
+        status = rdt_test_buffers_copy_element(buffers, find_saved(self, i), each->place, err);
+        if (status) break;
         self->placed++;
-        rc = copy_element(self, self->plants[i].place, self->plants[i].decider);
+        status = rdt_test_buffers_copy_element(buffers, each->place, each->decider, err);
     }
-    return rdt_driver_check(buffers->driver, rc, err, "place test elements");
+    return status;
 }
 
-/* Puts back what was there before, as far as plants were put. */
+/* Puts back what was there before, as far as plants were put. Of failures the first counts. */
 static redtune_status remove_plants(inspection *self, redtune_error *err) {
-    CUresult first = CUDA_SUCCESS;
+    redtune_status first = REDTUNE_OK;
     for (; self->placed; self->placed--) {
         const size_t i = self->placed - 1;
-        CUresult rc = copy_element(self, self->plants[i].place, find_saved(self, i));
-        if (!first) first = rc;
+        redtune_status status = rdt_test_buffers_copy_element(
+            self->answers->buffers, self->plants[i].place, find_saved(self, i), first ? NULL : err);
+        if (!first) first = status;
     }
-    return rdt_driver_check(self->answers->buffers->driver, first, err, "put test elements back");
+    return first;
 }
 
 /* Runs the kernel over the pool from its element number `first` on, and gathers the sample. */
@@ -331,10 +319,8 @@ static redtune_status run_at(const inspection *self, uint64_t first, CUdeviceptr
     redtune_status status =
         rdt_answers_scratch(self->answers, self->launch, &operands.scratch, err);
     if (status) return status;
-    CUresult rc =
-        buffers->driver->memset_d8_async(buffers->results.address, RDT_TEST_BUFFERS_POISON,
-                                         rdt_sample_output_bytes(reach, problem), buffers->stream);
-    status = rdt_driver_check(buffers->driver, rc, err, "clear the results");
+    status = rdt_test_buffers_poison(buffers, buffers->results.address,
+                                     rdt_sample_output_bytes(reach, problem), err);
     if (!status)
         status = rdt_kernel_start(self->kernel, self->launch, &operands, buffers->stream, err);
     if (!status)
@@ -409,6 +395,6 @@ redtune_status rdt_verify_shapes_extents(rdt_answers *answers, const rdt_kernel 
     if (!status && !rdt_problem_is_keyed(&answers->problem)) add_plants(&self, 1);
     if (!status && self.plant_count) status = ask_plants(&self, err);
     if (!status) status = run_both(&self, wanted, err);
-    if (status == REDTUNE_WRONG) clean_scratch(answers->buffers);
+    if (status == REDTUNE_WRONG) rdt_test_buffers_clean_scratch(answers->buffers);
     return status;
 }
