@@ -22,6 +22,18 @@ size_t rdt_trials_at(const rdt_trials *trials, const redtune_problem *problem) {
     return found;
 }
 
+redtune_status rdt_trials_list(const rdt_trials *trials, const redtune_problem *problem,
+                               const rdt_trial ***out, size_t *count, redtune_error *err) {
+    const rdt_trial **found = calloc(trials->count + 1, sizeof *found);
+    if (!found) return rdt_fail_memory(err, (trials->count + 1) * sizeof *found);
+    *count = 0;
+    for (size_t i = 0; i < trials->count; i++)
+        if (rdt_problem_same_extents(&trials->trial[i].problem, problem))
+            found[(*count)++] = &trials->trial[i];
+    *out = found;
+    return REDTUNE_OK;
+}
+
 void rdt_trials_free(rdt_trials *trials) {
     free(trials->trial);
     *trials = (rdt_trials){0};

@@ -173,6 +173,21 @@ redtune_status rdt_candidates_open(const rdt_search *search, const rdt_point *wa
     return status;
 }
 
+redtune_status rdt_candidates_list_explored(const rdt_search *search, size_t spare, rdt_point **out,
+                                            size_t *count, redtune_error *err) {
+    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
+    const size_t room = rdt_trials_at(search->known, search->problem) + spare;
+    rdt_point *points = *out = calloc(room, sizeof *points);
+    if (!points) return rdt_fail_memory(err, room * sizeof *points);
+    for (size_t i = 0; i < search->known->count; i++) {
+        const rdt_trial *trial = &search->known->trial[i];
+        if (rdt_problem_same_extents(&trial->problem, search->problem) &&
+            trial->outcome == RDT_OUTCOME_GOOD && trial->samples <= search->strategy->samples)
+            *count += !rdt_point_read(spaces, trial->family, trial->config, &points[*count], NULL);
+    }
+    return REDTUNE_OK;
+}
+
 /* What runs on the GPU between two batches changes how L2 keeps an input: where jobs took turns
  * after every batch, up to a tenth of the warm times above 2 MB were up to 1.5 times as long. */
 static void keep_gpu(rdt_candidates *self) {

@@ -53,6 +53,12 @@ redtune_status rdt_candidates_open(const rdt_search *search, const rdt_point *po
                                    rdt_candidates *out, redtune_error *err);
 void rdt_candidates_close(rdt_candidates *self);
 
+/* The points that the search has explored at its problem, and room for `spare` more; the caller
+ * frees them. What only a crossover measured does not count: a tune that goes on after a stop has
+ * it, another not yet. */
+redtune_status rdt_candidates_list_explored(const rdt_search *search, size_t spare, rdt_point **out,
+                                            size_t *count, redtune_error *err);
+
 /* The entry's index, or -1 for what is no point here. */
 long rdt_candidates_find(const rdt_candidates *self, const rdt_point *point);
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include "model/winner.h"
 #include "tuner/search/candidates.h"
+#include "tuner/search/similar.h"
 
 enum {
     BISECTIONS = 2,     /* sizes that are a factor of 2 apart: the crossover lies within 2^(1/8) */
@@ -109,15 +110,11 @@ static redtune_status bisect(const crossover *self, comparison low, comparison h
     return REDTUNE_OK;
 }
 
-/* The winner of a problem, as a point. */
-static redtune_status find_winner(const rdt_sweep *sweep, const redtune_problem *problem,
-                                  rdt_point *out, bool *found, redtune_error *err) {
-    const rdt_spaces *spaces = rdt_codegen_spaces(sweep->codegen);
-    rdt_finding here = {.found = false};
-    redtune_status status = rdt_sweep_find(sweep, problem, RDT_CACHE_COLD, &here, err);
-    *found = !status && here.found &&
-             !rdt_point_read(spaces, here.winner.family, here.winner.config, out, NULL);
-    return status;
+redtune_status rdt_crossover_winner(rdt_sweep *sweep, const redtune_problem *problem,
+                                    rdt_point *out, bool *found, redtune_error *err) {
+    const rdt_search search = rdt_crossover_search(sweep, problem);
+    const rdt_similar here = {search.known, *problem, 0};
+    return rdt_similar_winner(&search, &here, out, found, err);
 }
 
 /* Measures the ends, and if there is a crossover and `further` is asked, sizes between. */
@@ -128,8 +125,10 @@ static redtune_status cross(rdt_sweep *sweep, size_t i, bool further, redtune_er
     bool found[2] = {false};
     const uint64_t from = rdt_problem_count(&low.problem), to = rdt_problem_count(&high.problem);
     if (from < 1 || to / from > NEIGHBOURS) return REDTUNE_OK;
-    redtune_status status = find_winner(sweep, &low.problem, &self.point[0], &found[0], err);
-    if (!status) status = find_winner(sweep, &high.problem, &self.point[1], &found[1], err);
+    redtune_status status =
+        rdt_crossover_winner(sweep, &low.problem, &self.point[0], &found[0], err);
+    if (!status)
+        status = rdt_crossover_winner(sweep, &high.problem, &self.point[1], &found[1], err);
     if (status || !found[0] || !found[1] || rdt_point_same(&self.point[0], &self.point[1]))
         return status;
     status = measure_at(&self, &low, err);

@@ -12,6 +12,9 @@ redtune_status rdt_crossover_run(rdt_sweep *sweep, redtune_error *err);
 /* The search of a problem of the sweep on behalf of a crossover. */
 rdt_search rdt_crossover_search(rdt_sweep *sweep, const redtune_problem *problem);
 
+/* The winner of a problem of the sweep, as a point; *found: it has one. */
+redtune_status rdt_crossover_winner(rdt_sweep *sweep, const redtune_problem *problem,
+                                    rdt_point *out, bool *found, redtune_error *err);
 /* Measures two winners, and the defaults, at a problem, and gives what came of the winners. No
  * samples: it is no candidate there, or not good. */
 redtune_status rdt_crossover_measure(rdt_sweep *sweep, const redtune_problem *problem,

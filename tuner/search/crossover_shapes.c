@@ -58,18 +58,6 @@ static redtune_status measure_ends(rdt_sweep *sweep, crossing *at, redtune_error
     return status;
 }
 
-/* The winner of each problem; found[i]: it has one. */
-static redtune_status find_winners(rdt_sweep *sweep, rdt_point *winners, bool *found,
-                                   redtune_error *err) {
-    redtune_status status = REDTUNE_OK;
-    for (size_t i = 0; !status && i < sweep->count; i++) {
-        const rdt_search search = rdt_crossover_search(sweep, &sweep->problems[i]);
-        const rdt_similar here = {search.known, sweep->problems[i], 0};
-        status = rdt_similar_winner(&search, &here, &winners[i], &found[i], err);
-    }
-    return status;
-}
-
 /* Every two neighbours with different winners; room for RDT_AXES of each problem. */
 static void list(const rdt_sweep *sweep, const rdt_point *winners, const bool *found,
                  crossings *out) {
@@ -158,8 +146,10 @@ redtune_status rdt_crossover_shapes(rdt_sweep *sweep, redtune_error *err) {
     bool *found = calloc(count + 1, sizeof *found);
     crossings all = {.crossing = calloc(count * RDT_AXES + 1, sizeof *all.crossing)};
     redtune_status status = winners && found && all.crossing
-                                ? find_winners(sweep, winners, found, err)
+                                ? REDTUNE_OK
                                 : rdt_fail_memory(err, count * RDT_AXES * sizeof *all.crossing);
+    for (size_t i = 0; !status && i < count; i++)
+        status = rdt_crossover_winner(sweep, &sweep->problems[i], &winners[i], &found[i], err);
     if (!status) list(sweep, winners, found, &all);
     for (size_t i = 0; !status && i < all.count; i++)
         status = measure_ends(sweep, &all.crossing[i], err);

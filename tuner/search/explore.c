@@ -141,14 +141,7 @@ rdt_random rdt_explore_random(const rdt_search *search) {
 redtune_status rdt_explore_adaptive(rdt_candidates *candidates, redtune_error *err) {
     rdt_explorer self = {.candidates = candidates,
                          .random = rdt_explore_random(candidates->search)};
-    size_t *room = malloc(3 * candidates->count * sizeof *room);
-    if (!room) return rdt_fail_memory(err, 3 * candidates->count * sizeof *room);
-    self.proposed = room;
-    self.scratch = room + candidates->count;
-    redtune_status status = rdt_values_classify(candidates->search, &self.values, err);
-    if (!status) status = explore_locally(&self, err);
-    free(room);
-    return status;
+    return rdt_explorer_run(&self, explore_locally, err);
 }
 
 /* Of points that share a kernel one stands for all. Of a space that has very many a search wants so

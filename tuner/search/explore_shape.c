@@ -41,10 +41,8 @@ static void propose_steps(rdt_explorer *self) {
     size_t *ranked = self->scratch + self->candidates->count;
     const size_t good = rdt_candidates_rank(self->candidates, ranked);
     for (size_t i = 0; i < good && !self->proposed_count; i++) {
-        bool leads = true;
-        for (size_t k = 0; leads && k < i; k++)
-            leads = entry[ranked[k]].kind != entry[ranked[i]].kind;
-        if (leads && entry[ranked[i]].median_ns <= other_margin * entry[ranked[0]].median_ns)
+        if (rdt_explorer_leads(self, ranked, i) &&
+            entry[ranked[i]].median_ns <= other_margin * entry[ranked[0]].median_ns)
             rdt_explorer_propose_steps(self, ranked[i]);
     }
 }
@@ -82,14 +80,7 @@ static redtune_status explore(rdt_explorer *self, redtune_error *err) {
 redtune_status rdt_explore_shape(rdt_candidates *candidates, redtune_error *err) {
     if (!candidates->search->similar_count) return rdt_explore_adaptive(candidates, err);
     rdt_explorer self = {.candidates = candidates};
-    size_t *room = malloc(3 * candidates->count * sizeof *room);
-    if (!room) return rdt_fail_memory(err, 3 * candidates->count * sizeof *room);
-    self.proposed = room;
-    self.scratch = room + candidates->count;
-    redtune_status status = rdt_values_classify(candidates->search, &self.values, err);
-    if (!status) status = explore(&self, err);
-    free(room);
-    return status;
+    return rdt_explorer_run(&self, explore, err);
 }
 
 /* ---- preparing ------------------------------------------------------------------------------- */

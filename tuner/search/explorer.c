@@ -13,6 +13,20 @@ enum {
 static const double beam_margin = 1.1;  /* times the best's time: slower ones lead nowhere */
 static const double other_margin = 1.2; /* for the best of each kind, likewise */
 
+redtune_status rdt_explorer_run(rdt_explorer *self,
+                                redtune_status (*explore)(rdt_explorer *self, redtune_error *err),
+                                redtune_error *err) {
+    const rdt_candidates *candidates = self->candidates;
+    size_t *room = malloc(3 * candidates->count * sizeof *room);
+    if (!room) return rdt_fail_memory(err, 3 * candidates->count * sizeof *room);
+    self->proposed = room;
+    self->scratch = room + candidates->count;
+    redtune_status status = rdt_values_classify(candidates->search, &self->values, err);
+    if (!status) status = explore(self, err);
+    free(room);
+    return status;
+}
+
 void rdt_explorer_mark(rdt_explorer *self) {
     const rdt_candidates *candidates = self->candidates;
     self->explored_count = self->base_count = 0;
@@ -202,8 +216,8 @@ void rdt_explorer_propose_steps(rdt_explorer *self, size_t index) {
     rdt_neighbours_each(self->candidates->spaces, step.from, 0, propose_nearest, &step);
 }
 
-/* Whether entry `at` of the ranked is the best of its kind. */
-static bool leads(const rdt_entry *entry, const size_t *ranked, size_t at) {
+bool rdt_explorer_leads(const rdt_explorer *self, const size_t *ranked, size_t at) {
+    const rdt_entry *entry = self->candidates->entry;
     for (size_t i = 0; i < at; i++)
         if (entry[ranked[i]].kind == entry[ranked[at]].kind) return false;
     return true;
@@ -218,7 +232,8 @@ static void propose_around_best(rdt_explorer *self) {
     const double best_ns = entry[ranked[0]].median_ns;
     rdt_explorer_propose_neighbours(self, ranked[0]);
     for (size_t i = 1; i < good && !self->proposed_count; i++)
-        if (entry[ranked[i]].median_ns < best_ns * other_margin && leads(entry, ranked, i))
+        if (entry[ranked[i]].median_ns < best_ns * other_margin &&
+            rdt_explorer_leads(self, ranked, i))
             rdt_explorer_propose_neighbours(self, ranked[i]);
     for (size_t i = 1; i < good && i < BEAM && !self->proposed_count; i++)
         if (entry[ranked[i]].median_ns < best_ns * beam_margin)

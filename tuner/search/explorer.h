@@ -16,6 +16,11 @@ typedef struct rdt_explorer {
     size_t proposed_count;
 } rdt_explorer;
 
+/* Explores: gives the explorer, whose candidates are set, its room and values, and runs it. */
+redtune_status rdt_explorer_run(rdt_explorer *self,
+                                redtune_status (*explore)(rdt_explorer *self, redtune_error *err),
+                                redtune_error *err);
+
 /* Marks anew which entries are explored, by the values. */
 void rdt_explorer_mark(rdt_explorer *self);
 
@@ -31,6 +36,8 @@ void rdt_explorer_propose_neighbours(rdt_explorer *self, size_t index);
 /* Proposes what is a step away from the entry: where that is no point, the nearest one that has the
  * parameter's other value. What has lost at similar problems is left out. */
 void rdt_explorer_propose_steps(rdt_explorer *self, size_t index);
+/* Whether entry `at` of the ranked is the best of its kind. */
+bool rdt_explorer_leads(const rdt_explorer *self, const size_t *ranked, size_t at);
 /* Lets the evaluator make the kernels of an entry's neighbours, while others are measured. */
 void rdt_explorer_prepare_neighbours(const rdt_explorer *self, size_t index);
 /* Measures what was proposed. */

@@ -12,24 +12,12 @@
 
 enum { FROM_NEXT = 3 }; /* points of the next size */
 
-/* The points that the search has explored here, and behind them the best of the next size.
- * One that only a crossover measured does not count: a tune that goes on after a stop has it,
- * another not yet. */
+/* The points that the search has explored here, and behind them the best of the next size. */
 static redtune_status gather_points(const rdt_search *search, const rdt_similar *next,
                                     rdt_point **out, size_t *count, redtune_error *err) {
-    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const size_t room = rdt_trials_at(search->known, search->problem) + FROM_NEXT;
     size_t added = 0;
-    rdt_point *points = *out = calloc(room, sizeof *points);
-    if (!points) return rdt_fail_memory(err, room * sizeof *points);
-    for (size_t i = 0; i < search->known->count; i++) {
-        const rdt_trial *trial = &search->known->trial[i];
-        if (rdt_problem_same_extents(&trial->problem, search->problem) &&
-            trial->outcome == RDT_OUTCOME_GOOD && trial->samples <= search->strategy->samples)
-            *count += !rdt_point_read(spaces, trial->family, trial->config, &points[*count], NULL);
-    }
-    redtune_status status =
-        rdt_seeds_best(search, next, -1, FROM_NEXT, points + *count, &added, err);
+    redtune_status status = rdt_candidates_list_explored(search, FROM_NEXT, out, count, err);
+    if (!status) status = rdt_seeds_best(search, next, -1, FROM_NEXT, *out + *count, &added, err);
     *count += added;
     return status;
 }

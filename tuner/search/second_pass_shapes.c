@@ -32,21 +32,11 @@ static rdt_search search_at(rdt_sweep *sweep, size_t turn) {
 /* The points that the search has explored here, and behind them the winners. */
 static redtune_status gather_points(const rdt_search *search, rdt_point **out, size_t *explored,
                                     size_t *count, redtune_error *err) {
-    const rdt_spaces *spaces = rdt_codegen_spaces(search->codegen);
-    const size_t room = rdt_trials_at(search->known, search->problem) + RDT_SIMILAR_MAX;
-    rdt_point *points = *out = calloc(room, sizeof *points);
-    redtune_status status = REDTUNE_OK;
-    if (!points) return rdt_fail_memory(err, room * sizeof *points);
-    for (size_t i = 0; i < search->known->count; i++) {
-        const rdt_trial *trial = &search->known->trial[i];
-        if (rdt_problem_same_extents(&trial->problem, search->problem) &&
-            trial->outcome == RDT_OUTCOME_GOOD && trial->samples <= search->strategy->samples)
-            *count += !rdt_point_read(spaces, trial->family, trial->config, &points[*count], NULL);
-    }
+    redtune_status status = rdt_candidates_list_explored(search, RDT_SIMILAR_MAX, out, count, err);
     *explored = *count;
     for (size_t i = 0; !status && i < search->similar_count; i++) {
         bool found = false;
-        status = rdt_similar_winner(search, &search->similar[i], &points[*count], &found, err);
+        status = rdt_similar_winner(search, &search->similar[i], *out + *count, &found, err);
         *count += found;
     }
     return status;

@@ -59,15 +59,12 @@ void rdt_similar_find(const rdt_sweep *sweep, rdt_search *search) {
 
 redtune_status rdt_similar_winner(const rdt_search *search, const rdt_similar *similar,
                                   rdt_point *out, bool *found, redtune_error *err) {
-    const rdt_trials *all = similar->trials;
-    const rdt_trial **trials = calloc(all->count + 1, sizeof *trials);
+    const rdt_trial **trials = NULL;
     rdt_winner winner = {.trial = NULL};
     size_t count = 0;
-    if (!trials) return rdt_fail_memory(err, (all->count + 1) * sizeof *trials);
-    for (size_t i = 0; i < all->count; i++)
-        if (rdt_problem_same_extents(&all->trial[i].problem, &similar->problem))
-            trials[count++] = &all->trial[i];
-    redtune_status status = rdt_winner_choose(trials, count, &winner, err);
+    redtune_status status =
+        rdt_trials_list(similar->trials, &similar->problem, &trials, &count, err);
+    if (!status) status = rdt_winner_choose(trials, count, &winner, err);
     *found = !status && winner.trial &&
              !rdt_point_read(rdt_codegen_spaces(search->codegen), winner.trial->family,
                              winner.trial->config, out, NULL);

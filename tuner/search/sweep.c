@@ -93,15 +93,12 @@ static int compare_points(const void *a, const void *b) {
 
 redtune_status rdt_sweep_find(const rdt_sweep *self, const redtune_problem *problem,
                               rdt_cache_state cache, rdt_finding *out, redtune_error *err) {
-    const rdt_trials *all = &self->known[cache];
-    const rdt_trial **trials = calloc(all->count + 1, sizeof *trials);
+    const rdt_trial **trials = NULL;
     rdt_winner winner = {0};
     size_t here = 0;
-    if (!trials) return rdt_fail_memory(err, (all->count + 1) * sizeof *trials);
-    for (size_t i = 0; i < all->count; i++)
-        if (rdt_problem_same_extents(&all->trial[i].problem, problem))
-            trials[here++] = &all->trial[i];
-    redtune_status status = rdt_winner_choose(trials, here, &winner, err);
+    redtune_status status = rdt_trials_list(&self->known[cache], problem, &trials, &here, err);
+    if (status) return status;
+    status = rdt_winner_choose(trials, here, &winner, err);
     if (!status) {
         out->found = winner.trial != NULL;
         if (winner.trial) out->winner = *winner.trial;
