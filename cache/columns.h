@@ -75,78 +75,58 @@
       RDT_KEPT)                                                                                    \
     X(DATE, date, 0, INT64_MAX, date, " -- seconds since 1970, UTC", RDT_KEPT)
 
-/* What a column is in older versions: `sql`, which is the column, or SQL of other columns, each by
- * OF(name). */
-#define RDT_IN_3_RDT_KEPT(sql, OF)     sql
-#define RDT_IN_3_RDT_WHOLE(sql, OF)    sql
-#define RDT_IN_3_RDT_FREE(sql, OF)     sql
-#define RDT_IN_3_RDT_UNKNOWN(sql, OF)  sql
-#define RDT_IN_3_RDT_NO_NAME(sql, OF)  ", 'none'"
-#define RDT_IN_3_RDT_UNSAID(sql, OF)   ", 'unknown'"
-#define RDT_IN_3_RDT_ZERO(sql, OF)     ", 0"
-#define RDT_IN_3_RDT_GREATEST(sql, OF) ", iif(" OF(layout) RDT_SEGMENTED "," OF(outer_step) ", 0)"
-#define RDT_IN_3_RDT_MEDIAN(sql, OF)   ", iif(" OF(layout) RDT_SEGMENTED "," OF(step) ", 0)"
-#define RDT_IN_3_RDT_KEPT_AXES(sql, OF)                                                                                                                                                                                                                                                                                                                \
-    ", CASE WHEN " OF(                                                                                                                                                                                                                                                                                                                                 \
-        layout) "IN ('ragged', 'list') OR (" OF(inner) "<= 1 AND " OF(step) "<= 1 AND " OF(outer_step) "IN (0, " OF(count) ")) THEN iif(" OF(outer) "> 1, " OF(outer) "|| '', '') ELSE iif(" OF(outer) "> 1, " OF(outer) "|| '@' || iif(" OF(outer_step) "> 0, " OF(outer_step) "," OF(count) "*" OF(inner) ") || iif(" OF(inner) "> 1, ' ', ''), '')" \
-                                                                                                                                                                                                                                                                                                                                  " || iif(" OF(       \
-                                                                                                                                                                                                                                                                                                                                      inner) "> 1, " OF(inner) "|| '@1', '') END"
-#define RDT_IN_3_RDT_REDUCED_AXES(sql, OF)                                                                     \
-    "," OF(count) "|| CASE WHEN " OF(layout) "IN ('ragged', 'list') OR (" OF(                                  \
-        inner) "<= 1 AND " OF(step) "<= 1 AND " OF(outer_step) "IN (0, " OF(count) ")) THEN ''"                \
-                                                                                   " ELSE '@' || "             \
-                                                                                   "iif(" OF(step) "> 0, " OF( \
-                                                                                       step) "," OF(inner) ") END"
-#define RDT_SEGMENTED "IN ('ragged', 'list')"
+/* What a column is in version 3, and in version 2: `sql`, which is the column, or SQL of other
+ * columns, each by OF(name); and behind these, whether there is the column in them: `sql`, or
+ * nothing. In version 3 the extents of a problem stood where its kept axes do. */
+#define RDT_BEFORE_RDT_KEPT(pick, sql, extents, OF)    pick(sql, sql, sql, sql)
+#define RDT_BEFORE_RDT_WHOLE(pick, sql, extents, OF)   pick(sql, ", 'whole'", sql, "")
+#define RDT_BEFORE_RDT_FREE(pick, sql, extents, OF)    pick(sql, ", 'free'", sql, "")
+#define RDT_BEFORE_RDT_UNKNOWN(pick, sql, extents, OF) pick(sql, ", NULL", sql, "")
+#define RDT_BEFORE_RDT_NO_NAME(pick, sql, extents, OF) pick(", 'none'", ", 'none'", "", "")
+#define RDT_BEFORE_RDT_UNSAID(pick, sql, extents, OF)  pick(", 'unknown'", ", 'unknown'", "", "")
+#define RDT_BEFORE_RDT_ZERO(pick, sql, extents, OF)    pick(", 0", ", 0", "", "")
+#define RDT_BEFORE_RDT_GREATEST(pick, sql, extents, OF)                                            \
+    pick(RDT_LENGTH_3(OF, outer_step), ", 0", "", "")
+#define RDT_BEFORE_RDT_MEDIAN(pick, sql, extents, OF) pick(RDT_LENGTH_3(OF, step), ", 0", "", "")
+#define RDT_BEFORE_RDT_KEPT_AXES(pick, sql, extents, OF)                                           \
+    pick(RDT_KEPT_AXES_3(OF), ", ''", extents, "")
+#define RDT_BEFORE_RDT_REDUCED_AXES(pick, sql, extents, OF)                                        \
+    pick(RDT_REDUCED_AXES_3(OF), "," OF(count) "|| ''", "", "")
 
-#define RDT_IN_2_RDT_KEPT(sql, OF)         sql
-#define RDT_IN_2_RDT_WHOLE(sql, OF)        ", 'whole'"
-#define RDT_IN_2_RDT_FREE(sql, OF)         ", 'free'"
-#define RDT_IN_2_RDT_UNKNOWN(sql, OF)      ", NULL"
-#define RDT_IN_2_RDT_NO_NAME(sql, OF)      ", 'none'"
-#define RDT_IN_2_RDT_UNSAID(sql, OF)       ", 'unknown'"
-#define RDT_IN_2_RDT_ZERO(sql, OF)         ", 0"
-#define RDT_IN_2_RDT_GREATEST(sql, OF)     ", 0"
-#define RDT_IN_2_RDT_MEDIAN(sql, OF)       ", 0"
-#define RDT_IN_2_RDT_KEPT_AXES(sql, OF)    ", ''"
-#define RDT_IN_2_RDT_REDUCED_AXES(sql, OF) "," OF(count) "|| ''"
+#define RDT_PICK_IN_3(in_3, in_2, has_3, has_2)  in_3
+#define RDT_PICK_IN_2(in_3, in_2, has_3, has_2)  in_2
+#define RDT_PICK_HAS_3(in_3, in_2, has_3, has_2) has_3
+#define RDT_PICK_HAS_2(in_3, in_2, has_3, has_2) has_2
 
-/* Whether there is the column in an older version: `sql`, or nothing. In version 3 the extents of a
- * problem stood where its kept axes do. */
-#define RDT_HAS_3_RDT_KEPT(sql, extents)         sql
-#define RDT_HAS_3_RDT_WHOLE(sql, extents)        sql
-#define RDT_HAS_3_RDT_FREE(sql, extents)         sql
-#define RDT_HAS_3_RDT_UNKNOWN(sql, extents)      sql
-#define RDT_HAS_3_RDT_NO_NAME(sql, extents)      ""
-#define RDT_HAS_3_RDT_UNSAID(sql, extents)       ""
-#define RDT_HAS_3_RDT_ZERO(sql, extents)         ""
-#define RDT_HAS_3_RDT_GREATEST(sql, extents)     ""
-#define RDT_HAS_3_RDT_MEDIAN(sql, extents)       ""
-#define RDT_HAS_3_RDT_KEPT_AXES(sql, extents)    extents
-#define RDT_HAS_3_RDT_REDUCED_AXES(sql, extents) ""
-
-#define RDT_HAS_2_RDT_KEPT(sql)         sql
-#define RDT_HAS_2_RDT_WHOLE(sql)        ""
-#define RDT_HAS_2_RDT_FREE(sql)         ""
-#define RDT_HAS_2_RDT_UNKNOWN(sql)      ""
-#define RDT_HAS_2_RDT_NO_NAME(sql)      ""
-#define RDT_HAS_2_RDT_UNSAID(sql)       ""
-#define RDT_HAS_2_RDT_ZERO(sql)         ""
-#define RDT_HAS_2_RDT_GREATEST(sql)     ""
-#define RDT_HAS_2_RDT_MEDIAN(sql)       ""
-#define RDT_HAS_2_RDT_KEPT_AXES(sql)    ""
-#define RDT_HAS_2_RDT_REDUCED_AXES(sql) ""
+/* Of version 3, where segments and lists had lengths in place of steps. */
+#define RDT_SEGMENTED            "IN ('ragged', 'list')"
+#define RDT_LENGTH_3(OF, extent) ", iif(" OF(layout) RDT_SEGMENTED "," OF(extent) ", 0)"
+#define RDT_NO_STEPS_3(OF)       OF(inner) "<= 1 AND " OF(step) "<= 1 AND " OF(outer_step)
+#define RDT_IS_PACKED_3(OF)      RDT_SEGMENTED " OR (" RDT_NO_STEPS_3(OF) "IN (0, " OF(count) "))"
+#define RDT_OUTER_STEP_3(OF)                                                                       \
+    "iif(" OF(outer_step) "> 0, " OF(outer_step) "," OF(count) "*" OF(inner) ")"
+#define RDT_OUTER_3(OF, more)  "iif(" OF(outer) "> 1, " OF(outer) "|| '" more ", '')"
+#define RDT_OUTER_AXIS_3(OF)   "@' || " RDT_OUTER_STEP_3(OF) " || iif(" OF(inner) "> 1, ' ', '')"
+#define RDT_INNER_AXIS_3(OF)   "iif(" OF(inner) "> 1, " OF(inner) "|| '@1', '')"
+#define RDT_BOTH_AXES_3(OF)    RDT_OUTER_3(OF, RDT_OUTER_AXIS_3(OF)) " || " RDT_INNER_AXIS_3(OF)
+#define RDT_STEP_3(OF)         "'@' || iif(" OF(step) "> 0, " OF(step) "," OF(inner) ")"
+#define RDT_WHERE_PACKED_3(OF) "CASE WHEN " OF(layout) RDT_IS_PACKED_3(OF) " THEN "
+#define RDT_KEPT_AXES_3(OF)                                                                        \
+    ", " RDT_WHERE_PACKED_3(OF) RDT_OUTER_3(OF, "'") " ELSE " RDT_BOTH_AXES_3(OF) " END"
+#define RDT_REDUCED_AXES_3(OF)                                                                     \
+    "," OF(count) "|| " RDT_WHERE_PACKED_3(OF) "'' ELSE " RDT_STEP_3(OF) " END"
 
 /* Of a list: ", op, dtype, ..., date"; the same from a table of version 3 or 2; the columns that
  * those had; ", ?, ?, ..., ?". */
 #define RDT_COLUMN_NAME(kind, column, least, most, field, note, before) ", " #column
 #define RDT_COLUMN_SELF(column)                                         " " #column " "
 #define RDT_COLUMN_FROM_3(kind, column, least, most, field, note, before)                          \
-    RDT_IN_3_##before(", " #column, RDT_COLUMN_SELF)
+    RDT_BEFORE_##before(RDT_PICK_IN_3, ", " #column, "", RDT_COLUMN_SELF)
 #define RDT_COLUMN_FROM_2(kind, column, least, most, field, note, before)                          \
-    RDT_IN_2_##before(", " #column, RDT_COLUMN_SELF)
+    RDT_BEFORE_##before(RDT_PICK_IN_2, ", " #column, "", RDT_COLUMN_SELF)
 #define RDT_COLUMN_IN_3(kind, column, least, most, field, note, before)                            \
-    RDT_HAS_3_##before(", " #column, ", outer, inner, outer_step, step")
+    RDT_BEFORE_##before(RDT_PICK_HAS_3, ", " #column, ", outer, inner, outer_step, step",          \
+                        RDT_COLUMN_SELF)
 #define RDT_COLUMN_IN_2(kind, column, least, most, field, note, before)                            \
-    RDT_HAS_2_##before(", " #column)
+    RDT_BEFORE_##before(RDT_PICK_HAS_2, ", " #column, "", RDT_COLUMN_SELF)
 #define RDT_COLUMN_VALUE(kind, column, least, most, field, note, before) ", ?"

@@ -25,9 +25,9 @@ static const char mark[] = "\357\273\277"; /* the byte-order mark */
 #define MEMBER_OF(kind, column, least, most, field, note, before) MEMBER(#column)
 #define VALUE_OF(column)                                          " json_extract(?1, '$." #column "') "
 #define MEMBER_FROM_3(kind, column, least, most, field, note, before)                              \
-    RDT_IN_3_##before(MEMBER(#column), VALUE_OF)
+    RDT_BEFORE_##before(RDT_PICK_IN_3, MEMBER(#column), "", VALUE_OF)
 #define MEMBER_FROM_2(kind, column, least, most, field, note, before)                              \
-    RDT_IN_2_##before(MEMBER(#column), VALUE_OF)
+    RDT_BEFORE_##before(RDT_PICK_IN_2, MEMBER(#column), "", VALUE_OF)
 #define ONE_MORE(kind, column, least, most, field, note, before) +1
 #define BYTES_OF(kind, column, least, most, field, note, before) +sizeof("\"" #column "\":0")
 

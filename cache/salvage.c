@@ -290,9 +290,9 @@ static redtune_status take_frames(rdt_salvage *self, const unsigned char *data, 
 static redtune_status forget(rdt_salvage *self, redtune_error *err) {
     self->rows = 0;
     return rdt_sqlite_run(&self->tuning.file, "read",
-                          "DELETE FROM import; DELETE FROM origin;"
-                          "DELETE FROM gpu; DELETE FROM measurement_2; DELETE FROM measurement;"
-                          "DELETE FROM told",
+                          "DELETE FROM import; DELETE FROM origin; DELETE FROM gpu;"
+                          "DELETE FROM measurement_2; DELETE FROM measurement_3;"
+                          "DELETE FROM measurement; DELETE FROM told",
                           err);
 }
 

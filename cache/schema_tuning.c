@@ -105,7 +105,9 @@ static const rdt_schema_object objects[] = {
     COLUMN(EXTENT, outer_step, 0, 1152921504606846976, , " -- elements; 0: packed", )              \
     COLUMN(EXTENT, step, 0, 1152921504606846976, , "", )
 #define COLUMN_3(kind, column, least, most, field, note, before)                                   \
-    RDT_HAS_3_##before("  " #column SQL_##kind(column, least, most) "," note "\n", EXTENTS_3)
+    RDT_BEFORE_##before(RDT_PICK_HAS_3,                                                            \
+                        "  " #column SQL_##kind(column, least, most) "," note "\n", EXTENTS_3,     \
+                        RDT_COLUMN_SELF)
 static const char measurement_3_sql[] = MEASUREMENT(RDT_MEASUREMENT_LIST(COLUMN_3));
 
 static const char measurement_by_problem_3_sql[] =
@@ -144,7 +146,9 @@ static const char *const step_3[] = {
 /* ---- version 2: whole arrays only, and no kernels -------------------------------------------- */
 
 #define COLUMN_2(kind, column, least, most, field, note, before)                                   \
-    RDT_HAS_2_##before("  " #column SQL_##kind(column, least, most) "," note "\n")
+    RDT_BEFORE_##before(RDT_PICK_HAS_2,                                                            \
+                        "  " #column SQL_##kind(column, least, most) "," note "\n", "",            \
+                        RDT_COLUMN_SELF)
 
 static const char measurement_2_sql[] = MEASUREMENT(RDT_MEASUREMENT_LIST(COLUMN_2));
 
