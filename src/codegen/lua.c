@@ -269,6 +269,26 @@ void rdt_lua_load(lua_State *state, const char *text, size_t length, const char 
     load(state, text, length, chunk, "t");
 }
 
+void rdt_lua_set_text(lua_State *state, const char *name, const char *text) {
+    lua_pushstring(state, text);
+    lua_setfield(state, -2, name);
+}
+
+void rdt_lua_set_integer(lua_State *state, const char *name, int64_t value) {
+    lua_pushinteger(state, value);
+    lua_setfield(state, -2, name);
+}
+
+void rdt_lua_set_real(lua_State *state, const char *name, double value) {
+    lua_pushnumber(state, value);
+    lua_setfield(state, -2, name);
+}
+
+void rdt_lua_set_truth(lua_State *state, const char *name, bool truth) {
+    lua_pushboolean(state, truth);
+    lua_setfield(state, -2, name);
+}
+
 void rdt_lua_load_dumped(lua_State *state, const char *dumped, size_t length) {
     load(state, dumped, length, "=dumped", "b");
 }

@@ -44,6 +44,11 @@ void rdt_lua_push_piece(lua_State *state, const char *includer);
 void rdt_lua_limit(lua_State *state, const char *file);
 /* Whose state it is. */
 rdt_lua *rdt_lua_owner(lua_State *state);
+/* A field of the table on top of the stack. */
+void rdt_lua_set_text(lua_State *state, const char *name, const char *text);
+void rdt_lua_set_integer(lua_State *state, const char *name, int64_t value);
+void rdt_lua_set_real(lua_State *state, const char *name, double value);
+void rdt_lua_set_truth(lua_State *state, const char *name, bool truth);
 /* Loads text as a function whose globals are the table on top of the stack, which it replaces. */
 void rdt_lua_load(lua_State *state, const char *text, size_t length, const char *chunk);
 /* Likewise from what lua_dump wrote of such a function. */

@@ -92,19 +92,12 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
         lua_pushboolean(state, false);
     lua_setfield(state, -2, "second");
     const uint64_t resumes = REDTUNE_USE_ACCUMULATE | REDTUNE_USE_INITIAL;
-    lua_pushboolean(state, (problem->uses & resumes) != 0);
-    lua_setfield(state, -2, "resumes");
-    lua_pushboolean(state, (problem->uses & REDTUNE_USE_INITIAL) != 0);
-    lua_setfield(state, -2, "begins");
-    lua_pushboolean(state, (problem->uses & REDTUNE_USE_DEVICE_COUNT) != 0);
-    lua_setfield(state, -2, "counts");
-    lua_pushboolean(state, false);
-    lua_setfield(state, -2, "placed");
-    if (problem->mask)
-        lua_pushstring(state, rdt_problem_mask_name((int)problem->mask));
-    else
-        lua_pushboolean(state, false);
-    lua_setfield(state, -2, "mask");
+    rdt_lua_set_truth(state, "resumes", (problem->uses & resumes) != 0);
+    rdt_lua_set_truth(state, "begins", (problem->uses & REDTUNE_USE_INITIAL) != 0);
+    rdt_lua_set_truth(state, "counts", (problem->uses & REDTUNE_USE_DEVICE_COUNT) != 0);
+    rdt_lua_set_truth(state, "placed", false);
+    rdt_lua_set_truth(state, "mask", false);
+    if (problem->mask) rdt_lua_set_text(state, "mask", rdt_problem_mask_name((int)problem->mask));
     if (problem->uses & REDTUNE_USE_BOOLS)
         rdt_lua_require(state, "lib/bools");
     else
@@ -115,32 +108,23 @@ void rdt_marshal_push_class(lua_State *state, const redtune_problem *problem) {
     lua_setfield(state, -4, "acc");
     lua_pop(state, 1);
     lua_setfield(state, -2, "dtype");
-    lua_pushstring(state, rdt_problem_layout_name((int)rdt_problem_layout(problem)));
-    lua_setfield(state, -2, "layout");
+    rdt_lua_set_text(state, "layout", rdt_problem_layout_name((int)rdt_problem_layout(problem)));
     if (rdt_problem_is_keyed(problem)) {
         push_entry(state, "dtypes", redtune_dtype_name(problem->key_dtype));
         lua_setfield(state, -2, "key");
-        lua_pushboolean(state, rdt_problem_keyed_width(problem) > 1);
-        lua_setfield(state, -2, "of_rows");
+        rdt_lua_set_truth(state, "of_rows", rdt_problem_keyed_width(problem) > 1);
     }
-    lua_pushstring(state, rdt_problem_order_name((int)problem->order));
-    lua_setfield(state, -2, "order");
-    lua_pushstring(state, rdt_problem_ordering_accuracy((int)problem->accuracy));
-    lua_setfield(state, -2, "accuracy");
+    rdt_lua_set_text(state, "order", rdt_problem_order_name((int)problem->order));
+    rdt_lua_set_text(state, "accuracy", rdt_problem_ordering_accuracy((int)problem->accuracy));
 }
 
 static void push_lane(lua_State *state, const char *name, const rdt_lanes *lanes) {
     lua_newtable(state);
-    lua_pushinteger(state, (lua_Integer)lanes->vec);
-    lua_setfield(state, -2, "vec");
-    lua_pushinteger(state, (lua_Integer)lanes->run);
-    lua_setfield(state, -2, "run");
-    lua_pushinteger(state, (lua_Integer)lanes->step);
-    lua_setfield(state, -2, "step");
-    lua_pushinteger(state, (lua_Integer)lanes->beside);
-    lua_setfield(state, -2, "beside");
-    lua_pushinteger(state, (lua_Integer)lanes->axes);
-    lua_setfield(state, -2, "axes");
+    rdt_lua_set_integer(state, "vec", (int64_t)lanes->vec);
+    rdt_lua_set_integer(state, "run", (int64_t)lanes->run);
+    rdt_lua_set_integer(state, "step", (int64_t)lanes->step);
+    rdt_lua_set_integer(state, "beside", (int64_t)lanes->beside);
+    rdt_lua_set_integer(state, "axes", (int64_t)lanes->axes);
     lua_setfield(state, -2, name);
 }
 
@@ -155,47 +139,34 @@ static void push_lanes(lua_State *state, const redtune_problem *problem) {
 static void push_problem(lua_State *state, const redtune_problem *problem) {
     rdt_marshal_push_class(state, problem);
     const rdt_extents extents = rdt_problem_extents(problem);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } fields[] = {{"count", extents.count},       {"outer", extents.outer},
-                  {"inner", extents.inner},       {"outer_step", extents.outer_step},
-                  {"step", extents.step},         {"median", problem->median},
-                  {"greatest", problem->greatest}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        lua_pushinteger(state, (lua_Integer)fields[i].value);
-        lua_setfield(state, -2, fields[i].name);
-    }
+    rdt_lua_set_integer(state, "count", (int64_t)extents.count);
+    rdt_lua_set_integer(state, "outer", (int64_t)extents.outer);
+    rdt_lua_set_integer(state, "inner", (int64_t)extents.inner);
+    rdt_lua_set_integer(state, "outer_step", (int64_t)extents.outer_step);
+    rdt_lua_set_integer(state, "step", (int64_t)extents.step);
+    rdt_lua_set_integer(state, "median", (int64_t)problem->median);
+    rdt_lua_set_integer(state, "greatest", (int64_t)problem->greatest);
     if (rdt_problem_is_strided(problem)) push_lanes(state, problem);
     if (!rdt_problem_is_keyed(problem)) return;
-    lua_pushinteger(state, (lua_Integer)problem->keys);
-    lua_setfield(state, -2, "keys");
-    lua_pushstring(state, rdt_problem_spread_name((int)problem->spread));
-    lua_setfield(state, -2, "spread");
+    rdt_lua_set_integer(state, "keys", (int64_t)problem->keys);
+    rdt_lua_set_text(state, "spread", rdt_problem_spread_name((int)problem->spread));
 }
 
 void rdt_marshal_push_facts(lua_State *state, const rdt_facts *facts) {
-    const struct {
-        const char *name;
-        lua_Integer value;
-    } fields[] = {
-        {"major", facts->major},
-        {"minor", facts->minor},
-        {"sm_count", facts->sm_count},
-        {"threads_per_sm", facts->threads_per_sm},
-        {"threads_per_block", facts->threads_per_block},
-        {"shared_bytes_per_block", facts->shared_bytes_per_block},
-        {"l2_bytes", (lua_Integer)facts->l2_bytes},
-        {"peak_mbps", (lua_Integer)(1e3 * rdt_facts_peak_gbps(facts))}, /* 0: unknown */
-        {"blocks_max", RDT_BLOCKS_MAX}, /* what scratch has room for */
-        {"words_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES},
-        {"slots_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES},
-    };
     lua_newtable(state);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        lua_pushinteger(state, fields[i].value);
-        lua_setfield(state, -2, fields[i].name);
-    }
+    rdt_lua_set_integer(state, "major", facts->major);
+    rdt_lua_set_integer(state, "minor", facts->minor);
+    rdt_lua_set_integer(state, "sm_count", facts->sm_count);
+    rdt_lua_set_integer(state, "threads_per_sm", facts->threads_per_sm);
+    rdt_lua_set_integer(state, "threads_per_block", facts->threads_per_block);
+    rdt_lua_set_integer(state, "shared_bytes_per_block", facts->shared_bytes_per_block);
+    rdt_lua_set_integer(state, "l2_bytes", (int64_t)facts->l2_bytes);
+    /* 0: unknown */
+    rdt_lua_set_integer(state, "peak_mbps", (int64_t)(1e3 * rdt_facts_peak_gbps(facts)));
+    /* What scratch has room for. */
+    rdt_lua_set_integer(state, "blocks_max", RDT_BLOCKS_MAX);
+    rdt_lua_set_integer(state, "words_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES);
+    rdt_lua_set_integer(state, "slots_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES);
 }
 
 bool rdt_marshal_is_class(const rdt_asked *asked, rdt_case at) {

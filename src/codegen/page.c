@@ -35,55 +35,34 @@ static void set_text(lua_State *state, page_call *call, const char *name, const 
     lua_setfield(state, -2, name);
 }
 
-static void set_integer(lua_State *state, const char *name, uint64_t value) {
-    lua_pushinteger(state, (lua_Integer)value);
-    lua_setfield(state, -2, name);
-}
-
-static void set_real(lua_State *state, const char *name, double value) {
-    lua_pushnumber(state, value);
-    lua_setfield(state, -2, name);
-}
-
-static void set_truth(lua_State *state, const char *name, bool truth) {
-    lua_pushboolean(state, truth);
-    lua_setfield(state, -2, name);
-}
-
 static void push_gpu(lua_State *state, page_call *call, const redtune_device_info *gpu) {
     lua_newtable(state);
     set_text(state, call, "name", gpu->name);
-    set_integer(state, "major", (uint64_t)gpu->major);
-    set_integer(state, "minor", (uint64_t)gpu->minor);
-    set_integer(state, "sm_count", (uint64_t)gpu->sm_count);
-    set_integer(state, "l2_bytes", gpu->l2_bytes);
-    set_real(state, "peak_gbps", gpu->peak_gbps);
+    rdt_lua_set_integer(state, "major", gpu->major);
+    rdt_lua_set_integer(state, "minor", gpu->minor);
+    rdt_lua_set_integer(state, "sm_count", gpu->sm_count);
+    rdt_lua_set_integer(state, "l2_bytes", (int64_t)gpu->l2_bytes);
+    rdt_lua_set_real(state, "peak_gbps", gpu->peak_gbps);
 }
 
 static void set_problem(lua_State *state, const redtune_problem *problem) {
     redtune_problem usual = *problem;
     usual.result = REDTUNE_DTYPE_NONE;
     if (rdt_problem_resolve(&usual, &usual, NULL)) usual.result = REDTUNE_DTYPE_NONE;
-    set_truth(state, "usual_result", usual.result == problem->result);
-    lua_pushstring(state, redtune_op_name(problem->op));
-    lua_setfield(state, -2, "op");
-    lua_pushstring(state, redtune_dtype_name(problem->dtype));
-    lua_setfield(state, -2, "dtype");
-    lua_pushstring(state, redtune_dtype_name(problem->result));
-    lua_setfield(state, -2, "result");
+    rdt_lua_set_truth(state, "usual_result", usual.result == problem->result);
+    rdt_lua_set_text(state, "op", redtune_op_name(problem->op));
+    rdt_lua_set_text(state, "dtype", redtune_dtype_name(problem->dtype));
+    rdt_lua_set_text(state, "result", redtune_dtype_name(problem->result));
     const rdt_extents extents = rdt_problem_extents(problem);
-    lua_pushstring(state, rdt_problem_layout_name(rdt_problem_layout(problem)));
-    lua_setfield(state, -2, "layout");
-    lua_pushstring(state, rdt_problem_order_name((int)problem->order));
-    lua_setfield(state, -2, "order");
-    lua_pushstring(state, rdt_problem_ordering_accuracy((int)problem->accuracy));
-    lua_setfield(state, -2, "accuracy");
-    set_integer(state, "count", extents.count);
-    set_integer(state, "outer", extents.outer);
-    set_integer(state, "inner", extents.inner);
-    set_integer(state, "outer_step", extents.outer_step);
-    set_integer(state, "step", extents.step);
-    set_real(state, "bytes", rdt_problem_bytes(problem));
+    rdt_lua_set_text(state, "layout", rdt_problem_layout_name(rdt_problem_layout(problem)));
+    rdt_lua_set_text(state, "order", rdt_problem_order_name((int)problem->order));
+    rdt_lua_set_text(state, "accuracy", rdt_problem_ordering_accuracy((int)problem->accuracy));
+    rdt_lua_set_integer(state, "count", (int64_t)extents.count);
+    rdt_lua_set_integer(state, "outer", (int64_t)extents.outer);
+    rdt_lua_set_integer(state, "inner", (int64_t)extents.inner);
+    rdt_lua_set_integer(state, "outer_step", (int64_t)extents.outer_step);
+    rdt_lua_set_integer(state, "step", (int64_t)extents.step);
+    rdt_lua_set_real(state, "bytes", rdt_problem_bytes(problem));
 }
 
 /* A config is text, and its parameters, of which only those that read as such are listed. */
@@ -110,29 +89,30 @@ static void set_config(lua_State *state, page_call *call, const char *config) {
 static void set_trial(lua_State *state, page_call *call, const rdt_trial *trial) {
     set_text(state, call, "family", trial->family);
     set_config(state, call, trial->config);
-    set_real(state, "median_ns", trial->median_ns);
-    set_real(state, "spread_ns", trial->spread_ns);
-    set_integer(state, "samples", (uint64_t)trial->samples);
-    set_truth(state, "is_default", trial->is_default);
-    set_integer(state, "sm_mhz", (uint64_t)trial->conditions.sm_mhz);
-    set_integer(state, "temperature_c", (uint64_t)trial->conditions.temperature_c);
+    rdt_lua_set_real(state, "median_ns", trial->median_ns);
+    rdt_lua_set_real(state, "spread_ns", trial->spread_ns);
+    rdt_lua_set_integer(state, "samples", trial->samples);
+    rdt_lua_set_truth(state, "is_default", trial->is_default);
+    rdt_lua_set_integer(state, "sm_mhz", trial->conditions.sm_mhz);
+    rdt_lua_set_integer(state, "temperature_c", trial->conditions.temperature_c);
 }
 
 static void push_point(lua_State *state, page_call *call, const rdt_report_point *point) {
     lua_newtable(state);
     set_problem(state, &point->winner.problem);
-    set_truth(state, "warm", point->winner.cache == RDT_CACHE_WARM);
+    rdt_lua_set_truth(state, "warm", point->winner.cache == RDT_CACHE_WARM);
     set_trial(state, call, &point->winner);
-    set_real(state, "default_ns", point->default_ns);
-    set_integer(state, "origin", point->origin + 1);
-    set_integer(state, "date", (uint64_t)point->date);
-    set_integer(state, "configs", point->configs);
-    set_integer(state, "throttled", point->throttled);
-    set_integer(state, "disturbed", point->disturbed);
-    set_integer(state, "hottest_c", (uint64_t)point->hottest_c);
+    rdt_lua_set_real(state, "default_ns", point->default_ns);
+    rdt_lua_set_integer(state, "origin", (int64_t)point->origin + 1);
+    rdt_lua_set_integer(state, "date", point->date);
+    rdt_lua_set_integer(state, "configs", (int64_t)point->configs);
+    rdt_lua_set_integer(state, "throttled", (int64_t)point->throttled);
+    rdt_lua_set_integer(state, "disturbed", (int64_t)point->disturbed);
+    rdt_lua_set_integer(state, "hottest_c", point->hottest_c);
     lua_newtable(state);
     for (int i = 0; i < RDT_OUTCOME_COUNT; i++)
-        set_integer(state, rdt_trial_outcome_name((rdt_outcome)i), point->outcomes[i]);
+        rdt_lua_set_integer(state, rdt_trial_outcome_name((rdt_outcome)i),
+                            (int64_t)point->outcomes[i]);
     lua_setfield(state, -2, "outcomes");
 }
 
@@ -140,8 +120,8 @@ static void push_origin(lua_State *state, page_call *call, const rdt_report_orig
     lua_newtable(state);
     set_text(state, call, "machine", origin->machine);
     set_text(state, call, "templates", origin->templates);
-    set_integer(state, "driver_version", (uint64_t)origin->driver_version);
-    set_integer(state, "nvrtc_version", (uint64_t)origin->nvrtc_version);
+    rdt_lua_set_integer(state, "driver_version", origin->driver_version);
+    rdt_lua_set_integer(state, "nvrtc_version", origin->nvrtc_version);
 }
 
 static void push_step(lua_State *state, page_call *call, const redtune_step *step) {
@@ -152,19 +132,20 @@ static void push_step(lua_State *state, page_call *call, const redtune_step *ste
     set_text(state, call, "text", step->text);
     set_text(state, call, "config", step->config);
     set_problem(state, &step->problem);
-    set_integer(state, "launches", step->launches);
-    set_truth(state, "right", step->right != 0);
-    set_real(state, "median_ns", step->median_ns);
-    set_real(state, "spread_ns", step->spread_ns);
-    set_real(state, "gbps", step->gbps);
-    set_real(state, "gain", step->gain);
-    set_truth(state, "counted", step->counted != 0);
-    set_integer(state, "warp_instructions", counters->warp_instructions);
-    set_integer(state, "lane_instructions", counters->lane_instructions);
-    set_integer(state, "divergent_branches", counters->divergent_branches);
-    set_integer(state, "global_loads", counters->global_loads);
-    set_integer(state, "bank_conflicts", counters->shared_wavefronts - counters->shared_requests);
-    set_integer(state, "barriers", counters->barriers);
+    rdt_lua_set_integer(state, "launches", (int64_t)step->launches);
+    rdt_lua_set_truth(state, "right", step->right != 0);
+    rdt_lua_set_real(state, "median_ns", step->median_ns);
+    rdt_lua_set_real(state, "spread_ns", step->spread_ns);
+    rdt_lua_set_real(state, "gbps", step->gbps);
+    rdt_lua_set_real(state, "gain", step->gain);
+    rdt_lua_set_truth(state, "counted", step->counted != 0);
+    rdt_lua_set_integer(state, "warp_instructions", (int64_t)counters->warp_instructions);
+    rdt_lua_set_integer(state, "lane_instructions", (int64_t)counters->lane_instructions);
+    rdt_lua_set_integer(state, "divergent_branches", (int64_t)counters->divergent_branches);
+    rdt_lua_set_integer(state, "global_loads", (int64_t)counters->global_loads);
+    rdt_lua_set_integer(state, "bank_conflicts",
+                        (int64_t)(counters->shared_wavefronts - counters->shared_requests));
+    rdt_lua_set_integer(state, "barriers", (int64_t)counters->barriers);
 }
 
 /* Calls push for i = 0 ... count - 1 and makes a list of what it pushes. */
@@ -190,9 +171,9 @@ static void push_compared(lua_State *state, page_call *call, const redtune_compa
     set_text(state, call, "driver_versions", side->driver_versions);
     set_text(state, call, "nvrtc_versions", side->nvrtc_versions);
     set_text(state, call, "templates", side->templates);
-    set_integer(state, "first_date", (uint64_t)side->first_date);
-    set_integer(state, "last_date", (uint64_t)side->last_date);
-    set_integer(state, "winners", side->winners);
+    rdt_lua_set_integer(state, "first_date", side->first_date);
+    rdt_lua_set_integer(state, "last_date", side->last_date);
+    rdt_lua_set_integer(state, "winners", (int64_t)side->winners);
 }
 
 static void set_side(lua_State *state, page_call *call, const char *name, const char *family,
@@ -200,7 +181,7 @@ static void set_side(lua_State *state, page_call *call, const char *name, const 
     lua_newtable(state);
     set_text(state, call, "family", family);
     set_text(state, call, "config", config);
-    set_real(state, "median_ns", median_ns);
+    rdt_lua_set_real(state, "median_ns", median_ns);
     lua_setfield(state, -2, name);
 }
 
@@ -208,12 +189,11 @@ static void push_difference(lua_State *state, page_call *call, const redtune_dif
     lua_newtable(state);
     set_problem(state, &of->problem);
     set_text(state, call, "gpu", of->gpu);
-    set_truth(state, "warm", of->warm != 0);
+    rdt_lua_set_truth(state, "warm", of->warm != 0);
     set_side(state, call, "a", of->a_family, of->a_config, of->a_ns);
     set_side(state, call, "b", of->b_family, of->b_config, of->b_ns);
-    set_real(state, "noise_ns", of->noise_ns);
-    lua_pushinteger(state, of->direction);
-    lua_setfield(state, -2, "direction");
+    rdt_lua_set_real(state, "noise_ns", of->noise_ns);
+    rdt_lua_set_integer(state, "direction", of->direction);
 }
 
 static void push_comparison(lua_State *state, page_call *call,
@@ -233,7 +213,7 @@ static void push_report(lua_State *state, page_call *call) {
     set_text(state, call, "version", REDTUNE_VERSION);
     push_gpu(state, call, &report->gpu);
     lua_setfield(state, -2, "gpu");
-    set_integer(state, "shown", report->point_count ? report->shown + 1 : 0);
+    rdt_lua_set_integer(state, "shown", report->point_count ? (int64_t)report->shown + 1 : 0);
     SET_LIST(state, "others", report->other_count, push_gpu(state, call, &report->other[i]));
     SET_LIST(state, "points", report->point_count, push_point(state, call, &report->point[i]));
     SET_LIST(state, "origins", report->origin_count, push_origin(state, call, &report->origin[i]));

@@ -44,18 +44,12 @@ static void compiled_config_text(const render_call *call, lua_State *state) {
 /* Where things lie in scratch. */
 static void push_scratch(lua_State *state) {
     lua_newtable(state);
-    lua_pushinteger(state, RDT_SCRATCH_SLOT_BYTES);
-    lua_setfield(state, -2, "slot_bytes");
-    lua_pushinteger(state, RDT_SCRATCH_SLOTS_OFFSET);
-    lua_setfield(state, -2, "slots_offset");
-    lua_pushinteger(state, RDT_SCRATCH_WORDS_OFFSET);
-    lua_setfield(state, -2, "words_offset");
-    lua_pushinteger(state, RDT_SCRATCH_WORDS_BYTES);
-    lua_setfield(state, -2, "words_bytes");
-    lua_pushinteger(state, RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES);
-    lua_setfield(state, -2, "all_words_bytes");
-    lua_pushinteger(state, RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES);
-    lua_setfield(state, -2, "all_slots_bytes");
+    rdt_lua_set_integer(state, "slot_bytes", RDT_SCRATCH_SLOT_BYTES);
+    rdt_lua_set_integer(state, "slots_offset", RDT_SCRATCH_SLOTS_OFFSET);
+    rdt_lua_set_integer(state, "words_offset", RDT_SCRATCH_WORDS_OFFSET);
+    rdt_lua_set_integer(state, "words_bytes", RDT_SCRATCH_WORDS_BYTES);
+    rdt_lua_set_integer(state, "all_words_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_WORDS_BYTES);
+    rdt_lua_set_integer(state, "all_slots_bytes", RDT_BLOCKS_MAX * RDT_SCRATCH_SLOT_BYTES);
 }
 
 /* The problem on top becomes one whose result is the op's accumulator, or a message with it. */
