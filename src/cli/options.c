@@ -69,7 +69,7 @@ static redtune_status take_value(parser *in, const rdt_option *row, const char *
         value = next;
         in->at++;
     }
-    return row->take(&in->options, row, value, err);
+    return row->take(&(rdt_taken){&in->options, row, value, err});
 }
 
 static redtune_status take_long(parser *in, const char *word) {

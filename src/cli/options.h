@@ -82,14 +82,24 @@ typedef struct rdt_options {
         verbose, keepdims, repair, ptx, help, version; /* how often they were given */
 } rdt_options;
 
+struct rdt_option;
+
+/* An option as it is given. */
+typedef struct rdt_taken {
+    rdt_options *options;
+    const struct rdt_option *row;
+    const char *value;
+    redtune_error *err;
+} rdt_taken;
+/* Reads the value into the options. REDTUNE_INVALID names the option and the value. */
+typedef redtune_status rdt_value_fn(const rdt_taken *in);
+
 typedef struct rdt_option {
     const char *name;
     char letter;          /* the short form; 0: none */
     const char *argument; /* NULL: a flag */
     unsigned commands;
-    /* Reads the value into the options. REDTUNE_INVALID names the option and the value. */
-    redtune_status (*take)(rdt_options *options, const struct rdt_option *row, const char *value,
-                           redtune_error *err);
+    rdt_value_fn *take;
     size_t offset; /* of the member that take fills */
     const char *help;
 } rdt_option;

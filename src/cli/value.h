@@ -4,8 +4,6 @@
 
 #include "cli/options.h"
 
-typedef redtune_status rdt_value_fn(rdt_options *options, const rdt_option *row, const char *value,
-                                    redtune_error *err);
 rdt_value_fn rdt_value_steps, rdt_value_accuracy, rdt_value_archs, rdt_value_axes, rdt_value_count,
     rdt_value_counts, rdt_value_device, rdt_value_devices, rdt_value_dtypes, rdt_value_effort,
     rdt_value_flag, rdt_value_format, rdt_value_key_dtype, rdt_value_number, rdt_value_ops,
