@@ -34,8 +34,8 @@ typedef struct redtune_view {
 
 /* The same of arrays with any strides, whose elements are those in row-major order of their shape.
  * One whose elements do not lie so, side by side, is copied by each run ahead of its launch, by one
- * launch for each, into memory of the list's, as much as its elements take (docs/lists.md).
- * REDTUNE_UNSUPPORTED for more than REDTUNE_AXES_MAX axes that do not join. */
+ * launch for all of them, into memory of the list's, as much as their elements take
+ * (docs/lists.md). REDTUNE_UNSUPPORTED for more than REDTUNE_AXES_MAX axes that do not join. */
 REDTUNE_API redtune_status redtune_list_create_views(redtune *rt, redtune_dtype dtype,
                                                      const redtune_view *views, size_t count,
                                                      redtune_list **out, redtune_error *err);
@@ -50,6 +50,15 @@ REDTUNE_API redtune_status redtune_list_create_masked(const redtune_list *of,
                                                       const void *const *d_masks,
                                                       const uint64_t *first_bits,
                                                       redtune_list **out, redtune_error *err);
+/* Copies the elements of a view side by side to d_out, in row-major order of its shape, by a launch
+ * on the stream: the way to give segments, keys and their kind what has gaps. d_out has room for
+ * them, is aligned to one, and overlaps neither the view's elements nor what lies between; memory
+ * is fastest aligned to 16 bytes. A view without elements launches nothing. May be captured, except
+ * for the first call of rt's, which makes the kernel: REDTUNE_UNPREPARED. Else as
+ * redtune_list_create_views, and as redtune_plan_run on threads and streams. */
+REDTUNE_API redtune_status redtune_pack(redtune *rt, redtune_dtype dtype, const redtune_view *view,
+                                        void *d_out, struct CUstream_st *stream,
+                                        redtune_error *err);
 /* list may be NULL. No run of it may still be under way, and no graph that captured one may run
  * again; call it before rt is closed. */
 REDTUNE_API void redtune_list_destroy(redtune_list *list);

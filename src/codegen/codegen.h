@@ -115,6 +115,9 @@ redtune_status rdt_render_source(rdt_codegen *codegen, rdt_case at, const rdt_po
  * and redtune_combine or redtune_join. With #line directives. */
 redtune_status rdt_render_part(rdt_codegen *codegen, rdt_case at, const rdt_point *point,
                                rdt_yield yield, char **source, redtune_error *err);
+/* Likewise, of a template file that depends on no problem, such as "pack.cu". */
+redtune_status rdt_render_plain(rdt_codegen *codegen, const char *template, char **source,
+                                redtune_error *err);
 /* What tells the kernel of one point from that of another, launch and all, as text: the same as
  * long as nothing in the templates changes it. */
 redtune_status rdt_kernel_hash_find(rdt_codegen *codegen, rdt_case at, const rdt_point *point,

@@ -136,3 +136,27 @@ redtune_status rdt_render_part(rdt_codegen *codegen, rdt_case at, const rdt_poin
                                rdt_yield yield, char **source, redtune_error *err) {
     return render(codegen, at, point, true, yield, source, err);
 }
+
+static void push_plain_environment(lua_State *state, void *user) {
+    (void)user;
+    rdt_lua_push_environment(state);
+}
+
+typedef struct plain_call {
+    const char *template;
+    rdt_output output;
+} plain_call;
+
+static int run_plain(lua_State *state) {
+    plain_call *call = lua_touserdata(state, 1);
+    rdt_template_run(state, call->template, &call->output, push_plain_environment, call);
+    return 0;
+}
+
+redtune_status rdt_render_plain(rdt_codegen *codegen, const char *template, char **source,
+                                redtune_error *err) {
+    char what[64];
+    plain_call call = {.template = template, .output = {.lines = true}};
+    snprintf(what, sizeof what, "render template %s", template);
+    return rdt_template_render(codegen, what, run_plain, &call, &call.output, source, err);
+}

@@ -49,14 +49,9 @@ static redtune_status set_up_keyed(rdt_kernel *kernel, const rdt_launch *launch,
     return status ? status : rdt_kernel_allow(kernel, launch, err);
 }
 
-redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
-                               const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
-    rdt_kernel *kernel = calloc(1, sizeof *kernel);
-    if (!kernel) return rdt_fail_memory(err, sizeof *kernel);
-    kernel->driver = driver;
-    redtune_status status = rdt_driver_check(
-        driver, driver->module_load_data(&kernel->module, image), err, "load a compiled kernel");
-    if (!status) status = find_function(kernel, "redtune_reduce", &kernel->reduce, err);
+static redtune_status load_reducing(rdt_kernel *kernel, const rdt_launch *launch,
+                                    redtune_error *err) {
+    redtune_status status = find_function(kernel, "redtune_reduce", &kernel->reduce, err);
     if (!status && launch->yield == RDT_YIELD_ACCUMULATOR)
         status = find_function(kernel, "redtune_combine", &kernel->combine, err);
     if (!status && launch->yield == RDT_YIELD_MESSAGE)
@@ -68,6 +63,23 @@ redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
     if (!status && rdt_launch_has_prefix(launch))
         status = find_function(kernel, "redtune_prefix", &kernel->prefix, err);
     if (!status && launch->keyed) status = set_up_keyed(kernel, launch, err);
+    return status;
+}
+
+static redtune_status load_packing(rdt_kernel *kernel, redtune_error *err) {
+    redtune_status status = find_function(kernel, "redtune_pack", &kernel->pack, err);
+    return status ? status : find_function(kernel, "redtune_pack_one", &kernel->pack_one, err);
+}
+
+redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
+                               const rdt_launch *launch, rdt_kernel **out, redtune_error *err) {
+    rdt_kernel *kernel = calloc(1, sizeof *kernel);
+    if (!kernel) return rdt_fail_memory(err, sizeof *kernel);
+    kernel->driver = driver;
+    redtune_status status = rdt_driver_check(
+        driver, driver->module_load_data(&kernel->module, image), err, "load a compiled kernel");
+    if (!status && !launch) status = load_packing(kernel, err);
+    if (!status && launch) status = load_reducing(kernel, launch, err);
     if (status) {
         rdt_kernel_unload(kernel);
         return status;
@@ -340,4 +352,22 @@ redtune_status rdt_kernel_join_peers(const rdt_kernel *kernel, rdt_joining what,
         kernel->driver,
         launch(kernel->driver, kernel->join_peers, 1, RDT_JOIN_THREADS, 0, false, stream, args),
         err, "launch the joining of %u parts", what.part_count);
+}
+
+redtune_status rdt_kernel_pack(const rdt_kernel *kernel, const rdt_packing_table *table,
+                               CUstream stream, redtune_error *err) {
+    enum { WARPS = RDT_PACKED_WARPS };
+    const uint64_t blocks = (table->pieces + WARPS - 1) / WARPS;
+    if (blocks > RDT_GRID_MAX)
+        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
+                        "cannot copy %" PRIu64 " pieces by one launch; copy arrays in parts",
+                        table->pieces);
+    uint64_t arrays = table->address + (table->count + 1) * sizeof(uint64_t);
+    void *of_table[] = {(void *)&table->address, &arrays, (void *)&table->count};
+    void *of_one[] = {(void *)&table->one, (void *)&table->pieces};
+    const CUresult rc =
+        launch(kernel->driver, table->address ? kernel->pack : kernel->pack_one, (uint32_t)blocks,
+               32 * WARPS, 0, false, stream, table->address ? of_table : of_one);
+    return rdt_driver_check(kernel->driver, rc, err, "launch a copy of %" PRIu64 " arrays",
+                            table->count);
 }

@@ -10,12 +10,13 @@ typedef struct rdt_kernel {
     CUfunction reduce;
     /* Each only where the launch has it. */
     CUfunction combine, join, join_each, join_peers, prefix, preset, finish;
+    CUfunction pack, pack_one;
     CUfunction count_digits, scan_digits, place_digits, find_keys, name_indices;
     bool no_overlap; /* made for an architecture on which no launch overlaps another */
     char key[40];    /* of its image in the kernel cache, "" if it is not there */
 } rdt_kernel;
 
-/* image is a cubin, or PTX with its NUL, made for such a launch. */
+/* image is a cubin, or PTX with its NUL, made for such a launch; NULL: of templates/pack.cu. */
 redtune_status rdt_kernel_load(const rdt_driver *driver, const void *image,
                                const rdt_launch *launch, rdt_kernel **out, redtune_error *err);
 /* That a kernel made for another launch may have the shared memory that this one takes: by key it
@@ -52,6 +53,18 @@ redtune_status rdt_kernel_start(const rdt_kernel *kernel, const rdt_launch *laun
 redtune_status rdt_kernel_name_indices(const rdt_kernel *kernel, const rdt_launch *launch,
                                        const rdt_operands *operands, CUdeviceptr indices,
                                        CUstream stream, redtune_error *err);
+
+/* Arrays to copy, side by side in a table on the GPU: how many pieces there are before each and,
+ * last, in all, and behind that the arrays; or one array. */
+typedef struct rdt_packing_table {
+    CUdeviceptr address; /* 0: there is one array alone */
+    uint64_t count, pieces;
+    rdt_packed one;
+} rdt_packing_table;
+
+/* Asynchronous. */
+redtune_status rdt_kernel_pack(const rdt_kernel *kernel, const rdt_packing_table *table,
+                               CUstream stream, redtune_error *err);
 
 /* Accumulators side by side, and what becomes of them: redtune_combine of model/launch.h. */
 typedef struct rdt_combination {

@@ -97,6 +97,29 @@ typedef struct rdt_strides {
     int64_t mask_origin, reduced_mask[RDT_STRIDES_AXES], kept_mask[RDT_STRIDES_AXES];
 } rdt_strides;
 
+/* An array with gaps, for the kernel that copies its elements side by side (templates/pack.cu): in
+ * units of as many bytes, which one load takes. Axes are listed from the innermost on; there is one
+ * at least. A warp takes a piece at a time: RDT_PACKED_PIECE units as they are to lie or, where
+ * `across` is not 0, a tile of 2^width units along that axis and of as many along the innermost one
+ * as make RDT_PACKED_TILE, which is for units that are nearer to each other along `across`. */
+enum {
+    RDT_PACKED_UNIT_MAX = 16,
+    RDT_PACKED_PIECE = 256,
+    RDT_PACKED_TILE_BITS = 10,
+    RDT_PACKED_TILE = 1 << RDT_PACKED_TILE_BITS,
+    RDT_PACKED_WARPS = 4 /* of a block */
+};
+typedef struct rdt_packed_axis {
+    uint64_t size, reciprocal; /* 2^64 / size, rounded down */
+    int64_t step;
+} rdt_packed_axis;
+typedef struct rdt_packed {
+    uint64_t from, to; /* addresses: of the unit whose indices are 0, and of the first one copied */
+    uint64_t units;
+    uint32_t bytes, axes, across, width;
+    rdt_packed_axis along[RDT_STRIDES_AXES];
+} rdt_packed;
+
 /* In place of the extents, for a kernel of segments: segment i has the elements from that of number
  * begin[i] up to that of end[i]. Where blocks make sets of results (launch.results), a set is of so
  * many segments. Before another such kernel, where end is not 0, its source's

@@ -17,7 +17,7 @@ __attribute__((unused)) static redtune_problem sum_of(uint64_t count) {
     return redtune_problem_whole(REDTUNE_SUM, REDTUNE_F32, count);
 }
 
-static void *input(void) { return (void *)(uintptr_t)ones.address; }
+__attribute__((unused)) static void *input(void) { return (void *)(uintptr_t)ones.address; }
 
 static void *output(size_t index) {
     return (void *)(uintptr_t)(results.address + index * sizeof(float));

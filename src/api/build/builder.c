@@ -346,6 +346,24 @@ redtune_status rdt_builder_make(rdt_builder *builder, const rdt_context *context
     return rdt_builder_get(builder, context, problem, point, launch, false, out, err);
 }
 
+redtune_status rdt_builder_make_packer(rdt_builder *builder, const rdt_context *context,
+                                       rdt_kernel **out, redtune_error *err) {
+    static const char template[] = "pack.cu";
+    char *source = NULL;
+    rdt_codegen *codegen = NULL;
+    kernel_source wanted = {.facts = &context->facts};
+    redtune_status status = need_compiler(builder, err);
+    if (!status) status = rdt_builder_borrow(builder, &codegen, err);
+    if (status) return status;
+    rdt_text_copy(wanted.name, sizeof wanted.name, template);
+    status = rdt_render_plain(codegen, template, &source, err);
+    rdt_builder_give_back(builder);
+    wanted.source = source;
+    if (!status) status = make_from_source(builder, context, &wanted, NULL, out, err);
+    free(source);
+    return status;
+}
+
 redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, const rdt_point *point,
                                  bool ptx, redtune_error *err) {
     char *source = NULL, key[RDT_HASH_TEXT_BYTES];

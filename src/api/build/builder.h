@@ -32,6 +32,10 @@ redtune_status rdt_builder_get(rdt_builder *builder, const rdt_context *context,
                                const rdt_launch *launch, bool cached_only, rdt_kernel **out,
                                redtune_error *err);
 
+/* Likewise, of the template file that copies arrays (rdt_kernel_pack). */
+redtune_status rdt_builder_make_packer(rdt_builder *builder, const rdt_context *context,
+                                       rdt_kernel **out, redtune_error *err);
+
 /* Makes the kernel without a GPU: it ends up in the kernel cache alone. ptx: the driver that is to
  * load it takes no cubin. */
 redtune_status rdt_builder_store(rdt_builder *builder, rdt_case at, const rdt_point *point,
@@ -45,8 +49,8 @@ redtune_status rdt_builder_bake(rdt_builder *builder, rdt_case at, const rdt_poi
 redtune_status rdt_builder_probe(rdt_builder *builder, const rdt_context *context, bool *ptx,
                                  redtune_error *err);
 
-/* Loads the kernel of that key, made for such a launch, from the kernel cache; where it is not
- * there, leaves *out alone. */
+/* Loads the kernel of that key, made for such a launch (NULL: the one that packs), from the kernel
+ * cache; where it is not there, leaves *out alone. */
 redtune_status rdt_builder_load(rdt_builder *builder, const rdt_context *context, const char *key,
                                 const rdt_launch *launch, rdt_kernel **out, redtune_error *err);
 /* Where it looks for kernels. */

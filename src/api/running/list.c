@@ -65,7 +65,7 @@ static redtune_status add_array(const arrays *from, size_t i, rdt_span *spans, u
 static void move_packed(redtune_list *list, uint64_t *places) {
     for (size_t i = 0; i < list->packing.count; i++) {
         const rdt_copy *copy = &list->packing.copies[i];
-        places[copy->array] = list->packing.room.address + copy->offset;
+        places[copy->array] = list->packing.room.address + copy->packed.to;
         list->arrays[copy->array] = copy->span;
     }
 }
@@ -100,6 +100,7 @@ static redtune_status upload(redtune_list *list, uint64_t *tables, uint64_t ones
     CUstream stream = NULL;
     redtune_status status = rdt_buffer_create(driver, bytes, &list->tables, err);
     if (!status) status = rdt_stream_create(driver, &stream, err);
+    if (!status) status = rdt_packing_upload(&list->packing, stream, err);
     if (!status) status = make_ones(list, ones_bytes, stream, err);
     for (uint64_t i = 0; list->mask && i < list->count; i++)
         if (!masks[i]) masks[i] = list->ones.address * bits;
@@ -157,7 +158,7 @@ static redtune_status make_list(redtune_list *list, const arrays *from, const ma
     if (!status) status = rdt_context_enter(list->rt->context, &entered, err);
     if (!status) {
         CUstreamCaptureMode mode = rdt_context_relax(list->rt->context);
-        status = rdt_packing_make_room(&list->packing, list->rt->context->driver, err);
+        status = rdt_packing_make_room(&list->packing, list->rt, err);
         move_packed(list, tables);
         if (!status) status = upload(list, tables, ones_bytes, err);
         uint64_t *offsets = tables + list->count; /* of which nothing needs to be left */
@@ -217,8 +218,10 @@ static redtune_status take_view(redtune_list *list, const redtune_view *view, si
     redtune_status status = rdt_reserved_check(RDT_RESERVED(view), "redtune_view", err);
     if (!status) status = rdt_packing_check(view, count, err);
     *place = view->d_in;
-    if (!status && *count && !rdt_packing_is_packed(view))
-        status = rdt_packing_add(&list->packing, list->rt, list->dtype, view, i, err);
+    if (!status && *count && *count <= rdt_problem_count_max(list->dtype) &&
+        !rdt_packing_is_packed(view))
+        status =
+            rdt_packing_add(&list->packing, redtune_dtype_bytes(list->dtype), view, *count, i, err);
     return status ? rdt_fail_within(err, status, "cannot list array %zu", i) : REDTUNE_OK;
 }
 

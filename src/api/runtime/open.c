@@ -1,6 +1,7 @@
 /* Open: opening and closing redtune on a CUDA context. */
 #define _POSIX_C_SOURCE 200809L
 #include "api/runtime/runtime.h"
+#include "api/runtime/packer.h"
 #include "api/runtime/tables.h"
 
 #include <stdio.h>
@@ -164,11 +165,13 @@ void redtune_close(redtune *rt) {
     if (rt->context && rdt_context_enter(rt->context, &entered, NULL)) {
         /* The program destroyed it before. */
         rdt_plan_table_clear(&rt->plans);
+        rdt_packer_destroy(rt, true);
         rdt_tables_destroy(rt, true);
         rdt_workspace_destroy(rt->workspace, true);
     } else if (rt->context) {
         CUstreamCaptureMode mode = rdt_context_relax(rt->context);
         rdt_plan_table_clear(&rt->plans);
+        rdt_packer_destroy(rt, false);
         rdt_tables_destroy(rt, false);
         rdt_workspace_destroy(rt->workspace, false);
         rdt_context_restore(rt->context, mode);

@@ -18,6 +18,7 @@ struct redtune {
     rdt_context *context;
     rdt_workspace *workspace;
     _Atomic(rdt_workspace *) tables[RDT_TABLE_POWERS]; /* tables.h; NULL: not made yet */
+    _Atomic(rdt_kernel *) packer;                      /* packer.h; NULL: not made yet */
     rdt_builder *builder;
     rdt_layers layers;   /* of databases; the first is the one that a tune writes */
     char *pin;           /* the configuration that REDTUNE_CONFIG asks for; NULL: none */
