@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "packing.h"
 #include "runtime.h"
 #include "segments.h"
 
@@ -67,12 +68,7 @@ redtune_list *make_tables(const list &self, bool in_order) {
         member.read(nb::tuple(self.arrays)[i], "list the arrays");
         counts[i] = static_cast<int64_t>(member.count());
         const void *dense = in_order ? nullptr : member.begin_of_dense();
-        redtune_view view = {};
-        view.d_in = dense ? dense : member.data;
-        view.shape = dense ? &counts[i] : member.shape;
-        view.strides = dense ? nullptr : member.strides;
-        view.dimensions = dense ? 1 : static_cast<size_t>(member.dimensions);
-        views.push_back(view);
+        views.push_back(dense ? redtune_view{dense, &counts[i], nullptr, 1, {}} : view_of(member));
     }
     redtune_list *made = nullptr;
     call_without_gil([&](redtune_error *err) {

@@ -1,32 +1,10 @@
 // Packing: arrays of a GPU that do not lie side by side, copied where kernels take only those.
 #include "packing.h"
 
-#include <vector>
-
 #include "runtime.h"
 
-// A reduction of one element for each result: the bits of each, or'ed with nothing else.
-static redtune_problem copy_of(const array &x) {
-    static const redtune_dtype of_bytes[] = {
-        REDTUNE_DTYPE_NONE, REDTUNE_U8,         REDTUNE_U16,        REDTUNE_DTYPE_NONE, REDTUNE_U32,
-        REDTUNE_DTYPE_NONE, REDTUNE_DTYPE_NONE, REDTUNE_DTYPE_NONE, REDTUNE_U64};
-    std::vector<int64_t> shape, strides;
-    for (int i = 0; i < x.dimensions; i++) {
-        if (x.shape[i] == 1) continue;
-        shape.push_back(x.shape[i]);
-        strides.push_back(x.strides[i]);
-    }
-    const int reduced = static_cast<int>(shape.size());
-    shape.push_back(1);
-    strides.push_back(1);
-    redtune_problem problem =
-        redtune_problem_whole(REDTUNE_OR, of_bytes[redtune_dtype_bytes(x.dtype)], 0);
-    problem.order = REDTUNE_ORDER_FREE_ALWAYS;
-    redtune_error err;
-    check(redtune_problem_fold(&problem, shape.data(), strides.data(), shape.size(), &reduced, 1,
-                               &err),
-          err);
-    return problem;
+redtune_view view_of(const array &x) {
+    return {x.data, x.shape, x.strides, static_cast<size_t>(x.dimensions), {}};
 }
 
 // The library may give freed memory to what it does next on its own stream, and to anything where a
@@ -49,7 +27,6 @@ void pack_on_gpu(array &x, nb::handle like, CUstream_st *on, nb::object &room) {
         return;
     }
     check_stream(x, like, on);
-    const redtune_problem problem = copy_of(x);
     const array_wanted wanted = {x.shape, x.dimensions, x.dtype, x.boolean};
     array made;
     room = library_empty_quick(x.library, false, wanted);
@@ -58,12 +35,10 @@ void pack_on_gpu(array &x, nb::handle like, CUstream_st *on, nb::object &room) {
         room = library_empty(x.library, like, wanted);
         made.read_new(x.library, room);
     }
-    redtune_operands operands = {};
-    operands.d_in[0] = x.data;
-    operands.d_out[0] = made.data;
+    const redtune_view view = view_of(x);
     redtune *rt = runtime_get(x.device);
     call_without_gil(
-        [&](redtune_error *err) { return redtune_run(rt, &problem, &operands, on, err); });
+        [&](redtune_error *err) { return redtune_pack(rt, x.dtype, &view, made.data, on, err); });
     x.data = made.data;
     x.strides = nullptr;
 }
