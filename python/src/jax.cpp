@@ -127,7 +127,8 @@ void reduce_by_key(const XlaCall *call, const place &where) {
     read_results(call, where, &results);
     nb::object parameters = parameters_of(call, op_get(op)->parameters, KEYED_P0);
     const auto count = static_cast<uint64_t>(results.view[0].shape[0]);
-    keyed_choose(op, x, keys, count, REDTUNE_DTYPE_NONE, parameters, &what);
+    what.choose(op, x, REDTUNE_DTYPE_NONE);
+    keyed_fold(x, keys, count, parameters, &what);
     what.problem.spread = static_cast<redtune_spread>(scalar_of<int64_t>(call, KEYED_SPREAD));
     keyed_run(what, x, keys, results, parameters, nullptr, where.stream);
 }

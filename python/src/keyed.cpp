@@ -96,7 +96,8 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle keys, uint64_t 
     }
     by.read(keys, "take keys");
     pack_on_gpu(by, keys, on, rooms[2]);
-    keyed_choose(op, in, by, count, static_cast<redtune_dtype>(dtype), parameters, &what, beside.y);
+    results.choose(&what, op, in, static_cast<redtune_dtype>(dtype), out);
+    keyed_fold(in, by, count, parameters, &what, beside.y);
     if (what.take_where(in, where, &mask)) {
         pack_mask_on_gpu(in, x, on, mask, rooms[3]);
         beside.mask = &mask.view;
@@ -123,12 +124,11 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle keys, uint64_t 
 
 } // namespace
 
-void keyed_choose(int op, const array &x, const array &keys, uint64_t count, redtune_dtype dtype,
-                  nb::handle parameters, reduction *what, const array *y) {
-    check_values(op_get(op), x, y);
+void keyed_fold(const array &x, const array &keys, uint64_t count, nb::handle parameters,
+                reduction *what, const array *y) {
+    check_values(what->op, x, y);
     check_keys(x, keys);
     check_count(count, width_of(x));
-    what->choose(op, x, dtype);
     what->take_parameters(parameters);
     what->dimensions = x.dimensions;
     std::copy_n(x.shape, x.dimensions, what->shape);

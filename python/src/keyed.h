@@ -4,9 +4,10 @@
 #include "call.h"
 #include "redtune/keys.h"
 
-// Checks the arrays, and makes the problem of reducing x, and y, by as many keys.
-void keyed_choose(int op, const array &x, const array &keys, uint64_t count, redtune_dtype dtype,
-                  nb::handle parameters, reduction *what, const array *y = nullptr);
+// Checks the arrays, and makes of what was chosen for x the problem of reducing x, and y, by as
+// many keys.
+void keyed_fold(const array &x, const array &keys, uint64_t count, nb::handle parameters,
+                reduction *what, const array *y = nullptr);
 
 // Runs it on the host, or on the stream; d_skipped: NULL, or where a GPU counts.
 void keyed_run(const reduction &what, const array &x, const array &keys, const outputs &out,

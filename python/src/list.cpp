@@ -125,7 +125,7 @@ void list_run::take(nb::handle object, int op, bool each, nb::handle out, int dt
     rt = self.rt;
     first = &self.first;
     like = self.arrays[0];
-    what.choose(op, self.first, static_cast<redtune_dtype>(dtype));
+    results.choose(&what, op, self.first, static_cast<redtune_dtype>(dtype), out);
     if (what.op->inputs > 1)
         fail(PyExc_TypeError,
              "cannot compute %s of a list: it has two inputs; call redtune.%s for each array, or "

@@ -149,7 +149,7 @@ nb::object reduce(int op, nb::handle x, nb::handle y, nb::handle begin, nb::hand
     }
     const array *ends = end.is_none() ? nullptr : &to;
     const int64_t count = count_of(from, ends);
-    what.choose(op, in, static_cast<redtune_dtype>(dtype));
+    results.choose(&what, op, in, static_cast<redtune_dtype>(dtype), out);
     what.take_parameters(parameters);
     const bool masked = what.take_where(in, where, &mask);
     if (masked) pack_mask_on_gpu(in, x, on, mask, rooms[4]);

@@ -176,7 +176,7 @@ nb::object reduce(team &self, int op, nb::handle x, nb::handle y, nb::handle axi
     if (!y.is_none()) second.broadcast_to(in); // not x, which says what this rank's part is
     const array *other = y.is_none() ? nullptr : &second;
     check_place(self, in);
-    what.choose(op, in, static_cast<redtune_dtype>(dtype));
+    results.choose(&what, op, in, static_cast<redtune_dtype>(dtype), out);
     what.problem.order = static_cast<redtune_order>(order);
     what.problem.accuracy = static_cast<redtune_accuracy>(accuracy);
     what.take_parameters(parameters);

@@ -341,6 +341,38 @@ class Functions(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "cannot write the result to out"):
                 redtune.reduce(x, op=op, out=numpy.empty((), dtype), dtype=asked)
 
+    def test_out_gives_its_dtype_to_results_of_any_kind(self):
+        """Segments, keys and lists have the rules of axes: what is refused there is refused here."""
+        whole, offsets, keys = numpy.arange(9, dtype="i4"), numpy.array([0, 2, 2, 9]), [2, 0, 1] * 3
+        for place, empty in ((numpy.array, numpy.empty), (sim_memory.asarray, sim_memory.empty)):
+            for op, x, dtype in (
+                ("sum", whole, "f4"), ("sum", whole, "i4"), ("mean", whole, "f4"), ("sum", whole, "i8"),
+                ("sum", whole.astype("f4"), "f8"), ("nonzeros", whole, "u8"), ("sum", whole > 3, "f4"),
+                ("max", whole, "f4"), ("sum", whole, "f2"), ("any", whole, "f4"), ("max", whole, "i8"),
+            ):  # fmt: skip
+                arrays = redtune.List([place(x[a:b]) for a, b in zip(offsets, offsets[1:])])
+                kinds = {
+                    "axes": lambda out: redtune.reduce(place(x.reshape(3, 3)), op=op, axis=1, out=out),
+                    "segments": lambda out: redtune.segments(place(x), place(offsets), op=op, out=out),
+                    "keys": lambda out: redtune.by_key(place(x), place(numpy.array(keys)), 3, op, out=out),
+                    "list": lambda out: arrays.reduce(op, each=True, out=out),
+                    "one of a list": lambda out: arrays.reduce(op, out=out),
+                }
+                refused = set()
+                for kind, call in kinds.items():
+                    out = empty(() if kind == "one of a list" else (3,), dtype)
+                    try:
+                        self.assertIs(call(out), out)
+                    except TypeError as error:
+                        self.assertIn("cannot write the result to out", str(error))
+                        refused.add(kind)
+                        continue
+                    got, want = (a if place is numpy.array else a.numpy() for a in (out, call(None)))
+                    self.near(got, want, f"{kind}: {op} of {x.dtype} into {dtype}")
+                self.assertIn(len(refused), (0, len(kinds)), f"{op} of {x.dtype} into {dtype}: {refused}")
+        with self.assertRaisesRegex(TypeError, "cannot write the result to out"):
+            redtune.segments(whole, offsets, out=numpy.zeros(3, "f4"), dtype="i64")
+
     def test_newcomers_are_told_the_remedy(self):
         x = numpy.arange(12, dtype="i4").reshape(3, 4)
         for call, part in (

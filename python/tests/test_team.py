@@ -75,6 +75,8 @@ class Alone(unittest.TestCase):
         on_gpu = sim_memory.asarray(x)
         self.assertEqual(team.reduce(on_gpu).numpy(), 11)
         self.assertEqual(team.reduce(on_gpu, axis=1).numpy().tolist(), [4, 7])
+        out = sim_memory.empty((2,), "f8")
+        self.assertEqual(team.reduce(on_gpu, axis=1, out=out).numpy().tolist(), [4, 7])
         self.assertEqual(team.reduce(on_gpu, op="max", axis=0, keepdims=True).shape, (1, 3))
         found = team.reduce(on_gpu, op="max_at", first=10)
         self.assertEqual((found.max.numpy(), found.index.numpy()), (5, 13))
