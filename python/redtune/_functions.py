@@ -658,7 +658,7 @@ class List:
     ):  # fmt: skip
         """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
 
-        each: a result for each array instead, which order="fixed" is for. where: a list of
+        each: a result for each array instead. where: a list of
         masks, one for each array or None. The rest is as for redtune.reduce.
         """
         if "y" in parameters:

@@ -285,18 +285,18 @@ class Masks(unittest.TestCase):
                            for i, m in enumerate(masks)]  # fmt: skip
                     given = [redtune.bits(sim_memory.asarray(b), i + 1) for i, b in enumerate(raw)]
                     given[4], masks[4] = None, numpy.ones(3000, bool)
-                if order == "free":  # all to one result, as their concatenation
-                    got = made.reduce(op, where=given).numpy()
-                    flat = [numpy.concatenate([v.ravel() for v in each]) for each in (shown, masks)]
-                    want = redtune.reduce(flat[0], op=op, where=flat[1])
-                    numpy.testing.assert_allclose(got, want, 1e-5, err_msg=f"{op}, bits {bits}")
+                # All to one result, as their concatenation.
+                close = 0 if order == "fixed" else 1e-5
+                got = made.reduce(op, where=given, order=order).numpy()
+                flat = [numpy.concatenate([v.ravel() for v in each]) for each in (shown, masks)]
+                want = redtune.reduce(flat[0], op=op, where=flat[1], order=order)
+                numpy.testing.assert_allclose(got, want, close, err_msg=f"{op}, bits {bits}")
                 for _ in range(2):  # the second call has the tables of the first
                     got = made.reduce(op, where=given, order=order, each=True).numpy()
                     for i, (x, m) in enumerate(zip(shown, masks)):
                         want = -1
                         if x.size or op != "argmin":
                             want = redtune.reduce(x.ravel(), op=op, where=m.ravel(), order=order)
-                        close = 0 if order == "fixed" else 1e-5
                         what = f"{op}, {order}, array {i}, bits {bits}"
                         numpy.testing.assert_allclose(got[i], want, close, close, err_msg=what)
 

@@ -98,12 +98,5 @@ redtune_status rdt_problem_ordering_resolve(redtune_problem *problem, redtune_er
     const bool shows = rdt_problem_shows_order(problem);
     if (!shows) problem->accuracy = REDTUNE_ACCURACY_PLAIN;
     if (!shows || problem->accuracy == REDTUNE_ACCURACY_EXACT) problem->order = REDTUNE_ORDER_FREE;
-    if (problem->order == REDTUNE_ORDER_FIXED && problem->segmented == REDTUNE_SEGMENTED_ALL)
-        return rdt_fail(
-            err, REDTUNE_UNSUPPORTED, 0,
-            "cannot have the %s of all segments in fixed order: there are kernels of it "
-            "for the result of each; leave out the order, or make one of each and then "
-            "one of these",
-            rdt_op_find(problem->op)->name);
     return check_accuracy(problem, err);
 }

@@ -1,6 +1,7 @@
 -- The family "ordered_segments": one result per segment, whatever their lengths, each in the fixed order
--- of docs/order.md. The work of all is dealt to warps in equal stretches, as in "ragged"; of a long
--- segment warps take nodes, which are runs of chunks, so that no bit depends on how many do.
+-- of docs/order.md, or one result of all. The work of all is dealt to warps in equal stretches, as in "ragged";
+-- of a long segment, and of all together, warps take nodes, which are runs of chunks, so that no bit depends on how
+-- many do.
 local limits = require "lib/limits"
 local params = require "lib/params"
 local shapes = require "lib/shape"
@@ -19,10 +20,18 @@ family.params = {
 local CHUNK_BYTES <const> = 4096
 
 function family.serves(p)
-    return p.layout == "ragged" and not p.op.indexed
+    return not p.op.indexed and (p.layout == "ragged" or p.layout == "list" and limits.inputs(p) == 1)
 end
 
-family.allowed = limits.all(limits.has_threads, limits.has_registers(64))
+-- Of one result of all each warp has a chunk in shared memory, and its mask.
+local function has_chunks(c, p, d)
+    if p.layout == "ragged" then return true end
+    local mask_bytes = p.mask and CHUNK_BYTES // p.dtype.bytes or 0
+    local bytes = c.block // 32 * (CHUNK_BYTES + mask_bytes + limits.accumulator_bytes(p, d)) + 32
+    return limits.has_shared(d, bytes, "block=%d", c.block)
+end
+
+family.allowed = limits.all(limits.has_threads, limits.has_registers(64), has_chunks)
 
 -- A long segment is divided into nodes: no segment would have two of them.
 function family.distinct(c, p)

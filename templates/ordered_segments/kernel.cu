@@ -1,29 +1,42 @@
+//@ local whole = layout == "list" -- one result of all segments
 //@ local op, given, acc, layout, vec = require("lib/kernel").of_order(_ENV)
+//@ local warps = block // 32
 //@ local at_once = math.max(1, 8 // acc.halves)
 //@ local nodes_log = 12 -- of all long segments
 //@ local table_values = (33024 + acc.bytes - 1) // acc.bytes -- which the table of work takes the place of
 //@ while (2 * acc.bytes << nodes_log) + table_values * acc.bytes > scratch.all_slots_bytes do nodes_log = nodes_log - 1 end
 //@ local node_levels = math.max(0, nodes_log - 5 - math.floor(math.log(at_once, 2) + 0.5))
-//@ include("lib/title.cu", { by = "ordered_segments", of = "segments", many = true })
+//@ include("lib/title.cu", { by = "ordered_segments", of = whole and "list" or "segments", many = true })
 //
+//@ if whole then
+// A node is an aligned run of 2^k chunks of all elements. A warp finds the segment that a node begins in, and copies
+// the elements from there on, a chunk at a time, to shared memory. The last block combines all nodes. Offsets are
+// given with their ends, so that those that decrease are of no elements.
+//@ else
 // The work of all segments is dealt to the warps in equal stretches (lib/segments/search.cu). A node is an
 // aligned run of 2^k chunks of a segment, the same k for all. A warp takes the nodes that begin in its
 // stretch. A segment that has one node only, which may be short, is its warp's alone. Those of the
 // others are left in scratch, where the warp that leaves the last one combines all.
 //
 // If a warp finds that offsets decrease, the last block makes all results anew, slowly.
+//@ end
 
 //@ include "lib/head.cu"
-//@ include("lib/constants.cu", { names = "WARPS, VEC, LOADS, UNROLL, STEPS", unroll = unroll })
-//@ include("lib/constants.cu", { names = "COST = " .. 128 // dtype.bytes .. ", LEAST, LOAD_BYTES = 16, CHUNK_BYTES, CHUNK" })
+//@ include("lib/constants.cu", { names = "WARPS, VEC, LOADS, UNROLL" .. (whole and "" or ", STEPS"), unroll = unroll })
+//@ local cost = whole and 0 or 128 // dtype.bytes
+//@ include("lib/constants.cu", { names = "COST = " .. cost .. ", LEAST, LOAD_BYTES = 16, CHUNK_BYTES, CHUNK" })
+//@ if not whole then
 constexpr u64 NODES = @{1 << nodes_log};  // there is work for fewer
+//@ end
 
 //@ include "lib/segments/chunks.cu"
 
 static_assert(sizeof(element) == @{dtype.bytes} && BLOCK % 32 == 0 && LOADS % UNROLL == 0, "");
 static_assert((CHUNKS + 1) * 8 <= TABLE_BYTES && CHUNKS % PREFIX_BLOCK == 0, "");
+//@ if not whole then
 static_assert(TABLE_BYTES + 2 * NODES * sizeof(accumulator) <= @{scratch.all_slots_bytes}, "");
 static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
+//@ end
 
 //@ local hidden = false
 //@ include "lib/segments/tables.cu"
@@ -31,6 +44,10 @@ static_assert(NODES * sizeof(u32) <= @{scratch.all_words_bytes}, "");
 //@ include "lib/segments/prefix.cu"
 //@ local ends = true
 //@ include "lib/segments/search.cu"
+//@ if whole then
+//@     include "ordered_segments/all.cu"
+//@     return
+//@ end
 //@ include "lib/segments/begin.cu"
 //@ include "lib/vector.cu"
 //@ include "lib/combine.cu"

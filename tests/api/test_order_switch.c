@@ -138,6 +138,11 @@ FACT(plans_have_it_and_results_without_an_order_go_on_as_before) {
     CHECK_OK(redtune_problem_fold(&odd, shape, NULL, 3, axes, 2, &err), err);
     CHECK_OK(family_of(odd, &info), err);
     CHECK_TEXT(info.family, "ordered_strided");
+    CHECK_OK(family_of(PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100,
+                               .segmented = REDTUNE_SEGMENTED_ALL),
+                       &info),
+             err);
+    CHECK_TEXT(info.family, "ordered_segments");
     CHECK_OK(
         family_of(redtune_problem_by_key(REDTUNE_SUM, REDTUNE_F32, REDTUNE_I32, 4, 100), &info),
         err);
@@ -145,17 +150,15 @@ FACT(plans_have_it_and_results_without_an_order_go_on_as_before) {
 }
 
 FACT(what_has_no_fixed_order_is_refused_with_the_remedy) {
-    const redtune_problem all = PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100,
-                                        .segmented = REDTUNE_SEGMENTED_ALL);
-    redtune_problem problem = all;
+    redtune_problem problem = PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100);
     redtune_info info;
-    uint32_t out[4];
-    fill(REDTUNE_F32);
     CHECK_OK(open_with(REDTUNE_ORDER_FIXED), err);
-    CHECK_FAILS(run(&problem, 1, out), REDTUNE_UNSUPPORTED, err, "REDTUNE_ORDER_FREE_ALWAYS");
+    problem.config = "block:block=256"; /* of a family of the free order */
     CHECK_FAILS(family_of(problem, &info), REDTUNE_UNSUPPORTED, err, "REDTUNE_ORDER makes");
+    CHECK(strstr(err.message, "REDTUNE_ORDER_FREE_ALWAYS"));
     problem.order = REDTUNE_ORDER_FREE_ALWAYS;
     CHECK_OK(family_of(problem, &info), err);
+    problem.config = NULL;
     problem.order = REDTUNE_ORDER_FREE;
     problem.op = REDTUNE_MAX;
     CHECK_OK(family_of(problem, &info), err);

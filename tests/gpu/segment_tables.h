@@ -282,6 +282,10 @@ static void check_tables(subject *self, const rdt_test_data *data) {
     }
     CHECK_OK(upload_tables(input.address + offset, self->element_bytes, table, &operands.segments),
              err);
+    /* As the library gives one table of these (running/segments.c): it may decrease. */
+    if (self->problem.order == REDTUNE_ORDER_FIXED && now.form == OFFSETS &&
+        self->problem.segmented == REDTUNE_SEGMENTED_ALL)
+        operands.segments.end = operands.segments.begin + (now.wide ? 8 : 4);
     const rdt_op_traits *op = rdt_op_find(self->problem.op);
     for (int i = 0; i < op->parameters; i++) operands.given.scalar[i] = op->parameter[i].usual;
     for (int i = 0; i < op->outputs; i++) {

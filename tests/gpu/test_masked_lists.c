@@ -1,11 +1,12 @@
 /* Facts about lists of arrays of which each has a mask of its own: bytes or bits, which begin
  * anywhere, of arrays that do. Absent elements are NaN, or would decide. Elements are small whole
- * numbers, so that sums are exact. */
+ * numbers, so that sums are exact, or sevenths of these, whose sums show their order. */
 #include <math.h>
 #include "draw.h"
 #include "model/problem.h"
 #include "model/scalar.h"
 #include "ones.h"
+#include "order_reference.h"
 #include "redtune/list.h"
 #include "shaped.h"
 
@@ -30,6 +31,7 @@ typedef struct trial {
     const char *config; /* NULL: the default's */
     bool by_tables;     /* else by a list, of which every seventh array has no mask */
     bool together;      /* one result of all arrays */
+    bool sevenths;      /* elements whose sums are rounded */
 } trial;
 
 static trial now;
@@ -50,7 +52,7 @@ static bool is_there(int i, uint64_t e) {
 static redtune_status draw_arrays(void) {
     const size_t bytes = redtune_dtype_bytes(now.dtype);
     for (uint64_t i = 0; i < ROOM; i++) {
-        number[i] = (double)draw(8);
+        number[i] = (double)draw(8) / (now.sevenths ? 7 : 1);
         const redtune_value value = rdt_scalar_from_real(now.dtype, number[i]);
         memcpy(memory + i * bytes, &value, bytes);
         there[i] = draw(3) ? (unsigned char)draw(256) : 0;
@@ -94,6 +96,29 @@ static double expected(int i, int end) {
     if (now.op == REDTUNE_ARGMAX) return present ? (double)index : -1;
     if (now.op == REDTUNE_MAX && present) return greatest;
     return sum;
+}
+
+/* It is the result in fixed order of one array in which absent elements are 0. */
+static void check_bits_of_one_array(const redtune_problem *problem, const void *got) {
+    const size_t bytes = redtune_dtype_bytes(now.dtype);
+    static unsigned char packed[ROOM * 8];
+    redtune_problem resolved = *problem;
+    redtune_value wanted[2];
+    uint64_t count = 0;
+    resolved.segmented = REDTUNE_SEGMENTED_NOT;
+    resolved.mask = REDTUNE_MASK_NONE;
+    resolved.config = NULL;
+    CHECK_OK(rdt_problem_resolve(&resolved, &resolved, &err), err);
+    for (int i = 0; i < ARRAYS; i++)
+        for (uint64_t e = 0; e < length[i]; e++, count++)
+            if (is_there(i, e))
+                memcpy(packed + count * bytes, memory + (from[i] + e) * bytes, bytes);
+            else
+                memset(packed + count * bytes, 0, bytes);
+    rdt_order_reference_reduce(&resolved, packed, NULL, count, wanted);
+    check_that(!memcmp(got, wanted[0].bytes, redtune_dtype_bytes(resolved.result)), __FILE__,
+               __LINE__, "%s of all %s, mask %d, %s", redtune_op_name(now.op),
+               redtune_dtype_name(now.dtype), (int)now.mask, now.config ? now.config : "default");
 }
 
 /* 64-bit tables: addresses, ends and masks. Arrays begin a few elements ahead, as d_begin says. */
@@ -177,7 +202,8 @@ static void check_trial(trial what) {
     CHECK_OK(rdt_buffer_read(gpu.driver, got, results.address,
                              (size_t)many * redtune_dtype_bytes(result), gpu.stream, &err),
              err);
-    for (int i = 0; i < many && !check_state.failed; i++) {
+    if (now.sevenths) check_bits_of_one_array(&problem, got);
+    for (int i = 0; i < many && !now.sevenths && !check_state.failed; i++) {
         const double wanted = expected(i, now.together ? ARRAYS : i + 1),
                      value = rdt_scalar_real(result, got, (uint64_t)i);
         if (now.op == REDTUNE_MAX && !(wanted > 0) && value <= 0) continue; /* none there, or 0 */
@@ -280,6 +306,25 @@ FACT(absent_elements_of_lists_in_fixed_order_change_nothing) {
     OF(.order = REDTUNE_ORDER_FIXED, .op = REDTUNE_MEAN, .mask = REDTUNE_MASK_LISTED_BITS);
     OF(.order = REDTUNE_ORDER_FIXED, .longest = LONG, .by_tables = true);
     OF(.order = REDTUNE_ORDER_FIXED, .longest = LONG, .op = REDTUNE_MAX, .dtype = REDTUNE_U8);
+    close_all();
+}
+
+/* A masked element is the identity at its own number, whatever tells where arrays and masks are. */
+FACT(one_result_of_all_in_fixed_order_has_the_bits_of_one_array) {
+#define SEVENTHS .order = REDTUNE_ORDER_FIXED, .together = true, .sevenths = true
+    open_all();
+    for (int i = 0; i < 2 && !check_state.failed; i++) {
+        OF(SEVENTHS, .mask = REDTUNE_MASK_LISTED_BYTES + i);
+        OF(SEVENTHS, .mask = REDTUNE_MASK_LISTED_BYTES + i, .by_tables = true);
+        OF(SEVENTHS, .mask = REDTUNE_MASK_BYTES + i, .by_tables = true);
+        OF(SEVENTHS, .mask = REDTUNE_MASK_LISTED_BYTES + i, .dtype = REDTUNE_F16);
+        OF(SEVENTHS, .mask = REDTUNE_MASK_BYTES + i, .dtype = REDTUNE_F64, .by_tables = true);
+    }
+    OF(SEVENTHS, .longest = LONG, .op = REDTUNE_SUMSQ);
+    OF(SEVENTHS, .longest = LONG, .mask = REDTUNE_MASK_LISTED_BITS,
+       .config = "ordered_segments:block=256,chunks=1,unroll=2,per_sm=1");
+    OF(SEVENTHS, .config = "ordered_segments:block=64,chunks=8,unroll=8,load=plain");
+    OF(SEVENTHS, .config = "ordered_segments:block=64,chunks=1,per_sm=16", .dtype = REDTUNE_F64);
     close_all();
 }
 

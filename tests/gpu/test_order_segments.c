@@ -35,13 +35,32 @@ FACT(long_segments_in_fixed_order_have_its_bits) {
     rdt_test_data_destroy(data);
 }
 
+typedef struct class {
+    redtune_op op;
+    redtune_dtype dtype, result;
+    redtune_accuracy accuracy;
+} class;
+
+/* Kernels of drawn configs on drawn tables: of each segment, or of all. */
+static void check_classes(const class *classes, size_t count, bool all, size_t on_device) {
+    const bool simulated = device_is_simulated(&gpu);
+    for (size_t i = 0; i < (simulated ? count : on_device) && !check_state.failed; i++) {
+        const class *its = &classes[i % count];
+        redtune_problem problem = segments_of(its->op, its->dtype, its->result, all);
+        problem.order = REDTUNE_ORDER_FIXED;
+        problem.accuracy = its->accuracy;
+        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+        CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
+        const rdt_point point = draw_point(&problem, "ordered_segments");
+        if (!subject_is_of_part(i)) continue;
+        check_kernel(&problem, &point, simulated ? 5 : 40, ELEMENTS_MAX);
+        if (subject_is_late()) return;
+    }
+}
+
 /* Of any config, to the bit. */
 FACT(segments_in_fixed_order_have_its_bits) {
-    static const struct {
-        redtune_op op;
-        redtune_dtype dtype, result;
-        redtune_accuracy accuracy;
-    } classes[] = {
+    static const class classes[] = {
         {REDTUNE_SUM, REDTUNE_F32, 0, REDTUNE_ACCURACY_COMPENSATED},
         {REDTUNE_SUM, REDTUNE_F32, REDTUNE_DTYPE_NONE},
         {REDTUNE_SUM, REDTUNE_F16, REDTUNE_F16},
@@ -57,20 +76,23 @@ FACT(segments_in_fixed_order_have_its_bits) {
         {REDTUNE_DOT, REDTUNE_F16, REDTUNE_F16},
         {REDTUNE_DOT, REDTUNE_BF16, 0, REDTUNE_ACCURACY_COMPENSATED},
     };
-    const bool simulated = device_is_simulated(&gpu);
-    for (size_t i = 0; i < (simulated ? 14 : 238) && !check_state.failed; i++) {
-        const size_t k = i % (sizeof classes / sizeof *classes);
-        redtune_problem problem =
-            segments_of(classes[k].op, classes[k].dtype, classes[k].result, false);
-        problem.order = REDTUNE_ORDER_FIXED;
-        problem.accuracy = classes[k].accuracy;
-        CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
-        CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
-        const rdt_point point = draw_point(&problem, "ordered_segments");
-        if (!subject_is_of_part(i)) continue;
-        check_kernel(&problem, &point, simulated ? 5 : 40, ELEMENTS_MAX);
-        if (subject_is_late()) return;
-    }
+    check_classes(classes, sizeof classes / sizeof *classes, false, 238);
+}
+
+/* As if they lay one behind the other. */
+FACT(all_segments_in_fixed_order_have_the_bits_of_one_array) {
+    static const class classes[] = {
+        {REDTUNE_SUM, REDTUNE_F32, 0},
+        {REDTUNE_SUM, REDTUNE_F16, REDTUNE_F16},
+        {REDTUNE_VAR, REDTUNE_F64, 0},
+        {REDTUNE_SUM_SUMSQ, REDTUNE_F32, 0},
+        {REDTUNE_NORM2, REDTUNE_BF16, 0},
+        {REDTUNE_SUM, REDTUNE_F32, 0, REDTUNE_ACCURACY_COMPENSATED},
+        {REDTUNE_SUM, REDTUNE_E4M3, REDTUNE_F32},
+        {REDTUNE_VAR, REDTUNE_I8, 0},
+        {REDTUNE_SUM, REDTUNE_F32, REDTUNE_F64},
+    };
+    check_classes(classes, sizeof classes / sizeof *classes, true, 90);
 }
 
 int main(int argc, char **argv) { return subject_run(&gpu, &shop, argc, argv); }

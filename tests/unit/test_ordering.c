@@ -31,15 +31,15 @@ FACT(a_fixed_order_is_kept_where_it_shows) {
     }
 }
 
-FACT(one_result_of_all_segments_has_no_fixed_order) {
+FACT(segments_keep_the_fixed_order_where_it_shows) {
     redtune_problem problem =
         PROBLEM(.op = REDTUNE_SUM, .dtype = REDTUNE_F32, .count = 100,
                 .segmented = REDTUNE_SEGMENTED_EACH, .order = REDTUNE_ORDER_FIXED);
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
     problem.segmented = REDTUNE_SEGMENTED_ALL;
-    CHECK_FAILS(rdt_problem_resolve(&problem, &problem, &err), REDTUNE_UNSUPPORTED, err,
-                "cannot have the sum of all segments in fixed order");
+    CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
+    CHECK_INT(problem.order, REDTUNE_ORDER_FIXED);
     problem.op = REDTUNE_MAX;
     CHECK_OK(rdt_problem_resolve(&problem, &problem, &err), err);
     CHECK_INT(problem.order, REDTUNE_ORDER_FREE); /* no order changes it */

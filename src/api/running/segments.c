@@ -35,8 +35,15 @@ static redtune_status check_forms(const redtune_segments *given, redtune_error *
                     wrong);
 }
 
-static redtune_status take_tables(rdt_segments_run *self, const redtune_segments *given,
-                                  redtune_error *err) {
+/* A run that goes on from results makes each once, and one result of all in fixed order is made
+ * once: they do not rely on offsets' order. */
+static bool needs_ends(const redtune_plan *plan, const redtune_segments *given) {
+    return given->accumulate || (plan->problem.segmented == REDTUNE_SEGMENTED_ALL &&
+                                 plan->problem.order == REDTUNE_ORDER_FIXED);
+}
+
+static redtune_status take_tables(rdt_segments_run *self, const redtune_plan *plan,
+                                  const redtune_segments *given, redtune_error *err) {
     const CUdeviceptr place[TABLES] = {address_of(given->d_begin), address_of(given->d_end),
                                        address_of(given->d_arrays)};
     uint64_t bytes = 0;
@@ -52,11 +59,11 @@ static redtune_status take_tables(rdt_segments_run *self, const redtune_segments
         const uint64_t entries = given->count + !place[1];
         self->table[i] = (rdt_span){place[i], place[i] ? place[i] + entries * each[i] : 0};
     }
-    /* Ends that are the next begins: the kernel of one table is the faster one. A run that goes on
-     * from results makes each once: it does not rely on offsets' order. */
+    /* Ends that are the next begins: the kernel of one table is the faster one. */
     rdt_segments *tables = &self->operands.segments;
     *tables = (rdt_segments){place[0], place[1], given->count, bytes == 8, place[2]};
-    if (rdt_launch_are_neighbours(tables)) tables->end = given->accumulate ? place[0] + bytes : 0;
+    if (rdt_launch_are_neighbours(tables))
+        tables->end = needs_ends(plan, given) ? place[0] + bytes : 0;
     if (!given->count) *tables = (rdt_segments){.count = 0};
     return REDTUNE_OK;
 }
@@ -155,7 +162,8 @@ static redtune_status take_run(rdt_segments_run *self, const redtune_plan *plan,
         rdt_plan_take_workspace(plan->rt, given->workspace, &self->operands, err);
     if (!status) status = rdt_reserved_check(RDT_RESERVED(given), "redtune_segments", err);
     if (!status)
-        status = given->list ? take_list(self, plan, given, err) : take_tables(self, given, err);
+        status =
+            given->list ? take_list(self, plan, given, err) : take_tables(self, plan, given, err);
     if (!status) status = check_second(signature, given, err);
     if (!status) status = check_mask(signature, given, err);
     if (!status) status = check_input(signature, self->operands.input, err);
