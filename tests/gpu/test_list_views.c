@@ -9,6 +9,7 @@
 #include "ones.h"
 #include "redtune/list.h"
 #include "shaped.h"
+#include "simulator.h"
 
 enum { ARRAYS = 40, AXES = 4, ROOM = 60000, COPIES = 200000 };
 
@@ -205,6 +206,28 @@ FACT(arrays_with_gaps_count_as_their_packed_copies) {
         redtune_list_destroy(views);
         redtune_list_destroy(of_copies);
     }
+    close_all();
+}
+
+FACT(one_launch_copies_all_arrays_with_gaps) {
+    const redtune_problem problem =
+        problem_of(&(trial){REDTUNE_SUM, REDTUNE_F32}, REDTUNE_MASK_NONE);
+    redtune_list *lists[2] = {NULL};
+    uint64_t launches[2];
+    simulator sim;
+    if (!simulator_find(&sim)) SKIP("a real driver counts no calls");
+    open_all();
+    draw_lists(REDTUNE_F32, &lists[0], &lists[1]);
+    for (int i = 0; i < 4; i++) { /* the second time */
+        const redtune_segments run = {.list = lists[i % 2], .d_out = {output(0)}};
+        launches[i % 2] = sim.calls("cuLaunchKernel") + sim.calls("cuLaunchKernelEx");
+        CHECK_OK(redtune_run_segments(rt, &problem, &run, gpu.stream, &err), err);
+        launches[i % 2] =
+            sim.calls("cuLaunchKernel") + sim.calls("cuLaunchKernelEx") - launches[i % 2];
+    }
+    CHECK_INT((int)launches[0], (int)launches[1] + 1);
+    redtune_list_destroy(lists[0]);
+    redtune_list_destroy(lists[1]);
     close_all();
 }
 

@@ -140,6 +140,82 @@ FACT(turned_arrays_come_side_by_side) {
     close_all();
 }
 
+/* Rows a GiB apart, in memory that nothing else touches. */
+FACT(offsets_beyond_31_bits_are_right) {
+    enum { ROWS = 4, COLUMNS = 5, APART_OF = 1 << 28 };
+    const int64_t shape[] = {ROWS, COLUMNS}, strides[] = {-APART_OF, 1};
+    float values[ROWS * COLUMNS], copied[ROWS * COLUMNS];
+    rdt_buffer from;
+    const size_t room = ((size_t)(ROWS - 1) * APART_OF + COLUMNS) * sizeof(float);
+    if (rdt_buffer_create(gpu.driver, room, &from, &err)) SKIP("no memory");
+    open_all();
+    for (int i = 0; i < ROWS * COLUMNS; i++) values[i] = (float)i;
+    for (int i = 0; i < ROWS; i++)
+        CHECK_OK(rdt_buffer_write(gpu.driver,
+                                  (CUdeviceptr)(uintptr_t)at(
+                                      &from, (uint64_t)(ROWS - 1 - i) * APART_OF, sizeof(float)),
+                                  values + i * COLUMNS, COLUMNS * sizeof(float), gpu.stream, &err),
+                 err);
+    const redtune_view view = {at(&from, (uint64_t)(ROWS - 1) * APART_OF, sizeof(float)), shape,
+                               strides, 2};
+    CHECK_OK(redtune_pack(rt, REDTUNE_F32, &view, at(&copies, 0, 1), gpu.stream, &err), err);
+    CHECK_OK(rdt_buffer_read(gpu.driver, copied, copies.address, sizeof copied, gpu.stream, &err),
+             err);
+    CHECK(!memcmp(copied, values, sizeof values));
+    rdt_buffer_destroy(&from);
+    close_all();
+}
+
+/* Two overlapping walks over 2^31 elements and some, whose marks are few. */
+FACT(places_beyond_32_bits_are_right) {
+    enum { MARKS = 5, STEP = 2 };
+    static const int64_t apart[] = {5, 1}; /* in runs, and in tiles */
+    const int64_t size = (INT64_C(1) << 31) + 77;
+    const int64_t marks[MARKS] = {0, 10, 2 * (INT64_C(1) << 31), 2 * size - 20, 2 * size - 2};
+    const unsigned char mark = 1;
+    rdt_buffer from, to;
+    if (device_is_simulated(&gpu)) SKIP("it takes minutes on the simulated GPU");
+    if (rdt_buffer_create(gpu.driver, (size_t)size * STEP + 8, &from, &err)) SKIP("no memory");
+    if (rdt_buffer_create(gpu.driver, (size_t)size * 2, &to, &err)) SKIP("no memory");
+    open_all();
+    gpu.driver->memset_d8_async(from.address, 0, from.bytes, gpu.stream);
+    for (int i = 0; i < MARKS; i++)
+        CHECK_OK(rdt_buffer_write(gpu.driver, from.address + (CUdeviceptr)marks[i], &mark, 1,
+                                  gpu.stream, &err),
+                 err);
+    for (int k = 0; k < 2; k++) {
+        const int64_t shape[] = {2, size}, strides[] = {apart[k], STEP};
+        const redtune_view view = {(void *)(uintptr_t)from.address, shape, strides, 2};
+        const redtune_problem sum = redtune_problem_whole(REDTUNE_SUM, REDTUNE_U8, to.bytes);
+        uint64_t expected = 0, found = 0;
+        gpu.driver->memset_d8_async(to.address, 0xa5, to.bytes, gpu.stream);
+        CHECK_OK(
+            redtune_pack(rt, REDTUNE_U8, &view, (void *)(uintptr_t)to.address, gpu.stream, &err),
+            err);
+        for (int i = 0; i < 2 * MARKS; i++) {
+            const int64_t way = marks[i / 2] - i % 2 * apart[k];
+            unsigned char value = 0;
+            if (way < 0 || way % STEP || way / STEP >= size) continue;
+            expected++;
+            CHECK_OK(rdt_buffer_read(gpu.driver, &value,
+                                     to.address + (CUdeviceptr)(i % 2 * size + way / STEP), 1,
+                                     gpu.stream, &err),
+                     err);
+            CHECK_INT(value, mark);
+        }
+        CHECK_OK(
+            redtune_reduce(rt, &sum, (void *)(uintptr_t)to.address, output(0), gpu.stream, &err),
+            err);
+        CHECK_OK(
+            rdt_buffer_read(gpu.driver, &found, results.address, sizeof found, gpu.stream, &err),
+            err);
+        CHECK_INT((int)found, (int)expected);
+    }
+    rdt_buffer_destroy(&from);
+    rdt_buffer_destroy(&to);
+    close_all();
+}
+
 /* Every third element, from the last one back; NaN lies between. */
 FACT(segments_of_values_with_a_step_have_the_bits_of_a_copy) {
     enum { COUNT_OF = 20000, SEGMENTS = 60, STEP = -3 };
