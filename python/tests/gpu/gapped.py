@@ -1,6 +1,6 @@
 """Arrays with gaps: lists, segments and reductions by key of random views, held against those of their
-packed copies, bit by bit; and the time of a list of cropped arrays over that of a packed one, and of
-one whose arrays PyTorch copies first. Needs torch and a GPU.
+packed copies, bit by bit; and the times of lists of cropped arrays and of segments of every second
+element over those of packed ones, and of ones that PyTorch copies first. Needs torch and a GPU.
 
 usage: gapped.py [ROUNDS]     rounds of random views (default: 200)
        gapped.py --dry        a few rounds on the simulated GPU
@@ -52,11 +52,28 @@ def check(rounds, move, pack, read, flips):
     print(f"{rounds} rounds: all bits are those of packed copies")
 
 
-def timed(arrays, rows, columns, pitch):
+def print_times(what, calls):
+    """Of the calls in a graph each: us, and over the first one's."""
     import torch
     from graph_times import median_us
 
-    crops = [torch.rand(rows, pitch, device="cuda")[:, :columns] for _ in range(arrays)]
+    graphs = {}
+    for name, call in calls.items():
+        call()
+        graphs[name] = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graphs[name]):
+            for _ in range(CALLS):
+                call()
+    us = median_us(graphs, CALLS, TIMINGS)
+    print(f"{what}: us, over packed")
+    for name, each in us.items():
+        print(f"{each:10.2f} {each / us['packed']:7.3f} {name}")
+
+
+def time_lists(arrays, rows, columns, pitch, dtype):
+    import torch
+
+    crops = [torch.rand(rows, pitch, device="cuda").to(dtype)[:, :columns] for _ in range(arrays)]
     packed = [x.contiguous() for x in crops]
     gaps, whole = redtune.List(crops), redtune.List(packed)
 
@@ -70,17 +87,21 @@ def timed(arrays, rows, columns, pitch):
         "gaps": lambda: gaps.reduce("norm2"),
         "copied by PyTorch": copied,
     }
-    graphs = {}
-    for name, call in calls.items():
-        call()
-        graphs[name] = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graphs[name]):
-            for _ in range(CALLS):
-                call()
-    us = median_us(graphs, CALLS, TIMINGS)
-    print(f"{arrays} arrays of {rows} x {columns} of {pitch} f32, norm2 of all: us, over packed")
-    for name, each in us.items():
-        print(f"{each:10.2f} {each / us['packed']:7.3f} {name}")
+    print_times(f"{arrays} arrays of {rows} x {columns} of {pitch} {dtype}, norm2 of all", calls)
+
+
+def time_segments(segments, length):
+    import torch
+
+    x = torch.rand(segments * length, 2, device="cuda")[:, 0]
+    offsets = torch.arange(segments + 1, device="cuda") * length
+    packed = x.contiguous()
+    calls = {
+        "packed": lambda: redtune.segments(packed, offsets),
+        "gaps": lambda: redtune.segments(x, offsets),
+        "copied by PyTorch": lambda: redtune.segments(packed.copy_(x), offsets),
+    }
+    print_times(f"{segments} segments of {length} of every second f32, sum", calls)
 
 
 def main():
@@ -109,8 +130,10 @@ def main():
         int(sys.argv[1]) if sys.argv[1:] else 200, move,
         lambda x: torch.from_numpy(x.copy()).cuda(), lambda x: x.cpu().numpy(), False,
     )  # fmt: skip
-    timed(100, 1000, 1000, 1024)
-    timed(300, 64, 64, 65)
+    time_lists(100, 1000, 1000, 1024, torch.float32)
+    time_lists(100, 1000, 1001, 1024, torch.bfloat16)
+    time_lists(300, 64, 64, 65, torch.float32)
+    time_segments(65536, 1000)
 
 
 if __name__ == "__main__":
