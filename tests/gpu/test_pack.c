@@ -1,6 +1,7 @@
 /* Facts about redtune_pack: a view's elements come side by side in row-major order, whatever its
  * axes, steps, dtype and alignment, and nothing else is written; segments, in free and in fixed
  * order, give what those of a copy give; replays read anew; and what is refused. */
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include "draw.h"
 #include "gpu/graph.h"
@@ -333,6 +334,30 @@ FACT(what_cannot_be_copied_is_refused) {
                 "view is NULL");
     CHECK_FAILS(redtune_pack(NULL, REDTUNE_F32, &whole, to, gpu.stream, &err), REDTUNE_INVALID, err,
                 "rt is NULL");
+    close_all();
+}
+
+FACT(pointers_are_checked_where_that_is_asked_for) {
+    static float host[64];
+    const int64_t shape[] = {20}, strides[] = {3};
+    redtune_list *list = NULL;
+    setenv("REDTUNE_CHECK", "1", 1);
+    open_all();
+    unsetenv("REDTUNE_CHECK");
+    redtune_view view = {host, shape, strides, 1};
+    const redtune_problem problem = redtune_problem_segments(REDTUNE_SUM, REDTUNE_F32, 1, 20);
+    void *const to = at(&copies, 0, 1);
+    CHECK_FAILS(redtune_pack(rt, REDTUNE_F32, &view, to, gpu.stream, &err), REDTUNE_INVALID, err,
+                "view->d_in");
+    CHECK_OK(redtune_list_create_views(rt, REDTUNE_F32, &view, 1, &list, &err), err);
+    const redtune_segments run = {.list = list, .d_out = {output(0)}};
+    CHECK_FAILS(redtune_run_segments(rt, &problem, &run, gpu.stream, &err), REDTUNE_INVALID, err,
+                "an array of the list");
+    redtune_list_destroy(list);
+    view.d_in = at(&elements, 0, 1);
+    CHECK_FAILS(redtune_pack(rt, REDTUNE_F32, &view, host, gpu.stream, &err), REDTUNE_INVALID, err,
+                "d_out");
+    CHECK_OK(redtune_pack(rt, REDTUNE_F32, &view, to, gpu.stream, &err), err);
     close_all();
 }
 

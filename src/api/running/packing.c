@@ -92,7 +92,7 @@ static redtune_status find_view_span(const rdt_packed *packed, size_t bytes, rdt
         beyond |= __builtin_mul_overflow(far, (int64_t)bytes, &far);
         beyond |= __builtin_add_overflow(*side, far, side);
     }
-    if (beyond || (uint64_t)-reach[0] > packed->from ||
+    if (beyond || -(uint64_t)reach[0] > packed->from ||
         (uint64_t)reach[1] + bytes > UINT64_MAX - packed->from)
         return rdt_fail(err, REDTUNE_INVALID, 0,
                         "its strides lead beyond the memory that addresses reach");
