@@ -24,8 +24,7 @@ typedef struct redtune_input {
      * the mask of a problem that has one, a byte for each element, or the keys of a problem by key
      * (redtune/keys.h), which only redtune_reduce_array takes; its own parameters and initial are
      * NULL. Its own second is the mask of two inputs, or what lies beside elements that have keys,
-     * a second input or a mask, and behind that input a mask; only redtune_reduce_array takes
-     * these, too. Else NULL. */
+     * a second input or a mask, and behind that input a mask. Else NULL. */
     const struct redtune_input *second;
     /* The op's parameters, in the order of redtune_op_info; NULL: the defaults. */
     const double *parameters;

@@ -121,42 +121,18 @@ static void explain(const redtune_problem *problem, const rdt_input_files *files
                           redtune_match_name(info->match), tuned, info->gpu);
 }
 
-/* Pairs with a mask are of any axes: their array goes to the GPU whole. */
-static redtune_status reduce_pairs(redtune *rt, const redtune_problem *problem,
-                                   rdt_input_files *files, redtune_reading *reading,
-                                   redtune_error *err) {
-    rdt_results results[RDT_RESULTS_ARRAYS_MAX] = {{.count = 1}, {.count = 1}};
-    redtune_status status = rdt_results_take_dtypes(problem, false, results, err);
-    if (!status) status = rdt_array_file_reduce(rt, problem, NULL, files, results, reading, err);
-    if (!status) {
-        memcpy(reading->value.bytes, results[0].values, redtune_dtype_bytes(reading->dtype));
-        memcpy(reading->second.bytes, results[1].values,
-               redtune_dtype_bytes(reading->second_dtype));
-    }
-    free(results[0].values);
-    return status;
-}
-
 static redtune_status reduce_whole(const rdt_options *options, const redtune_problem *problem,
                                    rdt_input_files *files, redtune_reading *reading,
                                    redtune_error *err) {
     redtune *rt = NULL;
-    if (rdt_input_files_mask_pairs(files) && rdt_device_names_several(options))
-        return rdt_message_set(err, REDTUNE_INVALID, 0,
-                               "cannot use a mask of pairs with --device %.40s: name one GPU",
-                               options->device);
     if (rdt_device_names_several(options))
         return rdt_shared_file_reduce(options, problem, files, reading, err);
     const redtune_input source = rdt_input_files_source(files);
     redtune_status status =
         rdt_device_open(options, options->device, rdt_message_log, NULL, &rt, err);
     if (status) return status;
-    if (rdt_input_files_mask_pairs(files)) {
-        status = reduce_pairs(rt, problem, files, reading, err);
-    } else {
-        status = redtune_reduce_input(rt, problem, &source, reading, err);
-        if (!status) status = rdt_input_files_finish(files, err);
-    }
+    status = redtune_reduce_input(rt, problem, &source, reading, err);
+    if (!status) status = rdt_input_files_finish(files, err);
     redtune_close(rt);
     return status;
 }

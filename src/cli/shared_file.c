@@ -24,7 +24,6 @@ typedef struct gpu_part {
     redtune *rt;
     rdt_input_files files;
     part_file part[RDT_INPUT_FILES_MAX];
-    redtune_input second;
 } gpu_part;
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -93,14 +92,14 @@ static redtune_status open_parts(const rdt_options *options, redtune_problem *pr
 }
 
 static redtune_input part_source(gpu_part *self) {
-    redtune_input source = rdt_input_files_source(&self->files);
-    source.read = read_part;
-    source.user = &self->part[0];
-    self->second = (redtune_input){.read = read_part, .user = &self->part[1]};
-    if (self->files.bits.file)
-        self->second = (redtune_input){.read = rdt_bit_file_read, .user = &self->files.bits};
-    if (source.second) source.second = &self->second;
-    return source;
+    rdt_input_files *files = &self->files;
+    rdt_input_files_source(files);
+    for (size_t k = 0; k < files->count; k++) {
+        if (&files->file[k] == files->bits.file) continue; /* these count their part themselves */
+        files->beside[k].read = read_part;
+        files->beside[k].user = &self->part[k];
+    }
+    return files->beside[0];
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

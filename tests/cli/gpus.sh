@@ -40,8 +40,10 @@ a_mask_is_shared_as_its_elements_are() {
     # Parts begin behind the bits that are read first.
     head -c 100000 /dev/zero | tr '\0' '\1' >ones.raw
     wants 17660 ones.raw --dtype u8 --where-bits numbers.raw --where-offset 5
-    run "$redtune" reduce numbers.npy numbers.npy --op dot --where mask.npy --device all
-    want_refused 2 "cannot use a mask of pairs with --device all: name one GPU"
+    wants 41492293580 numbers.npy numbers.npy --op dot --where mask.npy
+    wants 5049484948 numbers.npy numbers.npy --op dot --where-bits numbers.raw
+    wants 5011009160 numbers.npy numbers.npy --op dot --where-bits numbers.raw --where-offset 13
+    wants 0 numbers.npy numbers.npy --op mse --where mask.npy
 }
 
 parts_of_a_fixed_order_have_its_bits() {

@@ -58,6 +58,9 @@ def timed(arrays, elements):
         call = lambda op=op: made.reduce(op, where=masks)
         check_all(op, float(call()), *([each.cpu().numpy() for each in its] for its in (xs, masks)))
         calls[f"{op} of all"] = call
+        call = lambda op=op: made.reduce(op, where=masks, order="fixed")
+        check_all(op, float(call()), *([each.cpu().numpy() for each in its] for its in (xs, masks)))
+        calls[f"{op} of all, fixed"] = call
     for order in ("free", "fixed"):
         for op in OPS:
             call = lambda op=op, order=order: made.reduce(op, each=True, where=masks, order=order)
@@ -90,7 +93,9 @@ def dry():
             got = made.reduce(op, each=True, where=given, order=order).numpy()
             check(op, order, got, xs, masks)
     for op in ("sum", "mean"):
-        check_all(op, float(made.reduce(op, where=given).numpy()), xs, masks)
+        for order in ("free", "fixed"):
+            got = made.reduce(op, where=given, order=order).numpy()
+            check_all(op, float(got), xs, masks)
     print("all right")
 
 

@@ -11,7 +11,8 @@
  * that the result has the bits of one piece.
  *
  * A reader gives what it has, so that the pieces are as long as the first input's reader makes
- * them; the second input's is read until a piece has as many of its elements. */
+ * them; the others, of a second input and a mask, are read until a piece has as many of theirs. A
+ * piece of two inputs with a mask is one of any axes, of which it has one, without gaps. */
 #include "api/host_inputs/input.h"
 
 #include <inttypes.h>
@@ -118,16 +119,17 @@ static CUdeviceptr slot_address(const reading *self, uint32_t index) {
 
 /* ---- one piece ------------------------------------------------------------------------------- */
 
-/* The second input has an element for each of the first: `elements` more, or both end. */
-static redtune_status read_second(const reading *self, buffers *set, uint64_t elements,
+/* A second input and a mask have an element for each of the first: `elements` more, or all end. */
+static redtune_status read_beside(const reading *self, buffers *set, int input, uint64_t elements,
                                   redtune_error *err) {
-    const size_t each = self->readers.element_bytes[1], bytes = elements * each;
-    const char *both = self->readers.masked ? "with a mask" : "two inputs";
-    const char *second = self->readers.masked ? "the mask" : "the second";
+    const size_t each = self->readers.element_bytes[input], bytes = elements * each;
+    const bool mask = input == rdt_readers_mask(&self->readers);
+    const char *both = mask ? "with a mask" : "two inputs";
+    const char *second = mask ? "the mask" : "the second";
     size_t filled = 0;
     const size_t wanted = bytes ? bytes : each;
     redtune_status status =
-        rdt_readers_fill(&self->readers, 1, set->staging[1].data, wanted, &filled, err);
+        rdt_readers_fill(&self->readers, input, set->staging[input].data, wanted, &filled, err);
     if (status || filled == bytes) return status;
     if (bytes)
         return rdt_fail(err, REDTUNE_INVALID, 0,
@@ -145,7 +147,8 @@ static redtune_status read_piece(reading *self, buffers *set, redtune_error *err
     redtune_status status = (is_fixed(self) ? rdt_readers_fill : rdt_readers_read)(
         &self->readers, 0, set->staging[0].data, self->piece_bytes, &bytes, err);
     set->filled = bytes / self->element_bytes;
-    if (!status && self->readers.count > 1) status = read_second(self, set, set->filled, err);
+    for (int k = 1; !status && k < self->readers.count; k++)
+        status = read_beside(self, set, k, set->filled, err);
     if (status) return status;
     self->read_count += set->filled;
     set->filled_bytes = bytes;
@@ -166,15 +169,37 @@ static CUdeviceptr second_of(CUdeviceptr result) { return result + RDT_ACCUMULAT
 
 static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 
+static void set_count(redtune_problem *problem, uint64_t count) {
+    if (rdt_problem_is_strided(problem))
+        problem->reduced[0].size = count;
+    else
+        rdt_problem_axes_set_count(problem, count);
+}
+
+/* That many elements, by the plan. */
+static redtune_status run_piece(const reading *self, const redtune_operands *operands,
+                                CUstream stream, redtune_error *err) {
+    redtune_problem problem = self->plan->problem;
+    rdt_operands own;
+    const redtune_operands *more = NULL;
+    if (!rdt_problem_is_strided(&problem))
+        return redtune_plan_run(self->plan, operands, stream, err);
+    set_count(&problem, operands->count);
+    redtune_status status = rdt_plan_set_operands(self->rt, operands, &own, &more, err);
+    own.extents = (rdt_extents){.count = operands->count};
+    return status ? status : rdt_plan_run(self->plan, &problem, &own, more, stream, err);
+}
+
 /* Reduces the piece to what the plan leaves, in the next slot. */
 static redtune_status start_piece(reading *self, buffers *set, redtune_error *err) {
     const uint64_t count = set->filled;
-    const void *const second_input = pointer_to(set->input[1].address);
+    const int mask = rdt_readers_mask(&self->readers);
+    const void *const second_input = mask == 1 ? NULL : pointer_to(set->input[1].address);
     const CUdeviceptr output = slot_address(self, self->slot_count);
     const bool second = self->so_far.second_dtype && !self->plan->yield;
     const redtune_operands operands = {
-        .d_in = {pointer_to(set->input[0].address), self->readers.masked ? NULL : second_input},
-        .d_mask = self->readers.masked ? second_input : NULL,
+        .d_in = {pointer_to(set->input[0].address), second_input},
+        .d_mask = mask > 0 ? pointer_to(set->input[mask].address) : NULL,
         .d_out = {pointer_to(output), second ? pointer_to(second_of(output)) : NULL},
         .count = count,
         .parameters = self->parameters,
@@ -188,7 +213,7 @@ static redtune_status start_piece(reading *self, buffers *set, redtune_error *er
         status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
     }
     if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
-    if (!status) status = redtune_plan_run(self->plan, &operands, set->stream, err);
+    if (!status) status = run_piece(self, &operands, set->stream, err);
     if (!status && self->plan->yield) status = move_accumulator(self, output, set->stream, err);
     if (!status) status = rdt_timer_stop(&set->timer, set->stream, err);
     if (status) return status;
@@ -282,8 +307,7 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     const rdt_yield yield = whole && !self->part ? RDT_YIELD_RESULT : RDT_YIELD_ACCUMULATOR;
     redtune_problem piece = self->problem;
     if (self->initial) piece.uses |= REDTUNE_USE_INITIAL;
-    rdt_problem_axes_set_count(&piece, (whole ? sets[0].filled_bytes : self->piece_bytes) /
-                                           self->element_bytes);
+    set_count(&piece, (whole ? sets[0].filled_bytes : self->piece_bytes) / self->element_bytes);
     if (!status) status = rdt_plan_make(self->rt, &piece, yield, &self->plan, err);
     if (!status) status = start_piece(self, &sets[0], err);
     if (status || !yield) return status ? status : finish_piece(self, &sets[0], err);
@@ -311,6 +335,15 @@ static redtune_status read_result(reading *self, redtune_error *err) {
 
 /* ---- an input -------------------------------------------------------------------------------- */
 
+/* Whether it has one result, of elements side by side in all arrays. */
+static bool is_one_run(const redtune_problem *problem) {
+    const redtune_axis *axis = &problem->reduced[0];
+    bool is = !problem->kept_axes && problem->reduced_axes == 1;
+    for (int k = REDTUNE_ARRAY_X; is && k <= REDTUNE_ARRAY_MASK; k++)
+        is = axis->size < 2 || axis->step[k] == 1;
+    return is;
+}
+
 static redtune_status open_reading(redtune *rt, const redtune_problem *problem,
                                    const redtune_input *input, reading *out, redtune_error *err) {
     *out = (reading){.rt = rt,
@@ -318,7 +351,8 @@ static redtune_status open_reading(redtune *rt, const redtune_problem *problem,
                      .parameters = input->parameters,
                      .initial = input->initial};
     redtune_status status = rdt_runtime_resolve(rt, problem, &out->problem, err);
-    if (!status) status = rdt_problem_strided_refuse(&out->problem, "reduce an input along", err);
+    if (!status && !(rdt_problem_mask_pairs(&out->problem) && is_one_run(&out->problem)))
+        status = rdt_problem_strided_refuse(&out->problem, "reduce an input along", err);
     if (!status) status = rdt_readers_open(&out->problem, input, &out->readers, err);
     if (status) return status;
     out->element_bytes = out->readers.element_bytes[0];

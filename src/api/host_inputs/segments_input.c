@@ -2,8 +2,7 @@
  *
  * Elements come in their order, so that a piece is as many whole segments as the GPU has room for,
  * reduced like any other segments, and its results are the next ones of all. A segment too long for
- * a piece is an input of its own, which redtune_reduce_input takes in pieces and combines. Pairs
- * with a mask have no such pieces: theirs are as long as the longest segment. */
+ * a piece is an input of its own, which redtune_reduce_input takes in pieces and combines. */
 #include "api/host_inputs/array_reading.h"
 #include "api/host_inputs/input.h"
 #include "api/running/list.h"
@@ -53,25 +52,6 @@ static redtune_status set_lengths(redtune_problem *problem, const uint64_t *offs
 
 /* ---- a piece --------------------------------------------------------------------------------- */
 
-/* Pieces of pairs with a mask take each segment whole, or there is no result at all. */
-static redtune_status make_room_for_longest(segments_reading *self, uint64_t free_bytes,
-                                            redtune_error *err) {
-    const uint64_t most = free_bytes / 2 / rdt_problem_input_bytes(&self->array.problem);
-    uint64_t longest = 0, at = 0;
-    for (uint64_t i = 0; i < self->count; i++) {
-        const uint64_t length = self->offsets[i + 1] - self->offsets[i];
-        if (length > longest) longest = length, at = i;
-    }
-    if (longest > most)
-        return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot compute the %s with a mask of segment %" PRIu64 " of %" PRIu64
-                        " elements: pairs with a mask are brought to the GPU whole, which has room "
-                        "for %" PRIu64 "; divide the segment, and combine the results",
-                        redtune_op_name(self->array.problem.op), at, longest, most);
-    if (self->most_elements < longest) self->most_elements = longest;
-    return REDTUNE_OK;
-}
-
 static redtune_status size_pieces_of(segments_reading *self, redtune_error *err) {
     const rdt_array_reading *array = &self->array;
     uint64_t free_bytes = 0;
@@ -86,8 +66,7 @@ static redtune_status size_pieces_of(segments_reading *self, redtune_error *err)
     if (self->most_elements > all) self->most_elements = all;
     if (self->most_segments > PIECE_SEGMENTS_MAX) self->most_segments = PIECE_SEGMENTS_MAX;
     if (self->most_segments > self->count) self->most_segments = self->count;
-    if (!rdt_problem_mask_pairs(&array->problem)) return REDTUNE_OK;
-    return make_room_for_longest(self, free_bytes, err);
+    return REDTUNE_OK;
 }
 
 static redtune_status open_buffers_of(segments_reading *self, redtune_error *err) {
