@@ -21,8 +21,7 @@ static const rdt_cell measurement_columns[] = {RDT_MEASUREMENT_LIST(COLUMN)};
 
 #define COUNT_OF(columns) (sizeof(columns) / sizeof *(columns))
 
-/* ---- what a row may hold ----------------------------------------------------------------------
- */
+/* ---- what a row may hold --------------------------------------------------------------------- */
 
 static const char *check_columns(const rdt_row *row, const rdt_cell *columns, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -59,8 +58,7 @@ const char *rdt_row_check(const rdt_row *row) {
     return wrong;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool read_text(sqlite3_stmt *statement, int i, char *out, size_t bytes) {
     if (sqlite3_column_type(statement, i) != SQLITE_TEXT) return false;
@@ -214,8 +212,7 @@ bool rdt_row_read_gpu(sqlite3_stmt *statement, rdt_facts *gpu) {
     return true;
 }
 
-/* ---- binding ----------------------------------------------------------------------------------
- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 static void write_cause(const rdt_row *row, char out[sizeof row->trial.cause]) {
     const rdt_trial *trial = &row->trial;

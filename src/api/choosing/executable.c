@@ -209,8 +209,7 @@ static bool chosen_from(const making *self, const rdt_identity databases) {
     return same;
 }
 
-/* ---- the cached plan --------------------------------------------------------------------------
- */
+/* ---- the cached plan ------------------------------------------------------------------------- */
 
 /* What the cached plan of the problem is kept under. */
 typedef struct cached_name {

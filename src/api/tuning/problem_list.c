@@ -35,8 +35,7 @@ typedef struct draft {
     size_t capacity;
 } draft;
 
-/* ---- which ------------------------------------------------------------------------------------
- */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 typedef struct dtype_list {
     const redtune_dtype *dtype;
@@ -216,8 +215,7 @@ static redtune_status add_all(draft *self, redtune_error *err) {
     return status;
 }
 
-/* ---- in which order ---------------------------------------------------------------------------
- */
+/* ---- in which order -------------------------------------------------------------------------- */
 
 static int compare_extents(const void *a, const void *b) {
     return rdt_problem_compare_extents(a, b);
@@ -243,8 +241,7 @@ static void sort(rdt_problems *list, bool by_class) {
     list->count = kept;
 }
 
-/* ---- which part of them -----------------------------------------------------------------------
- */
+/* ---- which part of them ---------------------------------------------------------------------- */
 
 /* The end of a plane that index i lies within, or its first, whichever is nearer; i itself where it
  * lies within no plane. */
@@ -293,8 +290,7 @@ redtune_status rdt_problem_list_make(const redtune_tuning *wanted, bool simulate
     return take_shard(wanted, out, err);
 }
 
-/* ---- what fits --------------------------------------------------------------------------------
- */
+/* ---- what fits ------------------------------------------------------------------------------- */
 
 static void note_left_out(const redtune_problem *first, size_t count, const rdt_facts *facts,
                           const rdt_log *log) {
