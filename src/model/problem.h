@@ -144,6 +144,10 @@ static inline bool rdt_problem_is_strided(const redtune_problem *problem) {
 }
 /* Elements and results of such a problem, as of packed rows. */
 rdt_extents rdt_problem_strided_extents(const redtune_problem *problem);
+/* Of a step that leads either way. */
+static inline uint64_t rdt_problem_step_length(int64_t step) {
+    return step < 0 ? -(uint64_t)step : (uint64_t)step;
+}
 /* Elements of an input or of the mask from the first to the last, of what lies farthest apart. */
 uint64_t rdt_problem_strided_reach(const redtune_problem *problem);
 /* Whether the results lie row-major along the kept axes, without gaps. */

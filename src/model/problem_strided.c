@@ -62,13 +62,11 @@ static redtune_status check_axes_left(const char *kind, size_t count, redtune_er
                     count, kind, REDTUNE_AXES_MAX);
 }
 
-static uint64_t step_magnitude(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
-
 /* Adds how far the axes lead from the first element, either way. */
 static bool add_distance(const redtune_axis *axes, uint32_t count, int array, uint64_t most,
                          uint64_t *reach) {
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t far = step_magnitude(axes[i].step[array]);
+        const uint64_t far = rdt_problem_step_length(axes[i].step[array]);
         uint64_t along = 0;
         if (!axes[i].size) continue;
         if (__builtin_mul_overflow(axes[i].size - 1, far, &along) ||
@@ -166,7 +164,8 @@ uint64_t rdt_problem_strided_results_lead(const redtune_problem *problem) {
     uint64_t lead = 0;
     for (uint32_t i = 0; rdt_problem_is_strided(problem) && i < problem->kept_axes; i++)
         if (problem->kept[i].step[RESULTS] < 0)
-            lead += (problem->kept[i].size - 1) * step_magnitude(problem->kept[i].step[RESULTS]);
+            lead += (problem->kept[i].size - 1) *
+                    rdt_problem_step_length(problem->kept[i].step[RESULTS]);
     return lead;
 }
 
@@ -192,12 +191,12 @@ bool rdt_problem_strided_is_disjoint(const redtune_problem *problem, redtune_arr
     const uint32_t count = problem->kept_axes + problem->reduced_axes;
     for (uint32_t i = 0; i < count; i++) {
         const redtune_axis *axis = find_axis(problem, i);
-        const uint64_t step = step_magnitude(axis->step[array]);
+        const uint64_t step = rdt_problem_step_length(axis->step[array]);
         uint64_t within = 0;
         if (axis->size < 2) continue;
         for (uint32_t k = 0; k < count; k++) {
             const redtune_axis *other = find_axis(problem, k);
-            const uint64_t shorter = step_magnitude(other->step[array]);
+            const uint64_t shorter = rdt_problem_step_length(other->step[array]);
             if (k == i || other->size < 2 || shorter > step) continue;
             within += (other->size - 1) * shorter;
         }

@@ -160,10 +160,9 @@ void rdt_strides_set(rdt_strides *out, const redtune_problem *problem) {
     out->reach = reach.elements;
 }
 
-static uint64_t magnitude(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
-
 static rdt_lanes lanes_of(const rdt_strided_axis *axes, uint32_t count, uint32_t vec) {
-    return (rdt_lanes){vec, axes->size, magnitude(axes->step[X]), magnitude(axes->step[Y]), count};
+    return (rdt_lanes){vec, axes->size, rdt_problem_step_length(axes->step[X]),
+                       rdt_problem_step_length(axes->step[Y]), count};
 }
 
 rdt_strides_lanes rdt_strides_lanes_of(const redtune_problem *problem) {

@@ -16,8 +16,7 @@ typedef struct ladder {
 static ladder sort_steps(const redtune_problem *problem) {
     ladder out = {.count = 0};
     for (uint32_t i = 0; i < problem->kept_axes; i++) {
-        const int64_t way = problem->kept[i].step[REDTUNE_ARRAY_RESULTS];
-        const uint64_t step = way < 0 ? -(uint64_t)way : (uint64_t)way;
+        const uint64_t step = rdt_problem_step_length(problem->kept[i].step[REDTUNE_ARRAY_RESULTS]);
         uint32_t at = out.count++;
         for (; at && out.step[at - 1] < step; at--) {
             out.step[at] = out.step[at - 1];

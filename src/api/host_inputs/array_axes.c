@@ -30,8 +30,6 @@ static redtune_axis *axis_at(redtune_problem *problem, uint32_t i) {
     return i < problem->kept_axes ? &problem->kept[i] : &problem->reduced[i - problem->kept_axes];
 }
 
-static uint64_t step_length(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
-
 static uint64_t bytes_of_inputs(const cutting *self, const redtune_problem *problem) {
     uint64_t bytes = 0;
     for (int i = 0; i < self->reading->readers.count; i++)
@@ -47,8 +45,8 @@ static uint32_t find_outermost(redtune_problem *problem) {
     for (uint32_t i = 0; i < count; i++) {
         const redtune_axis *axis = axis_at(problem, i);
         if (axis->size > 1 && axis->step[X] &&
-            (found == count ||
-             step_length(axis_at(problem, found)->step[X]) < step_length(axis->step[X])))
+            (found == count || rdt_problem_step_length(axis_at(problem, found)->step[X]) <
+                                   rdt_problem_step_length(axis->step[X])))
             found = i;
     }
     return found;
@@ -106,7 +104,7 @@ static redtune_status cut_axes(const cutting *self, part *all, redtune_error *er
     const redtune_axis whole = *axis;
     axis->size = 1;
     const uint64_t one = bytes_of_inputs(self, &all->problem);
-    const uint64_t each = step_length(whole.step[X]) * self->reading->all_bytes;
+    const uint64_t each = rdt_problem_step_length(whole.step[X]) * self->reading->all_bytes;
     const uint64_t most = one < self->room_bytes ? 1 + (self->room_bytes - one) / each : 1;
     redtune_status status = REDTUNE_OK;
     for (uint64_t done = 0, more; !status && done < whole.size; done += more) {

@@ -109,9 +109,16 @@ redtune_status rdt_array_reading_carry(rdt_array_reading *self, int input, uint6
     return status;
 }
 
-redtune_status rdt_array_reading_read_part(void *user, void *buffer, size_t capacity, size_t *bytes,
-                                           redtune_error *err) {
-    rdt_array_part *self = user;
+/* A part of that input, from its readers' next element on. */
+typedef struct input_part {
+    rdt_array_reading *array;
+    int input;
+    uint64_t left_bytes;
+} input_part;
+
+static redtune_status read_part(void *user, void *buffer, size_t capacity, size_t *bytes,
+                                redtune_error *err) {
+    input_part *self = user;
     size_t more = capacity - capacity % self->array->readers.element_bytes[self->input];
     if (more > self->left_bytes) more = (size_t)self->left_bytes;
     redtune_status status = read_bytes(self->array, self->input, buffer, more, err);
@@ -124,10 +131,9 @@ redtune_status rdt_array_reading_read_part(void *user, void *buffer, size_t capa
 redtune_status rdt_array_reading_skip(rdt_array_reading *self, int input, uint64_t elements,
                                       redtune_error *err) {
     unsigned char passed[RDT_ARRAY_PASSED_BYTES];
-    rdt_array_part from = {self, input, elements * self->readers.element_bytes[input]};
+    input_part from = {self, input, elements * self->readers.element_bytes[input]};
     for (size_t more = 1; more;) {
-        redtune_status status =
-            rdt_array_reading_read_part(&from, passed, sizeof passed, &more, err);
+        redtune_status status = read_part(&from, passed, sizeof passed, &more, err);
         if (status) return status;
     }
     return REDTUNE_OK;
@@ -194,14 +200,13 @@ redtune_status rdt_array_reading_take(rdt_array_reading *self, uint64_t results,
 
 redtune_status rdt_array_reading_reduce_next(rdt_array_reading *self, redtune_problem problem,
                                              uint64_t count, redtune_error *err) {
-    rdt_array_part from[RDT_READERS_MAX];
+    input_part from[RDT_READERS_MAX];
     redtune_input inputs[RDT_READERS_MAX], *input = NULL;
     redtune_reading next = {.count = 0};
     rdt_problem_axes_set(&problem, (rdt_extents){.count = count});
     for (int i = self->readers.count; i-- > 0; input = &inputs[i]) {
-        from[i] = (rdt_array_part){self, i, count * self->readers.element_bytes[i]};
-        inputs[i] =
-            (redtune_input){.read = rdt_array_reading_read_part, .user = &from[i], .second = input};
+        from[i] = (input_part){self, i, count * self->readers.element_bytes[i]};
+        inputs[i] = (redtune_input){.read = read_part, .user = &from[i], .second = input};
     }
     input->initial = self->initial;
     input->parameters = self->parameters;

@@ -90,14 +90,6 @@ redtune_status rdt_array_reading_take(rdt_array_reading *self, uint64_t results,
  * of such a problem. */
 redtune_status rdt_array_reading_reduce_next(rdt_array_reading *self, redtune_problem problem,
                                              uint64_t count, redtune_error *err);
-/* A part of that input, as a redtune_read_fn; user is one of these. */
-typedef struct rdt_array_part {
-    rdt_array_reading *array;
-    int input;
-    uint64_t left_bytes;
-} rdt_array_part;
-redtune_status rdt_array_reading_read_part(void *user, void *buffer, size_t capacity, size_t *bytes,
-                                           redtune_error *err);
 
 /* Reduces an array of any axes (array_axes.c). */
 redtune_status rdt_array_axes_reduce(rdt_array_reading *self, redtune_error *err);

@@ -170,14 +170,11 @@ redtune_status rdt_plan_prepare_scattered(redtune_plan *plan, redtune_plan **out
 
 redtune_status rdt_plan_take_scattered(redtune_plan *plan, CUstream stream, redtune_plan **out,
                                        redtune_error *err) {
-    const rdt_context *context = plan->rt->context;
-    bool entered = false, capturing = false;
+    bool capturing = false;
     *out = atomic_load_explicit(&plan->scattered, memory_order_acquire);
     if (*out) return REDTUNE_OK;
-    redtune_status status = rdt_context_enter(context, &entered, err);
-    if (status) return status;
-    status = rdt_workspace_is_capturing(plan->rt->workspace, stream, &capturing, err);
-    rdt_context_leave(context, entered);
+    redtune_status status =
+        rdt_workspace_is_capturing(plan->rt->workspace, stream, &capturing, err);
     if (status || !capturing) return status ? status : make_scattered(plan, out, err);
     return rdt_fail(err, REDTUNE_UNPREPARED, 0,
                     "cannot reduce segments whose tables have ends or arrays for the first time "

@@ -29,12 +29,9 @@ static redtune_plan *find_plan(redtune *rt, const redtune_problem *problem) {
 static redtune_status take_in_capture(redtune *rt, const redtune_problem *problem,
                                       struct CUstream_st *stream, redtune_plan **out,
                                       redtune_error *err) {
-    bool entered = false, capturing = false;
+    bool capturing = false;
     rdt_plan_own *own = NULL;
-    redtune_status status = rdt_context_enter(rt->context, &entered, err);
-    if (status) return status;
-    status = rdt_workspace_is_capturing(rt->workspace, stream, &capturing, err);
-    rdt_context_leave(rt->context, entered);
+    redtune_status status = rdt_workspace_is_capturing(rt->workspace, stream, &capturing, err);
     if (status || !capturing) return status;
     *out = rdt_plan_table_find_key(&rt->plans, problem, &own);
     if (*out) return REDTUNE_OK;

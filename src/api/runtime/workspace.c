@@ -343,7 +343,11 @@ redtune_status rdt_workspace_is_capturing(rdt_workspace *workspace, CUstream str
                                           bool *capturing, redtune_error *err) {
     const rdt_driver *driver = workspace->context->driver;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    bool entered = false;
+    redtune_status status = rdt_context_enter(workspace->context, &entered, err);
+    if (status) return status;
     CUresult rc = driver->stream_is_capturing(stream, &capture);
+    rdt_context_leave(workspace->context, entered);
     if (!rc) *capturing = capture != CU_STREAM_CAPTURE_STATUS_NONE;
     return rc ? fail_stream(driver, rc, err) : REDTUNE_OK;
 }

@@ -60,5 +60,6 @@ redtune_status rdt_workspace_begin(rdt_workspace *workspace, const rdt_call *cal
 void rdt_workspace_end(rdt_workspace *workspace, const rdt_call *call, const rdt_turn *turn,
                        bool launched);
 
+/* In whichever context. */
 redtune_status rdt_workspace_is_capturing(rdt_workspace *workspace, CUstream stream,
                                           bool *capturing, redtune_error *err);
