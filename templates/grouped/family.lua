@@ -92,7 +92,7 @@ local defaults = {
 -- leave room, and of 128 eight, which bring a long segment sooner where others do not keep the multiprocessors busy.
 local function fit_mask(c, p, bytes)
     c.block, c.segments, c.unroll, c.resident = 256, 1, 4, 4
-    c.lanes = bytes < 1 << 16 and 32 or 256
+    c.lanes = bytes <= 1024 and 8 or bytes <= 4096 and 16 or bytes < 1 << 16 and 32 or 256
     if c.lanes == 256 and family.has_giants(p) then c.unroll, c.resident = 8, 2 end
 end
 
@@ -105,7 +105,7 @@ function family.default(p, d)
     local load = p.dtype.bytes == 1 and bytes < 192 and math.min(8, row.load) or row.load
     local c = { block = row.block, lanes = row.lanes, segments = row.segments or 1, vec = math.max(1, load // p.dtype.bytes),
                 unroll = row.unroll, resident = row.resident }
-    local masked = p.mask and bytes > 12287
+    local masked = p.mask and bytes > 383
     if masked then fit_mask(c, p, bytes) end
     -- Half of the threads that multiprocessors have room for, each with a load at least, or more of the loads of each.
     while c.lanes < c.block and p.outer > 1 and p.outer * c.lanes < d.sm_count * d.threads_per_sm // 2

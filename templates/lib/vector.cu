@@ -1,6 +1,7 @@
 //@ -- Loads of VEC elements, at multiples of their bytes. `layout` says how they lie in registers,
-//@ -- and `loads` is lib/load.lua.
-//@ takes given, dtype, layout, load, vec
+//@ -- and `loads` is lib/load.lua. `together`: who loads several vectors finds out once whether what lies beside them is
+//@ -- loaded as a whole, so that no jump stands between their loads.
+//@ takes given, dtype, layout, load, together?, vec
 //@ local loads = require "lib/load"
 //@ local other, bytes = given.other_layout(vec), given.other.bytes
 //@ if given.pairs then
@@ -57,14 +58,18 @@ __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
 }
 
 //@ elseif not given.pairs then
-__device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
+//@ if together then
+// TOGETHER: the mask's bytes begin at a multiple of VEC.
+template <bool TOGETHER>
+//@ end
+__device__ __forceinline__ vector load_vector@{together and "_as" or ""}(u64 from@{given.parameter})
 {
     vector v;
     @{loads.statement(layout, load, "v.word", "from")}
 //@ if given.paired then
     const u64 second = @{given.other_at("from")};
 //@     if vec > 1 and not given.bits then
-    if (@{given.masked and "second % VEC" or "given.to_second % LOAD_BYTES"} > 0) {
+    if (@{together and "!TOGETHER" or given.masked and "second % VEC > 0" or "given.to_second % LOAD_BYTES > 0"}) {
         // Nothing but its elements may be read, and one may lie anywhere.
 //@         for i = 0, other.words - 1 do
 //@             local pieces = {}
@@ -83,6 +88,20 @@ __device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
     return v;
 }
 
+//@ if together then
+// Whether what lies beside that address does, and beside all multiples of a load's bytes from there.
+__device__ __forceinline__ bool is_together(u64 from@{given.parameter})
+{
+    return (@{given.other_at("from")}) % VEC == 0;
+}
+
+__device__ __forceinline__ vector load_vector(u64 from@{given.parameter})
+{
+    return is_together(from@{given.argument}) ? load_vector_as<true>(from@{given.argument})
+                                              : load_vector_as<false>(from@{given.argument});
+}
+
+//@ end
 //@ end
 //@ if given.masked then
 //@     local single = given.other_layout(1)

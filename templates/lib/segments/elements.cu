@@ -3,22 +3,9 @@
 //@ -- have no copy of their own, which NVRTC would take long for.
 //@ takes op, acc, given, indexed, result, second, dtype, layout, load, vec, parts, block, apart
 //@ takes fewest, guarded, order, two_tiles
-//@ include "lib/vector.cu"
-//@ -- Whether a mask's bytes may be loaded together is found out for a tile, not for each load: no jump stands between
-//@ -- its loads then.
 //@ local together = given.masked and not given.pairs and not given.bits and vec > 1
-//@ if together then
-//@     local loads = require "lib/load"
-// A vector whose mask's bytes begin at a multiple of VEC.
-__device__ __forceinline__ vector load_vector_together(u64 from@{given.parameter})
-{
-    vector v;
-    @{loads.statement(layout, load, "v.word", "from")}
-    @{given.load_other(vec, load, "v.other", given.other_at("from"))}
-    return v;
-}
-
-//@ end
+//@ local which = together and "_as<TOGETHER>" or ""
+//@ include("lib/vector.cu", { together = together })
 //@ include "lib/load_element.cu"
 //@ include "lib/combine.cu"
 //@ include "lib/take.cu"
@@ -57,52 +44,49 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
     __device__ __forceinline__ u32 step() const { return wide * (u32)LOAD_BYTES; }
 //@ end
 //@ if two_tiles or not guarded then
+//@     if together then
     __device__ __forceinline__ void load_whole(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
-#pragma unroll
-        for (u32 i = 0; i < N; i++) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
+        if (is_together(body@{given.argument}))
+            load_whole_as<true>(tile, v@{given.argument});
+        else
+            load_whole_as<false>(tile, v@{given.argument});
     }
-//@ end
-//@ if together then
-    __device__ __forceinline__ bool is_together(const values &given) const
+    template <bool TOGETHER>
+//@     end
+    __device__ __forceinline__ void load_whole@{together and "_as" or ""}(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
-        return (given.to_second + body / sizeof(element)) % VEC == 0;
-    }
-    __device__ __forceinline__ void load_tile_together(SIZE tile, vector (&v)[N]@{given.parameter}) const
-    {
-        if (!APART && tile + tile_bytes() <= stop) {
 #pragma unroll
-            for (u32 i = 0; i < N; i++) v[i] = load_vector_together(body + place_of(tile, i)@{given.argument});
-            return;
-        }
-#pragma unroll
-        for (u32 i = 0; i < N; i++)
-            if (place_of(tile, i) < stop) v[i] = load_vector_together(body + place_of(tile, i)@{given.argument});
+        for (u32 i = 0; i < N; i++) v[i] = load_vector@{which}(body + place_of(tile, i)@{given.argument});
     }
 //@ end
     // All loads of a tile before the first use; those from stop on are left out.
+//@ if together then
     __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
-//@ if together then
-        if (is_together(given)) {
-            load_tile_together(tile, v@{given.argument});
-            return;
-        }
+        if (is_together(body@{given.argument}))
+            load_tile_as<true>(tile, v@{given.argument});
+        else
+            load_tile_as<false>(tile, v@{given.argument});
+    }
+    template <bool TOGETHER>
 //@ end
+    __device__ __forceinline__ void load_tile@{together and "_as" or ""}(SIZE tile, vector (&v)[N]@{given.parameter}) const
+    {
 //@ if guarded then
         const u32 left = bytes_of(tile);
         const u64 first = body + place_of(tile, 0);
 #pragma unroll
         for (u32 i = 0; i < N; i++)
-            if (i * step() < left) v[i] = load_vector(first + i * step()@{given.argument});
+            if (i * step() < left) v[i] = load_vector@{which}(first + i * step()@{given.argument});
 //@ else
         if (!APART && tile + tile_bytes() <= stop) {
-            load_whole(tile, v@{given.argument});
+            load_whole@{which}(tile, v@{given.argument});
             return;
         }
 #pragma unroll
         for (u32 i = 0; i < N; i++)
-            if (place_of(tile, i) < stop) v[i] = load_vector(body + place_of(tile, i)@{given.argument});
+            if (place_of(tile, i) < stop) v[i] = load_vector@{which}(body + place_of(tile, i)@{given.argument});
 //@ end
     }
 };
