@@ -169,7 +169,7 @@ static CUdeviceptr second_of(CUdeviceptr result) { return result + RDT_ACCUMULAT
 
 static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 
-static void set_count(redtune_problem *problem, uint64_t count) {
+static void set_elements(redtune_problem *problem, uint64_t count) {
     if (rdt_problem_is_strided(problem))
         problem->reduced[0].size = count;
     else
@@ -177,14 +177,14 @@ static void set_count(redtune_problem *problem, uint64_t count) {
 }
 
 /* That many elements, by the plan. */
-static redtune_status run_piece(const reading *self, const redtune_operands *operands,
-                                CUstream stream, redtune_error *err) {
+static redtune_status run_elements(const reading *self, const redtune_operands *operands,
+                                   CUstream stream, redtune_error *err) {
     redtune_problem problem = self->plan->problem;
     rdt_operands own;
     const redtune_operands *more = NULL;
     if (!rdt_problem_is_strided(&problem))
         return redtune_plan_run(self->plan, operands, stream, err);
-    set_count(&problem, operands->count);
+    set_elements(&problem, operands->count);
     redtune_status status = rdt_plan_set_operands(self->rt, operands, &own, &more, err);
     own.extents = (rdt_extents){.count = operands->count};
     return status ? status : rdt_plan_run(self->plan, &problem, &own, more, stream, err);
@@ -213,7 +213,7 @@ static redtune_status start_piece(reading *self, buffers *set, redtune_error *er
         status = rdt_driver_check(self->driver, rc, err, "copy a piece to the GPU");
     }
     if (!status) status = rdt_timer_start(&set->timer, set->stream, err);
-    if (!status) status = run_piece(self, &operands, set->stream, err);
+    if (!status) status = run_elements(self, &operands, set->stream, err);
     if (!status && self->plan->yield) status = move_accumulator(self, output, set->stream, err);
     if (!status) status = rdt_timer_stop(&set->timer, set->stream, err);
     if (status) return status;
@@ -307,7 +307,7 @@ static redtune_status reduce_pieces(reading *self, redtune_error *err) {
     const rdt_yield yield = whole && !self->part ? RDT_YIELD_RESULT : RDT_YIELD_ACCUMULATOR;
     redtune_problem piece = self->problem;
     if (self->initial) piece.uses |= REDTUNE_USE_INITIAL;
-    set_count(&piece, (whole ? sets[0].filled_bytes : self->piece_bytes) / self->element_bytes);
+    set_elements(&piece, (whole ? sets[0].filled_bytes : self->piece_bytes) / self->element_bytes);
     if (!status) status = rdt_plan_make(self->rt, &piece, yield, &self->plan, err);
     if (!status) status = start_piece(self, &sets[0], err);
     if (status || !yield) return status ? status : finish_piece(self, &sets[0], err);
