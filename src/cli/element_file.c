@@ -84,10 +84,23 @@ static redtune_status read_npy_header(rdt_element_file *input, rdt_npy *npy, red
     return status;
 }
 
+/* Bytes without a dtype, as which NumPy saves those of ml_dtypes: the caller says what they are. */
+static redtune_status take_bytes(const rdt_npy *npy, redtune_dtype raw_dtype, redtune_dtype *dtype,
+                                 redtune_error *err) {
+    *dtype = raw_dtype;
+    if (raw_dtype && redtune_dtype_bytes(raw_dtype) == npy->item_bytes) return REDTUNE_OK;
+    return rdt_message_set(err, REDTUNE_FILE, 0,
+                           "its elements are NumPy's 'V%zu', as which it saves those of ml_dtypes; "
+                           "give --dtype %s",
+                           npy->item_bytes, npy->item_bytes == 1 ? "e4m3 or e5m2" : "bf16");
+}
+
 /* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides.
  * NumPy's bool is a byte, and true where it is not 0. */
-static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype *dtype, redtune_error *err) {
+static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype raw_dtype, redtune_dtype *dtype,
+                                 redtune_error *err) {
     char name[16], known[128] = "";
+    if (npy->kind == 'V') return take_bytes(npy, raw_dtype, dtype, err);
     snprintf(name, sizeof name, "%c%zu", npy->kind == 'b' ? 'u' : npy->kind, npy->item_bytes * 8);
     if (redtune_dtype_find(name, dtype, NULL) == REDTUNE_OK) return REDTUNE_OK;
     redtune_dtype_info each;
@@ -112,7 +125,7 @@ static redtune_status open_npy(rdt_element_file *input, redtune_dtype raw_dtype,
     uint64_t held = 0;
     redtune_status status = read_npy_header(input, &npy, err);
     if (status) return status;
-    if ((status = find_dtype(&npy, &input->dtype, err))) return status;
+    if ((status = find_dtype(&npy, raw_dtype, &input->dtype, err))) return status;
     if (raw_dtype && raw_dtype != input->dtype)
         return rdt_message_set(err, REDTUNE_FILE, 0,
                                "its .npy header says %s, not %s; leave --dtype out",

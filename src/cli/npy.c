@@ -143,6 +143,8 @@ static const struct {
     {'f', 8, " f8 d float64 float float_ double "},
     {'c', 8, " c8 F complex64 csingle "},
     {'c', 16, " c16 D complex128 complex complex_ cdouble "},
+    {'V', 1, " V1 "},
+    {'V', 2, " V2 "},
 };
 
 static const char *const long_doubles = " f12 f16 g float96 float128 longdouble ";

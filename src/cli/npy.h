@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct rdt_npy {
-    char kind;         /* NumPy's letter: 'f', 'i', 'u', 'c', 'b' for bool */
+    char kind;         /* NumPy's letter: 'f', 'i', 'u', 'c', 'b' for bool, 'V' for bytes */
     size_t item_bytes; /* 1 to 16 */
     uint64_t count;    /* elements: the product of the shape; count * item_bytes fits 63 bits */
     uint64_t shape[RDT_NPY_RANK_MAX];

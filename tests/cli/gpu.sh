@@ -320,6 +320,21 @@ assert read("max.npy")[1] == b"\1\0" and read("counts.npy")[0]["descr"] == "<u8"
 PY
 }
 
+# As which NumPy saves the dtypes of ml_dtypes: 1, -2 and 0.5 of each.
+reduce_reads_bytes_as_the_dtype_given() {
+    local dtype
+    { npy "'<V2'" "(3,)"; printf '\200\077\000\300\000\077'; } >bf16.npy
+    { npy "'|V1'" "(3,)"; printf '\070\300\060'; } >e4m3.npy
+    for dtype in bf16 e4m3; do
+        run "$redtune" reduce $dtype.npy --dtype $dtype
+        want_exit 0
+        want_out -0.5
+        run "$redtune" reduce $dtype.npy --dtype $dtype --axis 0 --op min
+        want_exit 0
+        want_out -2
+    done
+}
+
 # NumPy has no bf16: its bits are the upper half of an f32's.
 reduce_writes_bf16_as_f32() {
     { little_endian 2 $((0x3f80)); little_endian 2 $((0x4000)); } >raw
@@ -437,6 +452,7 @@ check_run tune_ends_with_a_table tune_measures_nothing_twice tune_says_what_the_
     reduce_takes_two_files reduce_leaves_out_what_a_mask_does reduce_leaves_out_what_bits_do \
     reduce_names_several_results \
     reduce_writes_arrays_that_it_reads reduce_writes_bf16_as_f32 reduce_reads_floats_of_8_bits \
+    reduce_reads_bytes_as_the_dtype_given \
     reduce_reads_standard_input \
     reduce_refuses_a_pipe_that_ends_early reduce_says_more_when_asked \
     a_systems_database_that_is_none_is_named a_damaged_database_stops_no_reduction \

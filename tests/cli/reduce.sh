@@ -65,6 +65,13 @@ elements_that_are_no_numbers_are_refused() {
     refuses "its elements are NumPy's 'c16'; redtune reduces i8" complex.npy
 }
 
+bytes_without_a_dtype_ask_for_one() {
+    npy "'<V2'" "(0,)" >bf16.npy
+    npy "'|V1'" "(0,)" >e4m3.npy
+    refuses "NumPy's 'V2', as which it saves those of ml_dtypes; give --dtype bf16" bf16.npy
+    refuses "give --dtype e4m3 or e5m2" e4m3.npy --dtype bf16
+}
+
 damaged_headers_are_refused() {
     npy "'<f4'" "(3 4)" >broken.npy
     refuses ".npy header is damaged: expected ',' at byte 53" broken.npy
@@ -157,7 +164,7 @@ each_result_has_a_file() {
 check_run what_is_no_file_is_named unreadable_files_are_named \
     files_of_no_known_kind_ask_for_a_dtype bytes_over_are_counted truncated_arrays_are_refused \
     arrays_that_go_on_are_refused elements_that_are_no_numbers_are_refused \
-    damaged_headers_are_refused another_dtype_than_the_headers_is_refused \
+    bytes_without_a_dtype_ask_for_one damaged_headers_are_refused another_dtype_than_the_headers_is_refused \
     truths_have_the_ops_that_fit_them axes_that_are_not_there_are_named \
     more_results_than_are_read_ask_for_a_file files_and_inputs_are_as_many \
     files_of_two_inputs_are_alike parameters_are_those_of_the_op each_result_has_a_file
