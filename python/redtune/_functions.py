@@ -455,6 +455,11 @@ def find(name):
 
 # ---- any op --------------------------------------------------------------------------------------
 
+# What the functions of whole arrays have, and those of segments and lists have not.
+_REMEDIES = {
+    "initial": " here; combine it with the results",
+    "axis": " here; give each=True for a result of each array",
+}
 _known = {}  # an op's number, its usual parameters, and the type of several results
 
 
@@ -473,7 +478,7 @@ def _take(op, parameters):
     number, usual, kind = _known[op]
     for key in parameters:
         if key not in usual:
-            raise TypeError(f"cannot compute {op}: it has no parameter {key}")
+            raise TypeError(f"cannot compute {op}: it has no parameter {key}{_REMEDIES.get(key, '')}")
     return number, tuple({**usual, **parameters}.values()) if usual else None, kind
 
 
@@ -658,8 +663,8 @@ class List:
     ):  # fmt: skip
         """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
 
-        each: a result for each array instead. where: a list of
-        masks, one for each array or None. The rest is as for redtune.reduce.
+        each: a result for each array instead. where: a list of masks, one for each array or None;
+        or True, as None. The rest is as for redtune.reduce.
         """
         if "y" in parameters:
             raise TypeError(
@@ -669,6 +674,6 @@ class List:
         number, values, kind = _take(op, parameters)
         found = self._own.reduce(
             number, bool(each), out, _number(dtype), _order(order), _accuracy(accuracy), stream,
-            values, where,
+            values, None if where is True else where,
         )  # fmt: skip
         return kind(*found) if kind else found

@@ -95,7 +95,10 @@ def find(x):
     """What is known of arrays of x's type, or of the first of its bases that is known."""
     for base in type(x).__mro__:
         if base.__module__.split(".")[:2] == ["numpy", "ma"]:
-            raise TypeError("cannot reduce a masked array: fill it, as by x.filled(0)")
+            raise TypeError(
+                "cannot reduce a masked array: fill it, as by x.filled(0), or give x.data and "
+                "where=~numpy.ma.getmaskarray(x)"
+            )
         name = base.__module__.partition(".")[0]
         if name in _LIBRARIES:
             return _LIBRARIES[name]()

@@ -317,7 +317,16 @@ class Masks(unittest.TestCase):
             with self.assertRaises(error) as caught:
                 call()
             self.assertIn(part, str(caught.exception))
-        self.assertEqual(gpu.reduce(where=[None, None]).numpy(), 6)
+        for where in ([None, None], True):
+            self.assertEqual(gpu.reduce(where=where).numpy(), 6)
+            self.assertEqual(host.reduce(where=where), 6)
+        for key, part in (("initial", "combine it with the results"), ("axis", "give each=True")):
+            with self.assertRaisesRegex(TypeError, part):
+                host.reduce(**{key: 0})
+        masked = numpy.ma.array([1, 2, 4], mask=[False, True, False], dtype="f4")
+        with self.assertRaisesRegex(TypeError, "where=~numpy.ma.getmaskarray"):
+            redtune.sum(masked)
+        self.assertEqual(redtune.sum(masked.data, where=~numpy.ma.getmaskarray(masked)), 5)
 
     def test_plans_take_a_mask_at_each_run(self):
         """Of the host and of a GPU: bools of any strides and bits from any bit on."""
