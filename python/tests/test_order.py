@@ -78,12 +78,12 @@ class Order(unittest.TestCase):
         self.assertEqual(bits(found), bits(redtune.sum(packed, axis=(1, 2))))
 
     def test_what_has_no_fixed_order_is_refused(self):
-        x = sim_memory.asarray(values("f4", 2, 3, 4))
-        list = redtune.List([x, x])
+        x = sim_memory.asarray(values("f4", 24))
+        config = "block:block=256"  # of a family that has the free order
         with self.assertRaisesRegex((redtune.Error, ValueError), 'order="free"'):
-            list.reduce("sum")
-        list.reduce("sum", order="free")
-        list.reduce("max")
+            redtune.plan(x, config=config)
+        redtune.plan(x, config=config, order="free")
+        redtune.plan(x, config=config, op="max")
 
     def test_segments_and_lists_have_it(self):
         x = values("f4", 5000)
@@ -93,6 +93,7 @@ class Order(unittest.TestCase):
         self.assertEqual(bits(redtune.segments(x, numpy.array([0, 3, 5000]))), want)
         parts = redtune.List([sim_memory.asarray(x[:3]), sim_memory.asarray(x[3:])])
         self.assertEqual(bits(parts.reduce(each=True)), want)
+        self.assertEqual(bits(parts.reduce()), bits(redtune.sum(x)))
         matrix = values("f4", 40, 30)
         permuted = redtune.List([sim_memory.asarray(matrix).view((30, 40), (1, 30))])
         want = bits(redtune.sum(matrix.T.copy()))
