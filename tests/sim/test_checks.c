@@ -212,6 +212,50 @@ FACT(blocks_that_write_one_place_race) {
     expect(REDTUNE_SIM_GLOBAL_RACE, CUDA_ERROR_LAUNCH_FAILED, rc);
 }
 
+/* Whatever was written before in the same page: by other blocks, or by this launch elsewhere. */
+FACT(writes_of_one_launch_race_in_any_part_of_a_page) {
+    const char *apart = "mov.u32 %r1, %ctaid.x; mul.wide.u32 %d2, %r1, 256; add.s64 %d2, %d2, %d0;"
+                        "st.global.u32 [%d2], %r1;";
+    const char *before = "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p0, %r1, 0;"
+                         "@%p0 st.global.u32 [%d0], 1; @%p0 ld.global.u32 %r2, [%d0+256];";
+    char body[512];
+    bench_start(NULL);
+    CUdeviceptr at = bench_buffer(4096, NULL);
+    expect_clean(bench_body(apart, 4, 1, at, 0));
+    expect_clean(bench_body(before, 4, 1, at, 0));
+    for (int offset = 64; offset <= 2048; offset *= 2) {
+        bench_start(NULL);
+        snprintf(body, sizeof body, "%s st.global.u32 [%%d0+%d], %%r1;", apart, offset + 16);
+        expect(REDTUNE_SIM_GLOBAL_RACE, CUDA_ERROR_LAUNCH_FAILED,
+               bench_body(body, 2, 1, bench_buffer(4096, NULL), 0));
+    }
+}
+
+FACT(each_lane_has_masks_of_its_own) {
+#define IS(special, row) "mov.u32 %r9, %" special "; setp.ne.u32 %p0, %r9, " row "; @%p0 trap;"
+    bench_start(NULL);
+    expect_clean(bench_body("and.b32 %r1, %r0, 31; mov.u32 %r2, 1; shl.b32 %r2, %r2, %r1;"
+                            "sub.u32 %r3, %r2, 1; or.b32 %r4, %r2, %r3; not.b32 %r5, %r3;"
+                            "not.b32 %r6, %r4;" IS("laneid", "%r1") IS("lanemask_eq", "%r2")
+                                IS("lanemask_lt", "%r3") IS("lanemask_le", "%r4")
+                                    IS("lanemask_ge", "%r5") IS("lanemask_gt", "%r6"),
+                            1, 64, 0, 0));
+#undef IS
+}
+
+FACT(lanes_of_a_generic_access_may_mean_different_memory) {
+    const char *body = "mov.u64 %d2, s; cvta.shared.u64 %d2, %d2; mul.wide.u32 %d3, %r0, 4;"
+                       "add.s64 %d2, %d2, %d3; add.s64 %d3, %d3, %d0; and.b32 %r1, %r0, 1;"
+                       "setp.eq.u32 %p0, %r1, 0; selp.b64 %d4, %d2, %d3, %p0; st.u32 [%d4], %r0;"
+                       "ld.u32 %r2, [%d4]; setp.ne.u32 %p1, %r2, %r0; @%p1 trap;";
+    uint32_t words[64] = {0};
+    bench_start(NULL);
+    CUdeviceptr at = bench_buffer(sizeof words, words);
+    expect_clean(bench_body(body, 1, 64, at, 0));
+    CHECK(cuMemcpyDtoH_v2(words, at, sizeof words) == CUDA_SUCCESS);
+    for (uint32_t i = 0; i < 64; i++) CHECK_EQUAL(words[i], i % 2 * i);
+}
+
 FACT(barrier_in_half_a_warp_is_divergent) {
     bench_start(NULL);
     CUresult rc = bench_body("setp.lt.u32 %p0, %r0, 16; @%p0 bra low; bar.sync 0; bra done;"

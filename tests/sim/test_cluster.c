@@ -121,10 +121,15 @@ FACT(barrier_of_the_cluster_orders_shared_memory) {
 }
 
 FACT(relaxed_barrier_orders_nothing) {
-    static const char relaxed[] = "barrier.cluster.arrive.relaxed; barrier.cluster.wait;";
-    start(0);
-    expect(REDTUNE_SIM_SHARED_RACE, "of the block of rank 7 wrote with no barrier",
-           run_stores(relaxed, bench_buffer(4, NULL)));
+    static const char *const relaxed[] = {
+        "barrier.cluster.arrive.relaxed; barrier.cluster.wait;",
+        "barrier.cluster.arrive.relaxed; barrier.cluster.wait; bar.sync 0;" /* nor the block's */
+    };
+    for (int i = 0; i < 2; i++) {
+        start(0);
+        expect(REDTUNE_SIM_SHARED_RACE, "of the block of rank 7 wrote with no barrier",
+               run_stores(relaxed[i], bench_buffer(4, NULL)));
+    }
 }
 
 /* Block 7 writes its own memory before or after it arrives; block 0 reads it behind the wait. */
