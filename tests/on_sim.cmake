@@ -29,10 +29,10 @@ endforeach()
 # of any axes, and of segments in fixed order, both levels are "max".
 set(quick_min accumulate accuracy_values floats kernels ops order order_segments short
     unpacking)
-set(quick_mid accuracy columns columns_api edges evaluator_segments grouped judge keys keys_calls
+set(quick_mid accuracy array columns columns_api edges evaluator_segments grouped judge keys keys_calls
     keys_random list_views lists_api masked_lists masked_pairs masks operands random_segments readers
     results rows rows_api segments segments_api segments_calls skewed staged strides teams teams_axes
-    teams_strided thin)
+    teams_masks teams_segments teams_strided thin)
 # Each of these makes hundreds of kernels of its own. A kernel cache holds 256 MB: those of all of them
 # together would drive each other out, and a second run would find none.
 set(many_kernels accuracy columns judge ops order rows short skewed staged teams thin)
