@@ -136,8 +136,8 @@ redtune_status rdt_problem_strided_refuse(const redtune_problem *problem, const 
     if (!rdt_problem_is_strided(problem)) return rdt_problem_keyed_refuse(problem, verb, err);
     if (rdt_problem_mask_pairs(problem))
         return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
-                        "cannot compute the %s with a mask in parts: it has two inputs; use "
-                        "redtune_run or redtune_reduce_array",
+                        "cannot compute the %s with a mask in parts along axes: it has two inputs; "
+                        "use redtune_run or redtune_reduce_array",
                         rdt_op_find(problem->op)->name);
     return rdt_fail(err, REDTUNE_UNSUPPORTED, 0,
                     "cannot %s axes that are neither rows nor columns of memory; copy the array to "

@@ -135,6 +135,30 @@ FACT(pairs_and_their_mask_are_read_in_step) {
     }
 }
 
+/* As arrays': the count of the problem says how many are expected, and no more. */
+FACT(any_number_of_masked_pairs_may_be_expected) {
+    static const uint64_t expected[] = {0, 1, 2, 300, 5000};
+    redtune_reading reading = {.count = 77};
+    pair inputs;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        redtune_problem problem = problem_of("dot", expected[i]);
+        problem.result = REDTUNE_F64;
+        problem.mask = REDTUNE_MASK_BYTES;
+        set_masked_pair(&inputs, 1000, 0);
+        CHECK_OK(redtune_reduce_input(rt, &problem, &inputs.first, &reading, &err), err);
+        CHECK_INT(reading.count, 1000);
+        CHECK(reading.value.f64 == masked_dot_of(0, 1000));
+    }
+    redtune_problem apart = problem_of("dot", 0);
+    apart.mask = REDTUNE_MASK_BYTES;
+    apart.steps = 1u << REDTUNE_ARRAY_X;
+    apart.reduced[0].step[REDTUNE_ARRAY_X] = 5;
+    set_masked_pair(&inputs, 1000, 0);
+    CHECK_FAILS(redtune_reduce_input(rt, &apart, &inputs.first, &reading, &err),
+                REDTUNE_UNSUPPORTED, err, "in parts along axes");
+    CHECK_INT(inputs.from[0].served, 0);
+}
+
 FACT(two_results_come_from_all_pieces) {
     enum { ELEMENTS = 9001 };
     double sum = 0, squares = 0;
@@ -408,7 +432,7 @@ FACT(segments_come_in_pieces) {
     check_segments("min_at", offsets, results.least, results.place);
 }
 
-/* The second of three segments is longer than a piece. */
+/* The second of three segments is longer than a piece, as pieces are on the simulated GPU. */
 FACT(long_segments_of_masked_pairs_come_in_pieces) {
     static const uint64_t lengths[] = {570000, LONG_ELEMENTS};
     for (int i = 0; i < 2 && !check_state.failed; i++) {
@@ -425,6 +449,7 @@ FACT(long_segments_of_masked_pairs_come_in_pieces) {
         CHECK_OK(redtune_reduce_segments_input(rt, &problem, &inputs.first, offsets, got,
                                                sizeof got, &reading, &err),
                  err);
+        if (i && device_is_simulated(&gpu)) CHECK(reading.pieces > 3);
         for (int s = 0; s < 3; s++) CHECK(got[s] == masked_dot_of(offsets[s], offsets[s + 1]));
     }
 }

@@ -49,7 +49,9 @@ redtune_status rdt_array_reading_open(rdt_array_reading *self, const redtune_pro
         if (most < bytes) most = bytes;
         status = rdt_buffer_create(driver, bytes, &self->elements[i], err);
     }
-    const size_t staging = most < STAGING_BYTES_MAX ? (size_t)most : STAGING_BYTES_MAX;
+    /* A whole number of elements of every array. */
+    const size_t staging =
+        most < STAGING_BYTES_MAX ? ((size_t)most + 15) / 16 * 16 : STAGING_BYTES_MAX;
     for (int i = 0; !status && i < RDT_OP_OUTPUTS_MAX && self->result_bytes[i]; i++)
         status = rdt_buffer_create(driver, results * self->result_bytes[i], &self->results[i], err);
     for (int i = 0; !status && i < SETS; i++) {
@@ -130,7 +132,7 @@ static redtune_status read_part(void *user, void *buffer, size_t capacity, size_
 
 redtune_status rdt_array_reading_skip(rdt_array_reading *self, int input, uint64_t elements,
                                       redtune_error *err) {
-    unsigned char passed[RDT_ARRAY_PASSED_BYTES];
+    _Alignas(16) unsigned char passed[RDT_ARRAY_PASSED_BYTES];
     input_part from = {self, input, elements * self->readers.element_bytes[input]};
     for (size_t more = 1; more;) {
         redtune_status status = read_part(&from, passed, sizeof passed, &more, err);

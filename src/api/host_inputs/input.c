@@ -170,10 +170,14 @@ static CUdeviceptr second_of(CUdeviceptr result) { return result + RDT_ACCUMULAT
 static void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address; }
 
 static void set_elements(redtune_problem *problem, uint64_t count) {
-    if (rdt_problem_is_strided(problem))
-        problem->reduced[0].size = count;
-    else
+    if (!rdt_problem_is_strided(problem)) {
         rdt_problem_axes_set_count(problem, count);
+        return;
+    }
+    /* An axis of one element or none has no steps. */
+    problem->reduced[0] = (redtune_axis){
+        .size = count,
+        .step = {[REDTUNE_ARRAY_X] = 1, [REDTUNE_ARRAY_Y] = 1, [REDTUNE_ARRAY_MASK] = 1}};
 }
 
 /* That many elements, by the plan. */
@@ -338,9 +342,9 @@ static redtune_status read_result(reading *self, redtune_error *err) {
 /* Whether it has one result, of elements side by side in all arrays. */
 static bool is_one_run(const redtune_problem *problem) {
     const redtune_axis *axis = &problem->reduced[0];
-    bool is = !problem->kept_axes && problem->reduced_axes == 1;
+    bool is = rdt_problem_is_strided(problem) && !problem->kept_axes && problem->reduced_axes == 1;
     for (int k = REDTUNE_ARRAY_X; is && k <= REDTUNE_ARRAY_MASK; k++)
-        is = axis->size < 2 || axis->step[k] == 1;
+        is = axis->size == 1 || axis->step[k] == 1;
     return is;
 }
 

@@ -70,7 +70,7 @@ static redtune_status carry(rdt_array_reading *self, int array, redtune_error *e
                                  : "elements of the second input";
     const rdt_buffer *to = &self->elements[array];
     const rdt_pinned *staging = &self->carriers[0].staging;
-    char none[RDT_ARRAY_PASSED_BYTES]; /* that no array has elements for */
+    _Alignas(16) char none[RDT_ARRAY_PASSED_BYTES]; /* that no array has elements for */
     uint64_t done = 0;
     size_t more = 1;
     while (more) {

@@ -143,7 +143,7 @@ static redtune_status reduce_segments(segments_reading *self, redtune_error *err
 
 /* What follows the last segment belongs to none. */
 static redtune_status read_to_end(rdt_array_reading *self, redtune_error *err) {
-    char behind[RDT_ARRAY_PASSED_BYTES];
+    _Alignas(16) char behind[RDT_ARRAY_PASSED_BYTES];
     for (int i = 0; i < self->readers.count; i++) {
         for (size_t bytes = 1; bytes;) {
             redtune_status status =
