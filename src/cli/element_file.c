@@ -84,23 +84,31 @@ static redtune_status read_npy_header(rdt_element_file *input, rdt_npy *npy, red
     return status;
 }
 
-/* Bytes without a dtype, as which NumPy saves those of ml_dtypes: the caller says what they are. */
-static redtune_status take_bytes(const rdt_npy *npy, redtune_dtype raw_dtype, redtune_dtype *dtype,
-                                 redtune_error *err) {
+/* Bytes without a dtype, or an 'f1', as which NumPy saves those of ml_dtypes: the caller says what
+ * they are, where it is asked for a dtype. */
+static redtune_status take_bytes(const rdt_npy *npy, redtune_dtype raw_dtype, bool is_asked,
+                                 redtune_dtype *dtype, redtune_error *err) {
+    const bool fits = npy->item_bytes == 2 ? raw_dtype == REDTUNE_BF16
+                                           : raw_dtype == REDTUNE_E4M3 || raw_dtype == REDTUNE_E5M2;
     *dtype = raw_dtype;
-    if (raw_dtype && redtune_dtype_bytes(raw_dtype) == npy->item_bytes) return REDTUNE_OK;
+    if (fits) return REDTUNE_OK;
+    if (!is_asked)
+        return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
+                               "its elements are NumPy's %s: no integers, and no bools",
+                               npy->item_bytes == 1 ? "'V1' or 'f1'" : "'V2'");
     return rdt_message_set(err, REDTUNE_FILE, 0,
-                           "its elements are NumPy's 'V%zu', as which it saves those of ml_dtypes; "
+                           "its elements are NumPy's %s, as which it saves those of ml_dtypes; "
                            "give --dtype %s",
-                           npy->item_bytes, npy->item_bytes == 1 ? "e4m3 or e5m2" : "bf16");
+                           npy->item_bytes == 1 ? "'V1' or 'f1'" : "'V2'",
+                           npy->item_bytes == 1 ? "e4m3 or e5m2" : "bf16");
 }
 
 /* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides.
  * NumPy's bool is a byte, and true where it is not 0. */
-static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype raw_dtype, redtune_dtype *dtype,
-                                 redtune_error *err) {
+static redtune_status find_dtype(const rdt_npy *npy, redtune_dtype raw_dtype, bool is_asked,
+                                 redtune_dtype *dtype, redtune_error *err) {
     char name[16], known[128] = "";
-    if (npy->kind == 'V') return take_bytes(npy, raw_dtype, dtype, err);
+    if (npy->kind == 'V') return take_bytes(npy, raw_dtype, is_asked, dtype, err);
     snprintf(name, sizeof name, "%c%zu", npy->kind == 'b' ? 'u' : npy->kind, npy->item_bytes * 8);
     if (redtune_dtype_find(name, dtype, NULL) == REDTUNE_OK) return REDTUNE_OK;
     redtune_dtype_info each;
@@ -119,13 +127,13 @@ static redtune_status goes_on(redtune_error *err) {
                            "reduces files of one array");
 }
 
-static redtune_status open_npy(rdt_element_file *input, redtune_dtype raw_dtype,
+static redtune_status open_npy(rdt_element_file *input, redtune_dtype raw_dtype, bool is_asked,
                                redtune_error *err) {
     rdt_npy npy;
     uint64_t held = 0;
     redtune_status status = read_npy_header(input, &npy, err);
     if (status) return status;
-    if ((status = find_dtype(&npy, raw_dtype, &input->dtype, err))) return status;
+    if ((status = find_dtype(&npy, raw_dtype, is_asked, &input->dtype, err))) return status;
     if (raw_dtype && raw_dtype != input->dtype)
         return rdt_message_set(err, REDTUNE_FILE, 0,
                                "its .npy header says %s, not %s; leave --dtype out",
@@ -186,22 +194,28 @@ static redtune_status open_file(const char *path, rdt_element_file *input, redtu
     return S_ISDIR(facts.st_mode) ? cannot_read_input(EISDIR, err) : REDTUNE_OK;
 }
 
-redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,
-                                     rdt_element_file *input, redtune_error *err) {
+/* is_asked: whether the file's dtype is asked for, where it does not say it. */
+static redtune_status open_any(const char *path, redtune_dtype raw_dtype, bool is_asked,
+                               rdt_element_file *input, redtune_error *err) {
     size_t bytes = 0;
     redtune_status status = open_file(path, input, err);
     if (!status) status = read_fully(input, input->ahead, RDT_NPY_MAGIC_BYTES, &bytes, err);
     if (!status) {
         input->ahead_end = bytes;
-        status = rdt_npy_match(input->ahead, bytes) ? open_npy(input, raw_dtype, err)
+        status = rdt_npy_match(input->ahead, bytes) ? open_npy(input, raw_dtype, is_asked, err)
                                                     : open_raw(input, raw_dtype, bytes, err);
     }
     return status ? refuse_input(input, err) : REDTUNE_OK;
 }
 
+redtune_status rdt_element_file_open(const char *path, redtune_dtype raw_dtype,
+                                     rdt_element_file *input, redtune_error *err) {
+    return open_any(path, raw_dtype, true, input, err);
+}
+
 redtune_status rdt_element_file_open_npy(const char *what, const char *path,
                                          rdt_element_file *input, redtune_error *err) {
-    redtune_status status = rdt_element_file_open(path, REDTUNE_DTYPE_NONE, input, err);
+    redtune_status status = open_any(path, REDTUNE_DTYPE_NONE, false, input, err);
     if (status && input->file >= 0 && input->ahead_end && !input->is_npy &&
         !rdt_npy_match(input->ahead, input->ahead_end))
         return rdt_message_set(err, REDTUNE_FILE, 0,

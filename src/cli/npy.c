@@ -143,7 +143,7 @@ static const struct {
     {'f', 8, " f8 d float64 float float_ double "},
     {'c', 8, " c8 F complex64 csingle "},
     {'c', 16, " c16 D complex128 complex complex_ cdouble "},
-    {'V', 1, " V1 "},
+    {'V', 1, " V1 f1 "},
     {'V', 2, " V2 "},
 };
 

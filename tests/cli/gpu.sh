@@ -324,8 +324,9 @@ PY
 reduce_reads_bytes_as_the_dtype_given() {
     local dtype
     { npy "'<V2'" "(3,)"; printf '\200\077\000\300\000\077'; } >bf16.npy
-    { npy "'|V1'" "(3,)"; printf '\070\300\060'; } >e4m3.npy
-    for dtype in bf16 e4m3; do
+    { npy "'<V1'" "(3,)"; printf '\070\300\060'; } >e4m3.npy
+    { npy "'<f1'" "(3,)"; printf '\074\300\070'; } >e5m2.npy
+    for dtype in bf16 e4m3 e5m2; do
         run "$redtune" reduce $dtype.npy --dtype $dtype
         want_exit 0
         want_out -0.5

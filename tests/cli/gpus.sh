@@ -43,7 +43,9 @@ a_mask_is_shared_as_its_elements_are() {
     wants 41492293580 numbers.npy numbers.npy --op dot --where mask.npy
     wants 5049484948 numbers.npy numbers.npy --op dot --where-bits numbers.raw
     wants 5011009160 numbers.npy numbers.npy --op dot --where-bits numbers.raw --where-offset 13
-    wants 0 numbers.npy numbers.npy --op mse --where mask.npy
+    # Over those that are there, 4980.
+    { npy "'<i4'" "(5000,)"; head -c 20000 /dev/zero; } >zeros.npy
+    wants 8331785.859437751 numbers.npy zeros.npy --op mse --where mask.npy
 }
 
 parts_of_a_fixed_order_have_its_bits() {

@@ -67,9 +67,14 @@ elements_that_are_no_numbers_are_refused() {
 
 bytes_without_a_dtype_ask_for_one() {
     npy "'<V2'" "(0,)" >bf16.npy
-    npy "'|V1'" "(0,)" >e4m3.npy
+    npy "'<V1'" "(0,)" >e4m3.npy
+    npy "'<f1'" "(0,)" >e5m2.npy
     refuses "NumPy's 'V2', as which it saves those of ml_dtypes; give --dtype bf16" bf16.npy
+    refuses "give --dtype bf16" bf16.npy --dtype i16
+    refuses "NumPy's 'V1' or 'f1', as which it saves" e5m2.npy
     refuses "give --dtype e4m3 or e5m2" e4m3.npy --dtype bf16
+    refuses "give --dtype e4m3 or e5m2" e4m3.npy --dtype u8
+    refuses "NumPy's 'V1' or 'f1': no integers, and no bools" e4m3.npy --dtype e4m3 --where e4m3.npy
 }
 
 damaged_headers_are_refused() {

@@ -219,7 +219,7 @@ FACT(random_damage_is_survived) {
         if (parse_bytes(header, length, &npy, &err)) continue;
         CHECK(npy.item_bytes >= 1 && npy.item_bytes <= 16);
         CHECK(npy.count <= INT64_MAX / npy.item_bytes);
-        CHECK(strchr("iufbc", npy.kind));
+        CHECK(strchr("iufbcV", npy.kind));
     }
 }
 
