@@ -37,8 +37,10 @@ end
 -- finds out about others. A problem of one segment does not say how many there are, and one of no elements not how long
 -- they are.
 function family.yields(p, d)
-    if limits.has_beside(p) then return false end -- the others take one array, or are slower
     local bytes = shapes.result_bytes(p)
+    if limits.has_beside(p) then -- the others take one array, or are slower, except where blocks would be too few
+        return p.mask and p.op.inputs ~= 2 and p.outer > 1 and p.outer < 4 * d.sm_count and bytes >= 1 << 17
+    end
     if p.outer > 1 and p.outer < 256 or bytes == 0 and p.greatest == 0 then return true end
     if p.dtype.bytes == 1 and bytes >= 384 then return true end
     local most = limits.accumulator_bytes(p, d) > 8 and 1 << 17 or 1 << 18
