@@ -27,7 +27,7 @@ struct packed {
 
 static_assert(sizeof(packed) == 40 + AXES * sizeof(axis), "");
 
-// n / a.size, whose remainder n becomes: the quotient by the reciprocal, 2^64 / size rounded down, is right or
+// n / a.size, whose remainder n becomes: the quotient by the reciprocal, (2^64 - 1) / size rounded down, is right or
 // one less.
 __device__ __forceinline__ u64 divide(u64 &n, const axis &a)
 {

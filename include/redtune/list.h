@@ -51,10 +51,10 @@ REDTUNE_API redtune_status redtune_list_create_masked(const redtune_list *of,
                                                       const uint64_t *first_bits,
                                                       redtune_list **out, redtune_error *err);
 /* Copies the elements of a view side by side to d_out, in row-major order of its shape, by a launch
- * on the stream: the way to give segments, keys and their kind what has gaps. d_out has room for
- * them, is aligned to one, and overlaps neither the view's elements nor what lies between; memory
- * is fastest aligned to 16 bytes. A view without elements launches nothing. May be captured, except
- * for the first call of rt's, which makes the kernel: REDTUNE_UNPREPARED. Else as
+ * on the stream: the packed copy that segments, offsets, keys and masks with gaps need. d_out has
+ * room for them, is aligned to one, and overlaps neither the view's elements nor what lies between;
+ * memory is fastest aligned to 16 bytes. A view without elements launches nothing. May be captured,
+ * except for the first call of rt's, which makes the kernel: REDTUNE_UNPREPARED. Else as
  * redtune_list_create_views, and as redtune_plan_run on threads and streams. */
 REDTUNE_API redtune_status redtune_pack(redtune *rt, redtune_dtype dtype, const redtune_view *view,
                                         void *d_out, struct CUstream_st *stream,
@@ -80,8 +80,9 @@ typedef struct redtune_segments {
      * each replay of a graph. As signed integers none may be negative. */
     const void *d_begin;
     /* NULL: segment i ends where the next one begins, and d_begin has count + 1 offsets, as in CSR
-     * matrices and Arrow's lists. These take one launch if offsets do not decrease. Else the
-     * results are right, too, but a single multiprocessor may have to compute them. The address of
+     * matrices and Arrow's lists. These take one launch if offsets do not decrease, and
+     * two for one result of all in fixed order. If some decrease, the results are right, too, but a
+     * single multiprocessor may have to compute them. The address of
      * d_begin's second offset is the same as NULL. Else count offsets: at most two launches, for
      * segments in any order. */
     const void *d_end;

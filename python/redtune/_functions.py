@@ -455,10 +455,10 @@ def find(name):
 
 # ---- any op --------------------------------------------------------------------------------------
 
-# What the functions of whole arrays have, and those of segments and lists have not.
+# Remedies for arguments that only functions of whole arrays take.
 _REMEDIES = {
-    "initial": " here; combine it with the results",
-    "axis": " here; give each=True for a result of each array",
+    "initial": " here; it is of whole arrays and axes: combine it with the results of sum, prod, max or min",
+    "axis": " here; lists give a result of each array with each=True, segments and keys one of each",
 }
 _known = {}  # an op's number, its usual parameters, and the type of several results
 
@@ -661,7 +661,7 @@ class List:
         self, op="sum", *, each=False, out=None, dtype=None, order=None, accuracy=None, stream=None,
         where=None, **parameters,
     ):  # fmt: skip
-        """Reduces all arrays to one result, as if they stood one behind the other, in one launch.
+        """Reduces all arrays to one result, as if they stood one behind the other.
 
         each: a result for each array instead. where: a list of masks, one for each array or None;
         or True, as None. The rest is as for redtune.reduce.

@@ -4,8 +4,7 @@
 #include "call.h"
 #include "redtune/keys.h"
 
-// Checks the arrays, and makes of what was chosen for x the problem of reducing x, and y, by as
-// many keys.
+// Checks the arrays, and has `what`, chosen for x, reduce x, and y, by `count` keys.
 void keyed_fold(const array &x, const array &keys, uint64_t count, nb::handle parameters,
                 reduction *what, const array *y = nullptr);
 

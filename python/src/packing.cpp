@@ -8,7 +8,7 @@ redtune_view view_of(const array &x) {
 }
 
 // The library may give freed memory to what it does next on its own stream, and to anything where a
-// graph is captured: but for PyTorch, whose graphs keep what was allocated in their captures.
+// graph is captured, except by PyTorch, whose graphs keep what was allocated in their captures.
 static void check_stream(const array &x, nb::handle like, CUstream_st *on) {
     CUstream_st *const given = reinterpret_cast<CUstream_st *>(x.stream);
     if (library_stream(x.library, like, x.device) != on || (given && given != on))

@@ -4,7 +4,7 @@
 #include "call.h"
 #include "redtune/list.h"
 
-// What C calls it; valid as long as x.
+// The array as C takes it; valid as long as x.
 redtune_view view_of(const array &x);
 // Has x be a packed copy in an array of its library's, `room`, which the caller holds until its
 // kernels are queued on the stream `on`. That has to be the library's current one, and captures

@@ -320,7 +320,7 @@ class Masks(unittest.TestCase):
         for where in ([None, None], True):
             self.assertEqual(gpu.reduce(where=where).numpy(), 6)
             self.assertEqual(host.reduce(where=where), 6)
-        for key, part in (("initial", "combine it with the results"), ("axis", "give each=True")):
+        for key, part in (("initial", "combine it with the results"), ("axis", "with each=True")):
             with self.assertRaisesRegex(TypeError, part):
                 host.reduce(**{key: 0})
         masked = numpy.ma.array([1, 2, 4], mask=[False, True, False], dtype="f4")

@@ -110,7 +110,7 @@ enum {
     RDT_PACKED_WARPS = 4 /* of a block */
 };
 typedef struct rdt_packed_axis {
-    uint64_t size, reciprocal; /* 2^64 / size, rounded down */
+    uint64_t size, reciprocal; /* (2^64 - 1) / size, rounded down */
     int64_t step;
 } rdt_packed_axis;
 typedef struct rdt_packed {

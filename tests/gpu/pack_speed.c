@@ -1,8 +1,9 @@
-/* Pack speed: lists of arrays with gaps against lists of as many packed ones on GPU 0, in turns,
- * and how fast the copies ahead are, by the difference. Run by hand; it takes some seconds.
+/* Pack speed: lists of arrays with gaps against lists of as many packed ones on GPU 0,
+ * interleaved, and how fast the copies ahead are, by the difference. Run by hand; it takes some
+ * seconds.
  *
  * A line is: the arrays, us packed, us with gaps, the second over the first, and bytes that the
- * copies read and write a second. Arrays exceed L2, so that each call finds them cold.
+ * copies read and write a second. Arrays exceed L2, except those of 10 elements.
  *
  * usage: pack_speed */
 #include <stdio.h>

@@ -66,8 +66,8 @@ static void describe_value(redtune_dtype dtype, const redtune_value *value, char
     rdt_text_free(&text);
 }
 
-/* How far a result may be off because the one that it goes on from was rounded to its dtype, which
- * has not all whole numbers, and ends, where sums of 8 bits are soon. */
+/* How far a result may be off because the earlier one was rounded to its dtype: that lacks large
+ * whole numbers, and sums of 8-bit floats exceed its range. */
 static double rounded_before(const redtune_problem *problem, redtune_dtype dtype,
                              const rdt_reference *reference, double bound) {
     const rdt_dtype_traits *traits = rdt_dtype_find(dtype);

@@ -116,8 +116,6 @@ static void choose_units(rdt_packed *packed, uint64_t count, size_t bytes) {
         packed->along[i].reciprocal = UINT64_MAX / packed->along[i].size;
 }
 
-static uint64_t magnitude(int64_t step) { return step < 0 ? -(uint64_t)step : (uint64_t)step; }
-
 /* Bits of the least power of two that is not less, up to a number. */
 static uint32_t bits_up_to(uint64_t size, uint32_t most) {
     uint32_t bits = 0;
@@ -128,9 +126,10 @@ static uint32_t bits_up_to(uint64_t size, uint32_t most) {
 /* Has a warp take tiles where units share sectors along another axis than the innermost one. */
 static void choose_tiles(rdt_packed *packed) {
     enum { SIDE_BITS = RDT_PACKED_TILE_BITS / 2, SECTOR_BYTES = 32, BYTES_MAX = 8 };
-    uint64_t nearest = packed->bytes > BYTES_MAX ? 0 : magnitude(packed->along[0].step);
+    uint64_t nearest =
+        packed->bytes > BYTES_MAX ? 0 : rdt_problem_step_length(packed->along[0].step);
     for (uint32_t i = 1; i < packed->axes; i++) {
-        const uint64_t step = magnitude(packed->along[i].step);
+        const uint64_t step = rdt_problem_step_length(packed->along[i].step);
         if (!step || step >= nearest || step >= SECTOR_BYTES / packed->bytes) continue;
         nearest = step;
         packed->across = i;
@@ -276,7 +275,7 @@ static redtune_status take_packer(redtune *rt, CUstream stream, const rdt_kernel
     if (status) return status;
     if (capturing)
         return rdt_fail(err, REDTUNE_UNPREPARED, 0,
-                        "cannot copy a view for the first time within a capture: call redtune_pack "
+                        "cannot copy a view for the first time within a capture: copy one "
                         "before it");
     const CUstreamCaptureMode mode = rdt_context_relax(rt->context);
     status = rdt_packer_find(rt, out, err);
