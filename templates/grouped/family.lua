@@ -39,7 +39,7 @@ end
 function family.yields(p, d)
     local bytes = shapes.result_bytes(p)
     if limits.has_beside(p) then -- the others take one array, or are slower, except where blocks would be too few
-        return p.mask and p.op.inputs ~= 2 and p.outer > 1 and p.outer < 4 * d.sm_count and bytes >= 1 << 17
+        return p.mask and p.op.inputs ~= 2 and p.outer > 1 and p.outer < 512 and bytes >= 1 << 17
     end
     if p.outer > 1 and p.outer < 256 or bytes == 0 and p.greatest == 0 then return true end
     if p.dtype.bytes == 1 and bytes >= 384 then return true end
