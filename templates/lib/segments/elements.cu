@@ -45,14 +45,7 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
 //@ end
 //@ if two_tiles or not guarded then
 //@     if together then
-    __device__ __forceinline__ void load_whole(SIZE tile, vector (&v)[N]@{given.parameter}) const
-    {
-        if (is_together(body@{given.argument}))
-            load_whole_as<true>(tile, v@{given.argument});
-        else
-            load_whole_as<false>(tile, v@{given.argument});
-    }
-    template <bool TOGETHER>
+//@         include("lib/segments/load_either.cu", { name = "load_whole" })
 //@     end
     __device__ __forceinline__ void load_whole@{together and "_as" or ""}(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
@@ -62,14 +55,7 @@ template <u32 N, class SIZE = u64, bool APART = false> struct run {
 //@ end
     // All loads of a tile before the first use; those from stop on are left out.
 //@ if together then
-    __device__ __forceinline__ void load_tile(SIZE tile, vector (&v)[N]@{given.parameter}) const
-    {
-        if (is_together(body@{given.argument}))
-            load_tile_as<true>(tile, v@{given.argument});
-        else
-            load_tile_as<false>(tile, v@{given.argument});
-    }
-    template <bool TOGETHER>
+//@     include("lib/segments/load_either.cu", { name = "load_tile" })
 //@ end
     __device__ __forceinline__ void load_tile@{together and "_as" or ""}(SIZE tile, vector (&v)[N]@{given.parameter}) const
     {
