@@ -10,6 +10,7 @@
 #include "redtune/list.h"
 #include "shaped.h"
 #include "simulator.h"
+#include "view_draws.h"
 
 enum { ARRAYS = 40, AXES = 4, ROOM = 60000, COPIES = 200000 };
 
@@ -18,64 +19,25 @@ static rdt_buffer elements, copies, masks;
 static unsigned char memory[ROOM * 8], packed[COPIES * 8], there[COPIES];
 static size_t bytes; /* of an element */
 
-typedef struct drawn {
-    int64_t shape[AXES], strides[AXES];
-    size_t axes;
-    uint64_t first, count; /* the element with indices 0, and how many there are */
-    uint64_t copy;         /* where its copy begins */
-} drawn;
-static drawn arrays[ARRAYS];
+static drawn_view arrays[ARRAYS];
+static uint64_t copy_of[ARRAYS]; /* where its copy begins */
 
 /* Its sizes; without elements once in a while. */
-static void draw_shape(drawn *out) {
+static void draw_shape(drawn_view *out) {
     out->axes = draw(AXES + 1);
-    out->count = 1;
     for (size_t i = 0; i < out->axes; i++) {
         out->shape[i] = draw(30) ? 1 + (int64_t)draw(out->axes > 2 ? 7 : 40) : 0;
-        out->count *= (uint64_t)out->shape[i];
     }
-}
-
-/* Its steps: packed ones in any order of the axes, some of them multiplied; false: no room. */
-static bool lay_out(drawn *out) {
-    static const int factors[] = {1, 1, 1, 2, 3, -1, -2, 0};
-    const bool in_order = draw(2);
-    size_t order[AXES];
-    int64_t step = 1, begin = 0, end = 0;
-    for (size_t i = 0; i < out->axes; i++) {
-        const size_t k = in_order ? 0 : draw(i + 1);
-        for (size_t j = i; j > k; j--) order[j] = order[j - 1];
-        order[k] = i;
-    }
-    for (size_t i = 0; i < out->axes; i++) {
-        const int64_t size = out->shape[order[i]], factor = factors[draw(8)];
-        const int64_t way = step * factor * (size ? size - 1 : 0);
-        out->strides[order[i]] = step * factor;
-        *(way < 0 ? &begin : &end) += way;
-        if (factor) step *= (factor < 0 ? -factor : factor) * (size ? size : 1);
-        if (end - begin >= ROOM) return false;
-    }
-    out->first = draw(ROOM - (uint64_t)(end - begin)) + (uint64_t)-begin;
-    return true;
-}
-
-static uint64_t place_of(const drawn *its, uint64_t e) {
-    int64_t at = (int64_t)its->first;
-    for (size_t i = its->axes; i-- > 0;) {
-        at += (int64_t)(e % (uint64_t)its->shape[i]) * its->strides[i];
-        e /= (uint64_t)its->shape[i];
-    }
-    return (uint64_t)at;
 }
 
 /* The views and their copies on the host. */
 static void draw_arrays(void) {
     uint64_t next = 0;
     for (int i = 0; i < ARRAYS; i++) {
-        drawn *its = &arrays[i];
+        drawn_view *its = &arrays[i];
         do draw_shape(its);
-        while (!lay_out(its));
-        its->copy = next;
+        while (!view_lay_out(its, ROOM));
+        copy_of[i] = next;
         next += (its->count * bytes + 15) / 16 * 16 / bytes;
     }
 }
@@ -89,11 +51,11 @@ static redtune_status fill(redtune_dtype dtype) {
         for (uint64_t e = 0; e < arrays[i].count; e++) {
             const double number = ((double)draw(2000001) - 1e6) / 1024;
             const redtune_value value = rdt_scalar_from_real(dtype, number);
-            memcpy(memory + place_of(&arrays[i], e) * bytes, &value, bytes);
+            memcpy(memory + view_place_of(&arrays[i], e) * bytes, &value, bytes);
         }
     for (int i = 0; i < ARRAYS; i++) /* they may share elements */
         for (uint64_t e = 0; e < arrays[i].count; e++)
-            memcpy(packed + (arrays[i].copy + e) * bytes, memory + place_of(&arrays[i], e) * bytes,
+            memcpy(packed + (copy_of[i] + e) * bytes, memory + view_place_of(&arrays[i], e) * bytes,
                    bytes);
     redtune_status status =
         rdt_buffer_write(gpu.driver, elements.address, memory, ROOM * bytes, gpu.stream, &err);
@@ -111,9 +73,9 @@ static redtune_status make_lists(redtune_dtype dtype, redtune_list **of_views,
     const void *places[ARRAYS];
     uint64_t counts[ARRAYS];
     for (int i = 0; i < ARRAYS; i++) {
-        const drawn *its = &arrays[i];
+        const drawn_view *its = &arrays[i];
         views[i] = (redtune_view){at(&elements, its->first), its->shape, its->strides, its->axes};
-        places[i] = at(&copies, its->copy);
+        places[i] = at(&copies, copy_of[i]);
         counts[i] = its->count;
     }
     redtune_status status = redtune_list_create_views(rt, dtype, views, ARRAYS, of_views, &err);
@@ -243,7 +205,7 @@ FACT(masks_are_of_elements_in_row_major_order) {
         const void *beside[ARRAYS];
         draw_lists(trials[i].dtype, &views, &of_copies);
         for (int k = 0; k < ARRAYS; k++)
-            beside[k] = k % 3 == 1 ? NULL : (const char *)(uintptr_t)masks.address + arrays[k].copy;
+            beside[k] = k % 3 == 1 ? NULL : (const char *)(uintptr_t)masks.address + copy_of[k];
         CHECK_OK(redtune_list_create_masked(views, beside, NULL, &masked[0], &err), err);
         CHECK_OK(redtune_list_create_masked(of_copies, beside, NULL, &masked[1], &err), err);
         redtune_list_destroy(views); /* the masked list has what it needs */

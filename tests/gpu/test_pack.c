@@ -8,66 +8,31 @@
 #include "model/scalar.h"
 #include "ones.h"
 #include "redtune/list.h"
+#include "view_draws.h"
 
-enum { AXES = 10, ROOM = 1 << 17, APART = 32, BYTES_MAX = 8 };
+enum { ROOM = 1 << 17, APART = 32, BYTES_MAX = 8 };
 
 static redtune *rt;
 static rdt_buffer elements, copies;
 static unsigned char memory[ROOM * BYTES_MAX], got[ROOM * BYTES_MAX];
 
-typedef struct drawn {
-    int64_t shape[AXES], strides[AXES];
-    size_t axes;
-    uint64_t first, count; /* the element with indices 0, and how many there are */
-} drawn;
-
-/* Sizes whose product fits the room, rarely one of 0; steps that leave gaps, go back and stay,
- * along axes in any order. */
-static bool lay_out(drawn *out, size_t axes) {
-    static const int factors[] = {1, 1, 1, 1, 2, 4, 3, -1, -2, 0};
-    const bool in_order = draw(2);
-    size_t order[AXES];
-    int64_t step = 1, begin = 0, end = 0;
+/* Sizes whose product fits the room, rarely one of 0. */
+static bool draw_view(drawn_view *out, size_t axes) {
     out->axes = axes;
-    out->count = 1;
     for (size_t i = 0; i < axes; i++) {
         static const int rounded[] = {1, 2, 4, 8, 16, 32, 64, 48};
         const uint64_t most = axes > 5 ? 4 : axes > 2 ? 13 : axes > 1 ? 300 : 40000;
         out->shape[i] = draw(40) ? 1 + (int64_t)draw(most) : 0;
         if (draw(2) && axes < 4) out->shape[i] = rounded[draw(8)];
-        out->count *= (uint64_t)out->shape[i];
-        const size_t k = in_order ? 0 : draw(i + 1);
-        for (size_t j = i; j > k; j--) order[j] = order[j - 1];
-        order[k] = i;
     }
-    for (size_t i = 0; i < axes; i++) {
-        const int64_t size = out->shape[order[i]], factor = factors[draw(10)];
-        const int64_t way = step * factor * (size ? size - 1 : 0), pad = draw(3) ? 0 : 16;
-        out->strides[order[i]] = step * factor;
-        *(way < 0 ? &begin : &end) += way;
-        if (factor) step = step * (factor < 0 ? -factor : factor) * (size ? size : 1) + pad;
-        if (end - begin >= ROOM) return false;
-    }
-    out->first = draw((uint64_t)(ROOM - (end - begin))) + (uint64_t)-begin;
-    if (draw(2))
-        out->first -= out->first % 16 <= out->first + (uint64_t)begin ? out->first % 16 : 0;
-    return out->count <= ROOM - APART;
-}
-
-static uint64_t place_of(const drawn *its, uint64_t e) {
-    int64_t at = (int64_t)its->first;
-    for (size_t i = its->axes; i-- > 0;) {
-        at += (int64_t)(e % (uint64_t)its->shape[i]) * its->strides[i];
-        e /= (uint64_t)its->shape[i];
-    }
-    return (uint64_t)at;
+    return view_lay_out(out, ROOM) && out->count <= ROOM - APART;
 }
 
 static void *at(const rdt_buffer *buffer, uint64_t index, size_t bytes) {
     return (char *)(uintptr_t)buffer->address + index * bytes;
 }
 
-static redtune_view view_of(const drawn *its, size_t bytes) {
+static redtune_view view_of(const drawn_view *its, size_t bytes) {
     return (redtune_view){at(&elements, its->first, bytes), its->shape, its->strides, its->axes};
 }
 
@@ -89,7 +54,7 @@ static void close_all(void) {
 }
 
 /* Copies it to element `to` and compares all that is there then. */
-static void check_copy(const drawn *its, redtune_dtype dtype, uint64_t to) {
+static void check_copy(const drawn_view *its, redtune_dtype dtype, uint64_t to) {
     const size_t bytes = redtune_dtype_bytes(dtype);
     const redtune_view view = view_of(its, bytes);
     const size_t all = (to + its->count + APART) * bytes;
@@ -98,7 +63,7 @@ static void check_copy(const drawn *its, redtune_dtype dtype, uint64_t to) {
     CHECK_OK(rdt_buffer_read(gpu.driver, got, copies.address, all, gpu.stream, &err), err);
     uint64_t wrong = 0;
     for (uint64_t e = 0; e < its->count; e++)
-        wrong += memcmp(got + (to + e) * bytes, memory + place_of(its, e) * bytes, bytes) != 0;
+        wrong += memcmp(got + (to + e) * bytes, memory + view_place_of(its, e) * bytes, bytes) != 0;
     for (size_t i = 0; i < all; i++)
         if (i < to * bytes || i >= (to + its->count) * bytes) wrong += got[i] != 0xa5;
     check_that(!wrong, __FILE__, __LINE__, "%s: %zu axes, %llu elements, first %llu, to %llu",
@@ -117,8 +82,8 @@ FACT(elements_come_side_by_side) {
     enum { VIEWS = 240 };
     open_all();
     for (int i = 0; i < VIEWS && !check_state.failed; i++) {
-        drawn its;
-        while (!lay_out(&its, draw(9))) continue;
+        drawn_view its;
+        while (!draw_view(&its, draw(9))) continue;
         check_copy(&its, dtypes[i % 4], draw(2) ? draw(APART) : 0);
     }
     close_all();
@@ -127,7 +92,7 @@ FACT(elements_come_side_by_side) {
 /* Layouts whose sectors are shared along another axis than the innermost one, and one of few
  * elements side by side there. */
 FACT(turned_arrays_come_side_by_side) {
-    static const drawn layouts[] = {
+    static const drawn_view layouts[] = {
         {{70, 90}, {1, 70}, 2, 5, 6300},          {{96, 64}, {-1, 96}, 2, 95, 6144},
         {{3, 1000}, {1, 3}, 2, 0, 3000},          {{1000, 2}, {1, 1000}, 2, 0, 2000},
         {{50, 2000}, {0, 3}, 2, 1, 100000},       {{40, 31}, {2, 160}, 2, 0, 1240},
@@ -270,7 +235,7 @@ FACT(segments_of_values_with_a_step_have_the_bits_of_a_copy) {
 /* A kernel that is not there cannot be made within a capture, which goes on. */
 FACT(replays_copy_anew) {
     const int64_t shape[] = {50, 40}, strides[] = {1, 50};
-    drawn its = {.axes = 2, .first = 7, .count = 2000};
+    drawn_view its = {.axes = 2, .first = 7, .count = 2000};
     memcpy(its.shape, shape, sizeof shape);
     memcpy(its.strides, strides, sizeof strides);
     rdt_graph *graph = NULL;
@@ -297,7 +262,7 @@ FACT(replays_copy_anew) {
         CHECK_OK(rdt_graph_replay(graph, gpu.stream, &err), err);
         CHECK_OK(rdt_buffer_read(gpu.driver, got, copies.address, 4006, gpu.stream, &err), err);
         for (uint64_t e = 0; e < its.count; e++)
-            wrong += memcmp(got + (3 + e) * 2, memory + place_of(&its, e) * 2, 2) != 0;
+            wrong += memcmp(got + (3 + e) * 2, memory + view_place_of(&its, e) * 2, 2) != 0;
         CHECK_INT((int)wrong, 0);
     }
     rdt_graph_destroy(graph);
