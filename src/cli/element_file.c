@@ -88,19 +88,19 @@ static redtune_status read_npy_header(rdt_element_file *input, rdt_npy *npy, red
  * they are, where it is asked for a dtype. */
 static redtune_status take_bytes(const rdt_npy *npy, redtune_dtype raw_dtype, bool is_asked,
                                  redtune_dtype *dtype, redtune_error *err) {
-    const bool fits = npy->item_bytes == 2 ? raw_dtype == REDTUNE_BF16
-                                           : raw_dtype == REDTUNE_E4M3 || raw_dtype == REDTUNE_E5M2;
+    const bool halves = npy->item_bytes == 2;
+    const bool fits =
+        halves ? raw_dtype == REDTUNE_BF16 : raw_dtype == REDTUNE_E4M3 || raw_dtype == REDTUNE_E5M2;
+    const char *its = halves ? "'V2'" : "'V1' or 'f1'";
     *dtype = raw_dtype;
     if (fits) return REDTUNE_OK;
     if (!is_asked)
         return rdt_message_set(err, REDTUNE_UNSUPPORTED, 0,
-                               "its elements are NumPy's %s: no integers, and no bools",
-                               npy->item_bytes == 1 ? "'V1' or 'f1'" : "'V2'");
+                               "its elements are NumPy's %s: no integers, and no bools", its);
     return rdt_message_set(err, REDTUNE_FILE, 0,
                            "its elements are NumPy's %s, as which it saves those of ml_dtypes; "
                            "give --dtype %s",
-                           npy->item_bytes == 1 ? "'V1' or 'f1'" : "'V2'",
-                           npy->item_bytes == 1 ? "e4m3 or e5m2" : "bf16");
+                           its, halves ? "bf16" : "e4m3 or e5m2");
 }
 
 /* NumPy's "<f4" is redtune's "f32": the names follow one rule, so the library's list decides.

@@ -48,7 +48,7 @@ typedef struct rdt_array_reading {
 
 /* Sets what follows from the problem: the dtypes of the results, and their bytes. */
 void rdt_array_reading_describe(rdt_array_reading *self);
-/* Bytes of so many results in the caller's memory, where second ones lie behind the first. */
+/* Bytes of the results in the caller's memory, where second ones lie behind the first. */
 uint64_t rdt_array_reading_results_bytes(const rdt_array_reading *self, uint64_t results);
 /* The next results go to the beginning of that memory. */
 void rdt_array_reading_begin(rdt_array_reading *self, void *memory, uint64_t results);
@@ -83,7 +83,7 @@ redtune_status rdt_array_reading_run(rdt_array_reading *self, const redtune_prob
  * adds the time that it takes. */
 redtune_status rdt_array_reading_start(rdt_array_reading *self, redtune_error *err);
 redtune_status rdt_array_reading_stop(rdt_array_reading *self, redtune_error *err);
-/* Copies so many results of the piece to where the next ones go. */
+/* Copies the piece's results to the caller's memory, behind those of the piece before. */
 redtune_status rdt_array_reading_take(rdt_array_reading *self, uint64_t results,
                                       redtune_error *err);
 /* Reduces the next elements as an input of their own, whose result is the next one: a whole array
